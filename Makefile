@@ -4,13 +4,15 @@ BIN := .venv/bin
 EDITABLE = $(BIN)/python -m pip install -q --no-build-isolation -e
 # more workers than cores, as tests wait for servers, browsers and processes a fifth of their time
 CORES := -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)') --dist worksteal
+# quick tests do not wait, and each worker collects all of them
+BUSY := -n logical --dist worksteal
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # empty: Python may keep compiled modules, without which each command that a test starts takes four times as long
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-changed setup check lint mypy imports coverage engines lowest spark tensors explore mutate \
-    wording format docs bench oracle validity fuzz fuzz-api dist matrix extras types neighbours footprint changelog clean
+.PHONY: demo test test-changed setup check lint names mypy imports coverage engines lowest spark tensors explore mutate \
+    wording format docs bench oracle validity fuzz fuzz-api dist matrix extras types objects neighbours footprint changelog clean
 
 demo: .venv/.demo      ## the main job on real input: search Python's own documentation
 	$(BIN)/rankgate demo demo
@@ -25,16 +27,22 @@ test-changed: .venv/.dev  ## the tests that a change since the revision SINCE (H
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 
 check: lint mypy imports .venv/.dev  ## format, lint, types, order of imports, and the quick tests
-	$(BIN)/python -m pytest -q $(CORES) $(QUICK)
+	$(BIN)/python -m pytest -q $(BUSY) $(QUICK)
 
 QUICK := -m "not slow and not large" \
     tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data \
     tests/comparison/test_audit.py src
+# tests of areas that the quick ones do not reach
+COVERED := tests/comparison/test_parts.py tests/cli/test_search.py tests/cli/test_collection_options.py \
+    tests/web/test_verbs.py tests/gating/test_words.py tests/test_progress.py tests/test_extras.py tests/test_main_module.py
 CODE := src tests bench validity fuzz docs release .ci
 
-lint: .venv/.dev
+lint: .venv/.dev names
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
+
+names: .venv/.dev      ## count names that say nothing, by area; LOWER=1 lowers the upper bounds
+	$(BIN)/python .ci/name_bounds.py $(if $(LOWER),--lower)
 
 mypy: .venv/.dev
 	$(BIN)/mypy -n auto
@@ -44,7 +52,7 @@ imports: .venv/.dev
 
 coverage: .venv/.dev   ## the quick tests, and how much of the code they run; RAISE=1 raises the lower bounds
 	rm -f build/coverage/data*
-	$(BIN)/python -m coverage run -m pytest -q $(CORES) $(QUICK)
+	$(BIN)/python -m coverage run -m pytest -q $(CORES) $(QUICK) $(COVERED)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage json -q
 	$(BIN)/python .ci/coverage_bounds.py $(if $(RAISE),--raise)
@@ -136,6 +144,14 @@ types: dist            ## do mypy and pyright see the types of the wheel?
 	PIP_CONSTRAINT= build/types/bin/python -m pip install -q mypy pyright dist/*.whl
 	cd build/types && cp ../../tests/typing/public.py . && . bin/activate && \
 	    mypy --strict --warn-unused-ignores public.py && pyright public.py
+
+objects: build/objects/.ready  ## tests with objects of other libraries, in an environment of their own
+	build/objects/bin/python -m pytest -q -p no:cacheprovider tests/data/test_objects_of_libraries.py
+
+build/objects/.ready: tests/data/libraries.txt
+	$(PYTHON) -m venv $(@D)
+	PIP_CONSTRAINT= $(@D)/bin/python -m pip install -q --no-compile -r $< '.[serve]' pytest hypothesis
+	touch $@
 
 neighbours:            ## programs that work with PyTerrier, BEIR, LightGBM, XGBoost, MLflow
 	$(PYTHON) -m venv build/neighbours

@@ -42,6 +42,9 @@ PACKAGES = {
     ("mvn",): ("maven", "default-jre-headless"),
 }
 """Programs that tests look for, and the packages of Debian and Ubuntu that have them."""
+BEGAN = time.monotonic()
+ENOUGH = 3_600.0
+"""Seconds after which the step that installs the most is left out, as a run has to end in time."""
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 
 
@@ -173,6 +176,17 @@ def python_packages() -> bool:
     return True
 
 
+def objects() -> bool:
+    """Test with the objects of other libraries, where these can be installed and time is left."""
+    if time.monotonic() - BEGAN > ENOUGH:
+        print("the run took long, so that tests with objects of other libraries are skipped")
+        return True
+    if not call("make", "build/objects/.ready"):
+        print("libraries were not installed, so that tests with their objects are skipped")
+        return True
+    return call("make", "objects")
+
+
 def skipped() -> bool:
     """Run the tests that the README's commands skipped."""
     if not SKIPPED.exists():
@@ -199,6 +213,7 @@ STEPS = {
     "system": Step("programs that more tests need", system_packages),
     "packages": Step("PySpark and OpenSearch", python_packages),
     "skipped": Step("the tests that make test skipped", skipped),
+    "objects": Step("objects of other libraries", objects),
 }
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.scores import Scores
+from rankgate.data.scores import RunScores
 from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -68,10 +68,10 @@ def main() -> int:
         one.append(middle - begin)
         many.append(perf_counter() - middle)
         assert counted.readings == 1
-        assert isinstance(found[0], Scores)
+        assert isinstance(found[0], RunScores)
         assert found[0].means == single.means
     ratio = min(many) / min(one)
-    answered = sum(isinstance(each, Scores) for each in found)
+    answered = sum(isinstance(each, RunScores) for each in found)
     print(
         f"{folder.name}: one convention {min(one):.3f} s, {len(hows)} of them "
         f"{min(many):.3f} s ({answered} take these data): {ratio:.1f} times, "

@@ -71,12 +71,12 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
         shop = projects.add(connection, "shop", title="A shop", scale=GRADED)
         ids = [f"q{i}" for i in range(QUERIES)]
         texts = [f"words of query {i}" for i in range(QUERIES)]
-        queries.add(connection, shop.id, pl.DataFrame({"query_id": ids, "text": texts}))
+        queries.add_queries(connection, shop.id, pl.DataFrame({"query_id": ids, "text": texts}))
         graded = read_qrels({q: {f"d{j}": (i + j) % 4 for j in range(DOCUMENTS)}
                              for i, q in enumerate(ids)})  # fmt: skip
-        judgments.add(connection, store.blobs, shop.id, graded, name="graded")
+        judgments.add_judgments(connection, store.blobs, shop.id, graded, name="graded")
         pair = {"before": read_run(made_run(0.5)), "after": read_run(made_run(1.0))}
-        kept = {name: runs.add(connection, store.blobs, shop.id, run, name=name).sha256
+        kept = {name: runs.add_run(connection, store.blobs, shop.id, run, name=name).sha256
                 for name, run in pair.items()}  # fmt: skip
         found = []
         level = pick.uniform(0.2, 0.9, (QUERIES, METRICS))
@@ -111,7 +111,7 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
         for i in range(people):
             user = users.add(connection, f"person{i}")
             users.grant(connection, shop.id, user.id, "viewer")
-            cookies.append(sessions.begin(connection, user.id)[1])
+            cookies.append(sessions.begin_session(connection, user.id)[1])
         return cookies, [each.sha256 for each in made]
 
 

@@ -187,7 +187,7 @@ def by_rankgate(queries: int) -> Ways:
     import polars as pl
 
     import rankgate
-    from rankgate.data.write import format_for, write_run
+    from rankgate.data.write import choose_format, write_run
 
     def frame(documents: NDArray[np.int64], scores: NDArray[np.float64]) -> pl.DataFrame:
         columns = {
@@ -214,7 +214,7 @@ def by_rankgate(queries: int) -> Ways:
 
     def files(places: list[str], method: str) -> Any:  # noqa: ANN401 - as above
         found = rankgate.fuse(places, method)
-        write_run(found.run, FUSED, format_for(FUSED, "trec", "runs"))
+        write_run(found.run, FUSED, choose_format(FUSED, "trec", "runs"))
         return found
 
     fuse([frame(documents[:, :5], scores[:, :5]) for documents, scores in lists(3)], "rrf")

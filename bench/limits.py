@@ -79,7 +79,7 @@ def measure(store: Store, count: int, many: int, folder: Path) -> dict[str, floa
 
     def points() -> None:
         with store.read(once=True) as connection:
-            series.points(connection, numbers[0], "nDCG@10", system="system1")
+            series.list_points(connection, numbers[0], "nDCG@10", system="system1")
 
     found["series of one metric and system"] = timed(points)
     found["check of 20 rules on 100 series"] = timed(lambda: check_alerts(store, "p0"), 3)

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 import rankgate
-from rankgate.data.scores import Counts, Scores
-from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.data.scores import Counts, RunScores
+from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.scoring.presets import convention
 from rankgate.store.material import projects
 from rankgate.store.store import Store
@@ -70,15 +70,15 @@ def _timed(what: str, **place: str) -> Timed:
     return Timed(what, taken[0], median(taken[1:]))
 
 
-def _evaluation(rng: np.random.Generator) -> Evaluation:
+def _evaluation(rng: np.random.Generator) -> Scores:
     ids = pl.Series("query_id", [f"q{i}" for i in range(QUERIES)])
     values = {name: rng.uniform(size=QUERIES) for name in METRICS}
     means = {name: float(each.mean()) for name, each in values.items()}
     why = {name: np.zeros(QUERIES, np.int8) for name in METRICS}
     how = convention("trec").to_dict()
     counts = Counts(QUERIES, 0, 0, 0, 0, 0)
-    scores = Scores("bm25", None, ids, values, why, means, counts, how)
-    return Evaluation("qrels", how, METRICS, (scores,))
+    scores = RunScores("bm25", None, ids, values, why, means, counts, how)
+    return Scores("qrels", how, METRICS, (scores,))
 
 
 if __name__ == "__main__":

@@ -95,13 +95,12 @@ def write(folder: Path, users: int) -> None:
 def ours(metrics: list[str]) -> Callable[[Path, Any], dict[str, float]]:
     """Use rankgate on Spark."""
 
-    def use(folder: Path, spark: Any) -> dict[str, float]:
-        from rankgate.spark import evaluate
+    def use(folder: Path, _spark: Any) -> dict[str, float]:
+        import rankgate
+        from rankgate.spark import table
 
-        result = evaluate(
-            folder / "qrels.parquet", folder / "run.parquet", metrics, values=False, spark=spark
-        )
-        return dict(result.summary.runs[0].means)
+        both = table(folder / "qrels.parquet"), table(folder / "run.parquet")
+        return dict(rankgate.evaluate(*both, metrics).runs[0].means)
 
     return use
 

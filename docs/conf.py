@@ -15,6 +15,7 @@ import _llms  # noqa: E402
 import _pages  # noqa: E402
 from _navigation import Navigation  # noqa: E402
 from _pages import mirrored  # noqa: E402
+from _search_words import SEARCH_WORDS, with_words  # noqa: E402
 from docutils import nodes  # noqa: E402
 from furo.navigation import get_navigation_tree  # noqa: E402
 
@@ -54,15 +55,17 @@ html_static_path = ["_static"]
 html_css_files = ["manual.css"]
 html_show_sphinx = False
 html_copy_source = False
+html_search_scorer = str(HERE / "_search_scorer.js")
 html_theme_options = {"navigation_with_keys": True}
 
 
 def _turned(app, docname, source):  # noqa: ANN001, ANN202 - Sphinx's event
-    """Links of pages that lead out of ``docs``."""
+    """Turn links that lead out of ``docs``, and add what the page is found by."""
     if not docname.startswith(("reference/", "mirrored/")):
         page = Path(app.srcdir, docname)
         way = "/".join([".."] * docname.count("/")) or "."
         source[0] = mirrored.turned(source[0], page.parent, way)
+    source[0] = with_words(docname, source[0])
 
 
 def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, ARG001 - Sphinx's event
@@ -122,6 +125,7 @@ def _texts(app, exception):  # noqa: ANN001, ANN202 - Sphinx's event
 
 def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook
     """Make the pages before Sphinx looks for them."""
+    app.add_config_value("search_words", SEARCH_WORDS, "env")  # pages are read anew if they change
     app.connect("builder-inited", lambda app: _pages.write(Path(app.srcdir)))
     app.connect("source-read", _turned)
     app.connect("html-page-context", _navigated, priority=400)  # before the theme

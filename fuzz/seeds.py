@@ -33,6 +33,55 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
         b'{"qid": "1", "doc": "a", "grade": 2}\n{"qid": 1, "doc": "b", "grade": "0.5", "x": {}}\n',
         b'{"query_id": "\\u00e4", "doc_id": "a", "score": 1e-3, "note": "\\"doc\\": 5"}\n',
     ),
+    "json-table": (
+        b'[{"qid": "1", "doc": "a", "grade": 2}, {"qid": "1", "doc": "b", "grade": null}]',
+        b'{"columns": ["query", "doc", "score"], "data": [["1", "a", 2.5], ["1", "b", 1]]}',
+    ),
+    "recbole": (b"user_id:token\titem_id:token\trating:float\nu1\ti1\t3\nu2\ti1\t4\n",),
+    "movielens-100k": (b"196\t242\t3\t881250949\n186\t302\t3\t891717742\n",),
+    "movielens-1m": (b"1::1193::5::978300760\n1::661::3::978302109\n",),
+    "lists": (b"u1: i1 i2 i3\nu2: i2 i3\n",),
+    "mteb": (
+        (
+            b'{"task_name": "T", "mteb_version": "1", "scores": {"test": [{"ndcg_at_10": 0.5, '
+            b'"hf_subset": "default"}]}}'
+        ),
+        b'{"mteb_dataset_name": "T", "test": {"ndcg_at_10": 0.5, "evaluation_time": 3}}',
+    ),
+    "elasticsearch": (
+        (
+            b'{"took": 1, "timed_out": false, "hits": {"max_score": 2.5, "hits": [{"_id": "a", '
+            b'"_score": 2.5, "_source": {"sku": "x"}}]}}'
+        ),
+        b'{"took": 2, "responses": [{"took": 1, "hits": {"total": {"value": 0}, "hits": []}}]}',
+    ),
+    "solr": (
+        (
+            b'{"responseHeader": {"status": 0, "params": {"q": "a"}}, "response": {"numFound": 1, '
+            b'"start": 0, "docs": [{"id": "a", "score": 1.5}]}}'
+        ),
+    ),
+    "algolia": (b'{"hits": [{"objectID": "a"}], "nbHits": 1, "hitsPerPage": 20, "query": "a"}',),
+    "vespa": (
+        (
+            b'{"root": {"id": "toplevel", "relevance": 1, "fields": {"totalCount": 1}, "children": '
+            b'[{"id": "id:n:t::a", "relevance": 0.5}]}}'
+        ),
+    ),
+    "qdrant": (
+        b'{"result": {"points": [{"id": 7, "score": 0.5}]}, "status": "ok", "time": 0.1}',
+        b'{"result": [{"id": 7, "score": 0.5}], "status": "ok", "time": 0.1}',
+    ),
+    "weaviate": (b'{"data": {"Get": {"Shop": [{"_additional": {"id": "a", "score": "1"}}]}}}',),
+    "meilisearch": (
+        b'{"hits": [{"id": 1}], "query": "a", "processingTimeMs": 1, "estimatedTotalHits": 1}',
+    ),
+    "typesense": (
+        (
+            b'{"found": 1, "hits": [{"document": {"id": "a"}}], "search_time_ms": 1, '
+            b'"request_params": {"q": "a"}}'
+        ),
+    ),
     "beir": (
         b'{"_id": "d1", "title": "", "text": "a", "metadata": {"url": "x"}}\n{"_id": "d2"}\n',
         b'{"_id": "q1", "text": "jaguar"}\n{"_id": "q2", "text": "\xc3\xa4"}\n',
@@ -106,8 +155,10 @@ WRITTEN["ragas-normalized"] = WRITTEN["ragas"]
 def seeds() -> dict[str, list[bytes]]:
     """For each format some valid files, at least one."""
     found: dict[str, list[bytes]] = {}
-    for fmt in FORMATS:
+    databases = _databases()
+    for fmt in (one for one in FORMATS if one.suffixes):
         held = list(WRITTEN.get(fmt.name, ()))
+        held += [databases[fmt.name]] if fmt.name in databases else []
         held += [path.read_bytes() for path in sorted(SAMPLES.glob(f"{fmt.name}.*"))]
         for contents in _contents() if fmt.write else ():
             out = io.BytesIO()
@@ -120,6 +171,35 @@ def seeds() -> dict[str, list[bytes]]:
         held = held or list(WRITTEN["trec"])  # a reader without a writer or a sample
         found[fmt.name] = held
     return found
+
+
+def _databases() -> dict[str, bytes]:
+    """A file of each format that is a database or a workbook."""
+    import sqlite3
+    import tempfile
+
+    import duckdb
+    import openpyxl
+
+    rows = [("1", "a", 2), ("1", "b", 0)]
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE judged (qid, doc, grade)")
+        connection.executemany("INSERT INTO judged VALUES (?, ?, ?)", rows)
+        light = connection.serialize()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "seed.duckdb"
+        with duckdb.connect() as database:
+            database.execute(f"ATTACH '{path}' AS small (BLOCK_SIZE 16384)")
+            database.execute("USE small")
+            database.execute("CREATE TABLE judged (qid VARCHAR, doc VARCHAR, grade INTEGER)")
+            database.executemany("INSERT INTO judged VALUES (?, ?, ?)", rows)
+        duck = path.read_bytes()
+    book = openpyxl.Workbook()
+    for row in (("qid", "doc", "grade"), *rows):
+        book.worksheets[0].append(row)
+    out = io.BytesIO()
+    book.save(out)
+    return {"sqlite": light, "duckdb": duck, "excel": out.getvalue()}
 
 
 def _contents() -> list[FileContents]:

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass
 
 from rankgate.core.errors import RankgateError
-from rankgate.data.formats.registry import detected
+from rankgate.data.formats.registry import detect_format
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
 
@@ -37,14 +37,14 @@ def tried(name: str, data: bytes, way: int) -> Outcome:
     source = InputFile(None, data)
     try:
         if way == 3:
-            contents = detected(source)[0].read(source)
+            contents = detect_format(source)[0].read(source)
         else:
             contents = contents_of(source, name, (None, "qrels", "run")[way])
         for run in contents.runs:
             _ = run.table
     except RankgateError as error:
         result = str(error)
-        if not result.strip() or "\n" in result:
+        if not result.strip() or result.count("\n") > len(getattr(error, "suggestions", ())):
             return Outcome("traceback", f"an error of several lines: {result!r}", f"{name}: lines")
         return Outcome("error", result)
     except (KeyboardInterrupt, SystemExit):

@@ -13,7 +13,7 @@ from forms import FORMS
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.data import read_qrels, read_run
-from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -102,7 +102,7 @@ def _known(peer: Peer, name: str) -> Asked | None:
     how = CONVENTIONS[peer.convention]
     option = next((word for word in peer.options if name.endswith(word)), "")
     try:
-        metric = chosen_metrics(name.removesuffix(option), how, FACET_METRICS)[0][1]
+        metric = find_ranking_metrics(name.removesuffix(option), how, FACET_METRICS)[0][1]
     except UsageError:
         return None
     return Asked(metric, replace(how, **peer.options.get(option, {})), option)

@@ -32,7 +32,7 @@ from rankgate.interface.cli import main as rankgate_main
 from rankgate.interface.cli import rankgate
 from rankgate.workspace.reports.printed import BROWSERS
 
-SECONDS = 300
+SECONDS = 900
 """After which the examples of a command are ended."""
 
 VERDICTS = frozenset({0, 1, 3})
@@ -57,6 +57,7 @@ FEWER = {
     "--snapshots 10": "--snapshots 3",
     "interleave sensitivity": "interleave sensitivity --searches 500",
     "online replay": "online replay --resamples 10",
+    "online plan events": "online plan events --horizon 14",
 }
 """Where an example repeats one path many times, what it runs with, so that it takes a second."""
 

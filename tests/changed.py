@@ -1,10 +1,11 @@
 """List the tests that a change can touch, for ``make test-changed``.
 
 A test module depends on what it imports, and on what that imports, at any depth: imports inside
-functions count, as do dotted names in strings (``"rankgate.workspace.reports.kinds:KINDS"``) and
-modules of a package that are loaded by name. A module that only hands out names of others, such as
-``rankgate`` or the list of commands, counts by the names that a test mentions. The list may be too
-long; it is not too short, but for names that are put together at run time.
+functions count, as do dotted names in strings, such as
+``"rankgate.workspace.reports.kinds:CHART_KINDS"``, and modules of a package that are
+loaded by name. A module that only hands out names of others, such as ``rankgate`` or the list of
+commands, counts by the names that a test mentions. The list may be too long; it is not too short,
+but for names that are put together at run time.
 
 ``python tests/changed.py [REVISION]`` compares the files here with a revision of git (HEAD).
 """

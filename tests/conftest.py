@@ -69,10 +69,6 @@ def pytest_collection_finish():
     gc.enable()
 
 
-def pytest_unconfigure():
-    gc.unfreeze()
-
-
 @pytest.fixture
 def thorough():
     """Whether this is ``make explore``, which tries many more cases."""

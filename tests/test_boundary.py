@@ -11,7 +11,7 @@ import rankgate
 from rankgate.core.errors import RankgateError
 from rankgate.data.formats.registry import TABLE
 from rankgate.interface.cli import COMMANDS
-from rankgate.measurement.evaluation.evaluate import known_metrics
+from rankgate.measurement.evaluation.metric_selection import find_metrics
 from rankgate.measurement.metrics.catalogue import CATALOGUE
 from support.command import assert_refused
 from support.wording import raises
@@ -66,7 +66,7 @@ def test_every_cutoff_is_a_value_or_an_error_of_ours(cutoff):
     for name in names:
         if not fits:
             with pytest.raises(RankgateError):
-                known_metrics(name)
+                find_metrics(name)
             continue
         try:
             rankgate.evaluate(QRELS, RUN, [name])

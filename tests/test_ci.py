@@ -131,3 +131,33 @@ def test_areas_without_a_bound_and_bounds_without_an_area():
     coverage = tool(".ci/coverage_bounds.py")
     messages = [*coverage.too_low({}, {"new": 60.0}), *coverage.faults({"removed": 50.0}, {})]
     assert [message.partition(":")[0] for message in messages] == ["new", "removed"]
+
+
+def test_names_that_say_nothing_are_counted_by_kind(tmp_path):
+    package = tmp_path / "package"
+    (package / "stats").mkdir(parents=True)
+    (package / "stats" / "found.py").write_text(
+        "__all__ = ['of']\n"
+        "_MOST = 3\n"
+        "class Asked: ...\n"
+        "def of(each, values):\n"
+        "    return [known for known in values if (mean := known) > each]\n"
+    )
+    (package / "errors.py").write_text("import sys as other\n")
+    counts = tool(".ci/name_bounds.py").count_names(package)
+    assert counts == {
+        "stats": {"variables": 3, "functions": 1, "classes": 1, "files": 1},
+        "top": {"variables": 0, "functions": 0, "classes": 0, "files": 0},
+    }
+
+
+def test_bounds_of_names_only_go_down():
+    names = tool(".ci/name_bounds.py")
+    few, many = (dict.fromkeys(names.KINDS, number) for number in (1, 2))
+    assert names.faults({"stats": few}, {"stats": few}) == []
+    assert "name what they hold" in names.faults({"stats": few}, {"stats": many})[0]
+    assert names.lowered({"stats": few}, {"stats": many}) == {"stats": few}
+    assert names.lowered({"stats": many}, {"stats": few}) == {"stats": few}
+    assert "too high" in names.too_high({"stats": many}, {"stats": few})[0]
+    both = names.faults({"gone": few}, {"new": few})
+    assert [message.partition(":")[0] for message in both] == ["new", "gone"]

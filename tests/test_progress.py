@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextvars
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -47,3 +49,34 @@ def test_threads_report_to_their_own_reporters():
         threads.submit(contextvars.copy_context().run, step, "with a copy").result()
     assert results == [[f"{name} {i}" for i in range(100)] for name in "abcd"]
     assert outer == ["with a copy"]
+
+
+def test_the_last_step_is_in_one_line_that_disappears(capsys):
+    with progress():
+        step("scoring the first run")
+        step("done")
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"\rscoring the first run\r{'done':<21}\r    \r")
+    with progress():
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_the_last_step_is_in_an_output_of_a_notebook(monkeypatch, capsys):
+    outputs = []
+
+    class Handle:
+        def update(self, data, *, raw):
+            outputs.append((data["text/plain"], raw))
+
+    shell = SimpleNamespace(kernel=object())
+    display = SimpleNamespace(
+        display=lambda *_, **options: Handle() if options["display_id"] else 0
+    )
+    notebook = SimpleNamespace(get_ipython=lambda: shell, display=display)
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    with progress():
+        step("scoring")
+    assert outputs == [("scoring", True), ("", True)]
+    assert capsys.readouterr().err == ""

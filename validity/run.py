@@ -81,8 +81,9 @@ What does not hold, in short:
   there, nor do their intervals cover it: [click models](#click-models).
 - A yearly season larger than the noise gives more false alarms of `history` than stated, and where
   days resemble the day before few changes are found: [changes](#changes-of-a-history).
-- Intervals of Conger's kappa on real ratings cover .89 with 15 queries and .90 with 25, instead of
-  .95: [agreement](#intervals-of-agreement).
+- Intervals of agreement of raters who differ in fewer than 5 queries cover
+  .78 to .90 where it is about two of 15 or three of 25, and are named:
+  [agreement](#intervals-of-agreement).
 - Alarms about raters miss many who follow the document now and then:
   [raters](#alarms-about-raters).
 - Weighted queries: an interval of few samples with heavy weights covers less often than it says,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankgate.core.present.forms import as_markdown
-from rankgate.data.files.checklist import checklist
+from rankgate.data.files.checklist import make_checklist
 from rankgate.data.files.documents.validation import checks
 
 _PAGE = """# What `rankgate validate` looks for
@@ -23,4 +23,4 @@ with these.
 
 def page() -> str:
     """The page from the registry of checks."""
-    return f"{_PAGE}\n{as_markdown.table(checks(checklist()))}\n"
+    return f"{_PAGE}\n{as_markdown.markdown_table(checks(make_checklist()))}\n"

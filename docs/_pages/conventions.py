@@ -147,8 +147,8 @@ def _metric_row(name: str) -> list[str]:
     cells = [f"[{name}](conventions/{name}.md)"]
     for metric in _METRICS:
         how = metric_details(metric).conventions[name]
-        (bound, relevant, _), *_ = documents.same_values({name: how})
-        result = [] if bound == documents.USUAL else [code(each) for each in bound.split(", ")]
+        (bound, relevant, _), *_ = documents.group_by_treatment({name: how})
+        result = [] if bound == documents.USUAL_TEXT else [code(each) for each in bound.split(", ")]
         result += [] if relevant == "0" else [f"({relevant})"]
         cells.append("<br>".join(result) or _SAME)
     return cells

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.present.forms import as_markdown
 from rankgate.core.present.grid import Grid
-from rankgate.data.files.documents.formats import facts, holds, suffixes, ways
+from rankgate.data.files.documents.formats import access_label, facts, parts_label, suffixes
 from rankgate.data.files.formats import formats
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ _HEAD = """# Formats
 
 What a file is, is found by looking into it, in the order of this table; the name of the file
 decides nothing, but for topics and judgments by subtopic, which look like other files.
-`--from NAME` of `rankgate convert`, and `NAME:PATH` wherever a command takes a file, say
-otherwise. All may be compressed with gzip or zstd. `rankgate formats NAME` shows one.
+`--from NAME` of every command that reads, and `NAME:PATH` wherever a command takes a file, say
+otherwise. All may be compressed with gzip, zstd, bzip2 or xz. `rankgate formats NAME` shows one.
 
 A run in TREC, CSV, TSV, JSONL, Parquet or Arrow is read piece by piece, however long it is.
 Judgments and the files of products are kept in memory: a CSV takes about two to four times its
@@ -25,7 +25,8 @@ size (22,500,000 ratings of Quepid, 1.1 GB, became TREC's qrels with 2.6 GB), an
 may have 256 MB.
 
 A folder is one table in several files, as Spark, DuckDB and warehouses write it
-([part files](#part-files)), or BEIR's.
+([part files](#part-files)), BEIR's, or one with an engine's answer to each query. `FILE:TABLE` is a table of a database, or
+a sheet of a workbook.
 """
 
 _TAIL = """## Part files
@@ -76,7 +77,7 @@ is compressed once more 384 MB. A column of Parquet has 1 GB in one row group, a
 that is not a run 100 million values. A query has 16 million documents in a run that is read
 query by query.
 
-A file that is compressed with gzip or zstd may unpack to 100 times its size, and to 64 MB in any
+A file that is compressed may unpack to 100 times its size, and to 64 MB in any
 case, regardless of its content; `RANKGATE_MAX_EXPANSION` sets another factor, and 0 removes the limit. It
 is a factor because runs of many GB are read piece by piece: text of runs and logs shrinks to
 between a third and a twentieth, the same list for everybody to a ninetieth, and files made to fill
@@ -89,9 +90,11 @@ limit ends in an error that names it, with exit code 2.
 def page() -> str:
     """The page from the registry of formats."""
     every = formats().formats
-    rows = tuple((each.name, holds(each), ways(each), suffixes(each)) for each in every)
+    rows = tuple(
+        (each.name, parts_label(each), access_label(each), suffixes(each)) for each in every
+    )
     head = ("format", "holds", "read, written", "suffixes")
-    table = as_markdown.table(Grid(head, rows, frozenset(range(4))))
+    table = as_markdown.markdown_table(Grid(head, rows, frozenset(range(4))))
     for each in every:  # names are links; words in cells never are
         table = table.replace(f"\n| {each.name} |", f"\n| [{each.name}](#{each.name}) |")
     return "\n".join([_HEAD, table, "", *map(_section, every), _TAIL])

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE
-from rankgate.workspace.reports.commands.plot import command
-from rankgate.workspace.reports.kinds import KINDS
-from rankgate.workspace.reports.pictured import ChartRequest, result_for
+from rankgate.workspace.reports.commands.plot import command as plot_command
+from rankgate.workspace.reports.kinds import CHART_KINDS
+from rankgate.workspace.reports.pictured import ChartRequest, compute_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.workspace.reports.kinds import PictureKind
+    from rankgate.workspace.reports.kinds import ChartKind
 
 DATA = Path(__file__).parents[2] / "examples" / "search-stages"
 WORDS = {
@@ -31,6 +31,7 @@ WORDS = {
     "judged": "qrels.txt bm25.run dense.run rerank.run --depth 10",
     "grades": "qrels.txt bm25.run rerank.run --depth 10",
     "distributions": "qrels.txt bm25.run dense.run rerank.run -m nDCG@10",
+    "heat": "qrels.txt bm25.run dense.run rrf.run rerank.run -m nDCG@10",
     "precision-recall": "qrels.txt bm25.run rerank.run",
     "power": "qrels.txt bm25.run dense.run -m nDCG@10",
     "holes": "qrels.txt bm25.run rrf.run -m nDCG@10 -m RR@5",
@@ -63,7 +64,7 @@ def pages() -> Iterator[tuple[str, str]]:
         (here / "ratings.csv").write_text(_ratings())
         (here / "judge.qrels").write_text(_judged(here / "qrels.txt"))
         with chdir(here):
-            for kind in KINDS:
+            for kind in CHART_KINDS:
                 words = f"rankgate plot {kind.name} {WORDS[kind.name]}"
                 parts += [f"## {kind.name}: {kind.title}\n", f"```text\n{words}\n```\n"]
                 for theme, drawn in _drawn(kind, shlex.split(words)[2:]):
@@ -73,14 +74,14 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "gallery.md", "\n".join(parts)
 
 
-def _drawn(kind: PictureKind, words: list[str]) -> Iterator[tuple[str, str]]:
+def _drawn(kind: ChartKind, words: list[str]) -> Iterator[tuple[str, str]]:
     """The SVG that the command's words give, for light and for dark pages."""
-    said = command.make_context("plot", words).params
+    said = plot_command.make_context("plot", words).params
     asked = ChartRequest(
         said["qrels"], said["runs"], said["metrics"], said["convention"], said["cutoffs"],
         said["query"], said["depth"], said["unequal"],
     )  # fmt: skip
-    picture = kind.draw(result_for(kind.needs, asked))
+    picture = kind.draw(compute_result(kind.needs, asked))
     for theme in ("light", "dark"):
         drawn = picture.written("svg", theme)
         assert isinstance(drawn, str)

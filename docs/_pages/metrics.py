@@ -92,7 +92,7 @@ def _page(metric: Metric, description: MetricDetails) -> str:
     parts = [
         MADE,
         f"# {description.name}\n",
-        f"```{{index}} {', '.join(f'! {each}' for each in (description.name, *description.aliases))}\n```\n",
+        f"```{{index}} {', '.join(f'! {name}' for name in _search_names(description))}\n```\n",
         f"{prose(description.title)}\n",
         typeset(description.formula),
         _facts(description),
@@ -110,7 +110,7 @@ def _page(metric: Metric, description: MetricDetails) -> str:
 
 def _facts(description: MetricDetails) -> str:
     result = {
-        "written": code(documents.spelled(description)),
+        "written": code(documents.written_name(description)),
         "values": prose(documents.values(description)),
         "needs besides judgments and runs": prose("; ".join(description.needs)),
         "also called": ", ".join(map(code, description.aliases)),
@@ -127,7 +127,7 @@ def _parameters(description: MetricDetails) -> str:
         (
             code(each.name),
             "required" if each.required else code(each.default),
-            prose(documents.takes(each))
+            prose(documents.permitted_values(each))
             + (f", written @{each.name}" if each.name == description.at else ""),
         )
         for each in description.parameters
@@ -136,7 +136,7 @@ def _parameters(description: MetricDetails) -> str:
 
 
 def _choice(bound: str) -> str:
-    return bound if bound == documents.USUAL else code(bound)
+    return bound if bound == documents.USUAL_TEXT else code(bound)
 
 
 def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
@@ -155,7 +155,7 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
             *empty,
             ", ".join(f"[{name}](../conventions/{name}.md)" for name in names),
         )
-        for (bound, *empty), names in documents.same_values(conventions).items()
+        for (bound, *empty), names in documents.group_by_treatment(conventions).items()
     ]
     head = ("parameters", "nothing relevant", "empty list", "conventions")
     return (
@@ -164,3 +164,9 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
         "missing queries and all else are [side by side](../side-by-side.md).\n\n"
         + table(head, rows)
     )
+
+
+def _search_names(description: MetricDetails) -> list[str]:
+    """The name and the aliases, with blanks too where they have underscores."""
+    names = [description.name, *description.aliases]
+    return list(dict.fromkeys([*names, *(name.replace("_", " ") for name in names)]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from _pages.words import MADE, table
 from rankgate.online.clicks.catalogue import MODELS
-from rankgate.online.events.table import COLUMNS, MEANINGS
+from rankgate.online.events.table import COLUMN_MEANINGS, COLUMNS
 from rankgate.online.faults.checks import CHECKS
 from rankgate.online.indicators.catalogue import KPIS
 from rankgate.online.interleaving.catalogue import METHODS
@@ -43,7 +43,7 @@ def pages() -> Iterator[tuple[str, str]]:
         "## The table of events",
         table(
             ["column", "type", "holds"],
-            [[f"`{name}`", kind.lower(), MEANINGS[name]] for name, kind in COLUMNS.items()],
+            [[f"`{name}`", kind.lower(), COLUMN_MEANINGS[name]] for name, kind in COLUMNS.items()],
         ),
         "## Checks of the log doctor",
         _BLOCKS,

@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import polars as pl
 
-from rankgate.core.present.codec import Named, _hints
+from rankgate.core.present.codec import InputHash, _hints
 from rankgate.core.present.result import Result
 
 FOLDER = Path(__file__).parents[1] / "schemas"
@@ -77,6 +77,7 @@ def _object(cls: type, value: Any) -> dict[str, Any]:
                 hints[each.name], getattr(value, each.name, None)
             )
             for each in fields(cls)
+            if each.metadata.get("stored", True)
         },
     }
 
@@ -87,7 +88,7 @@ def _typed(hint: Any, value: Any) -> dict[str, Any]:
         return {"type": [_TYPES[hint], "null"]} if hint is float else {"type": _TYPES[hint]}
     if hint is pl.DataFrame:
         return {"type": "array", "items": {"type": "object"}}
-    if hint is Named:
+    if hint is InputHash:
         return {"type": "object", "required": ["name", "sha256"]}
     if isinstance(hint, type) and is_dataclass(hint):
         return _of_class(hint, value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from _pages.words import MADE, label, prose, table
 from rankgate.decisions.advice.advise import choices
 from rankgate.decisions.advice.facts import DEPTH, PAGE, STAGES, TASKS, DataFacts
-from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, named, worded
+from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, fill_cutoffs, fill_facts
 from rankgate.decisions.advice.sources import SOURCES
 from rankgate.measurement.metrics.names import parse
 
@@ -141,8 +141,8 @@ def _holes() -> str:
     holes = _facts("explore", "final", graded=True, judged=(("old", 0.6), ("new", 0.6)))
     few = _facts("explore", "final", graded=True, queries=40)
     rows = [
-        (result, _cited(named(rule.metric, PAGE, DEPTH, 3), [rule.source]),
-         prose(worded(rule.reason, facts)))
+        (result, _cited(fill_cutoffs(rule.metric, PAGE, DEPTH, 3), [rule.source]),
+         prose(fill_facts(rule.reason, facts)))
         for result, facts in (("a page is judged to 60 %", holes), ("40 queries", few))
         for rule in RULES
         if rule.when(facts) and not rule.when(plain)
@@ -153,5 +153,5 @@ def _holes() -> str:
 def _cautions() -> str:
     facts = _facts("explore", "final", graded=True, judged=(("old", 0.6),), queries=40, single=0.95)
     return "".join(
-        f"- {prose(worded(each.words, facts))} {_ref(each.source)}\n" for each in CAUTIONS
+        f"- {prose(fill_facts(each.words, facts))} {_ref(each.source)}\n" for each in CAUTIONS
     )

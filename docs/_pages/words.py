@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.forms.as_markdown import escaped
+from rankgate.core.present.forms.as_markdown import escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ def code(text: object) -> str:
 def prose(text: str) -> str:
     """A sentence of a docstring or of help; what is between backticks is code."""
     parts = re.split(r"``?([^`]+)``?", text)
-    return "".join(code(each) if at % 2 else escaped(each) for at, each in enumerate(parts))
+    return "".join(code(each) if at % 2 else escape_markdown(each) for at, each in enumerate(parts))
 
 
 def toctree(pages: Iterable[str], *, hidden: bool = True, caption: str = "") -> str:
@@ -42,4 +42,4 @@ def label(name: str) -> str:
     return f"({name})=\n"
 
 
-__all__ = ["MADE", "code", "escaped", "label", "prose", "table", "toctree"]
+__all__ = ["MADE", "code", "label", "prose", "table", "toctree"]

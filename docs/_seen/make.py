@@ -12,15 +12,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.core.console.terminal import painted
-from rankgate.core.present.write import rendered
+from rankgate.core.console.terminal import colour_text
+from rankgate.core.present.write import render_result
 from rankgate.measurement.evaluation.axes import axes
 from rankgate.measurement.evaluation.convention import convention_details
 from rankgate.measurement.evaluation.conventions import conventions
 from rankgate.measurement.evaluation.metric import metric_details
 from rankgate.measurement.evaluation.metrics import metrics
 from rankgate.measurement.explanation.reconcile import bridge, reconcile
-from rankgate.measurement.explanation.reported import reported
+from rankgate.measurement.explanation.reported import find_reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent))
 
 import played  # noqa: E402 - in this folder
-from _pages import checks, formats  # noqa: E402 - in the folder above
+from _pages import checks, formats, listed_names, topics  # noqa: E402 - in the folder above
 
 EXAMPLES = HERE.parents[1] / "examples"
 EXAMPLE = EXAMPLES / "product-search"
@@ -44,7 +44,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     results = {
         "reconcile": reconcile(*data, "nDCG@10"),
         "reconcile-from-to": bridge(*data, "nDCG@10", "trec", "rre"),
-        "reconcile-value": reported(*data, "nDCG@10", "0.52"),
+        "reconcile-value": find_reported(*data, "nDCG@10", "0.52"),
         "conventions": conventions(),
         "conventions-show-trec": convention_details("trec"),
         "conventions-show-searchtweak": convention_details("searchtweak"),
@@ -53,19 +53,22 @@ def pages() -> Iterator[tuple[Path, str]]:
         "metrics": metrics(),
     }
     for width in WIDTHS:
-        texts = {name: rendered(each, "text", width) for name, each in results.items()}
+        texts = {name: render_result(each, "text", width) for name, each in results.items()}
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
-            yield HERE / f"{name}.{width}.ansi", painted(text)
+            yield HERE / f"{name}.{width}.ansi", colour_text(text)
     yield HERE.parent / "formats.md", formats.page()
     yield HERE.parent / "validate.md", checks.page()
+    yield topics.FILE, topics.page()
+    yield listed_names.FILE, listed_names.page()
 
 
 def sessions(pages: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Pages of the manual with what their commands print."""
+    """Pages of the manual with what their commands and their Python print."""
     for page in pages:
         with played.workplace(page):
-            yield page, played.played(page)
+            text = played.played(page)
+            yield page, played.computed(text, page.name) if ">>> " in text else text
 
 
 def main() -> int:

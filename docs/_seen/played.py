@@ -1,4 +1,4 @@
-"""Run the console sessions of pages, so that each page shows the real output of its commands.
+"""Run the examples of pages, so that each page shows the real output of its commands and Python.
 
 Commands run in an empty folder, or in a copy of a folder of the repository that a comment names:
 ``<!-- runs in examples/engine-migration -->``. A page whose text asks for the files of another page
@@ -9,6 +9,7 @@ below it are its output.
 
 from __future__ import annotations
 
+import doctest
 import io
 import os
 import re
@@ -70,6 +71,42 @@ def files(page: Path) -> list[tuple[str, str]]:
 def played(page: Path) -> str:
     """Run a page: save its files, and return its text with the output of each command."""
     return _BLOCK.sub(_block, page.read_text())
+
+
+def computed(text: str, name: str) -> str:
+    """The text of a page with what its Python examples print; run in the folder of the page.
+
+    Examples that pass as they are keep their text, such as one with an ellipsis.
+    """
+    runner = _FreshResults()
+    test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    runner.run(test)
+    lines = text.splitlines(keepends=True)
+    for example, result in reversed(runner.fresh):
+        begin = example.lineno + example.source.count("\n")
+        shown = [
+            line if line.strip() else "<BLANKLINE>\n" for line in result.splitlines(keepends=True)
+        ]
+        lines[begin : begin + example.want.count("\n")] = [" " * example.indent + x for x in shown]
+    return "".join(lines)
+
+
+class _FreshResults(doctest.DocTestRunner):
+    """Keeps what failed examples print; an example that raises another error stops all."""
+
+    def __init__(self) -> None:
+        super().__init__(verbose=False)
+        self.fresh: list[tuple[doctest.Example, str]] = []
+
+    def report_failure(
+        self, _out: object, _test: doctest.DocTest, example: doctest.Example, got: str
+    ) -> None:
+        self.fresh.append((example, got))
+
+    def report_unexpected_exception(
+        self, _out: object, test: doctest.DocTest, example: doctest.Example, exc_info: object
+    ) -> None:
+        raise RuntimeError(f"{test.name}, line {example.lineno + 1}: {exc_info[1]}")
 
 
 def _block(found: re.Match[str]) -> str:

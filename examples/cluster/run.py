@@ -20,6 +20,7 @@ import polars as pl
 
 import rankgate
 import rankgate.spark
+from rankgate.spark import table
 
 DEPTH, JUDGED, PARTS = 100, 20, 8
 METRICS = ["nDCG@10", "AP", "RR", "P@10", "Recall@100"]
@@ -69,15 +70,15 @@ def main() -> int:
         settings = {"spark.driver.memory": "2g", "spark.local.dir": folder}
         spark = rankgate.spark.session(asked.master, settings)
         began = time.perf_counter()
-        there = rankgate.spark.evaluate(qrels, {"run": run}, METRICS, values=False)
+        there = rankgate.evaluate(table(qrels), {"run": table(run)}, METRICS)
         print(f"Spark, {asked.master}: {time.perf_counter() - began:.1f} s")
-        print(there.summary)
+        print(there)
         spark.stop()
         began = time.perf_counter()
         here = rankgate.evaluate(qrels, {"run": run}, METRICS)
         print(f"one machine: {time.perf_counter() - began:.1f} s")
         print(here)
-    one, other = here.means.row(0)[1:], there.summary.means.row(0)[1:]
+    one, other = here.means.row(0)[1:], there.means.row(0)[1:]
     equal = all(abs(a - b) <= 1e-12 for a, b in zip(one, other, strict=True))
     print("equal" if equal else "different")
     return int(not equal)

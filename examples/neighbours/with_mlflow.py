@@ -1,4 +1,4 @@
-"""MLflow: means with their intervals, the verdict and the page of a comparison, logged to a run."""
+"""MLflow: the figures, the verdict and the page of a comparison, logged to a run."""
 
 import tempfile
 from pathlib import Path
@@ -16,10 +16,7 @@ comparison = rankgate.compare(qrels, old, {"new": new}, [nDCG @ 10, nDCG @ 1])
 verdict = rankgate.gate(qrels, old, new)
 
 with tempfile.TemporaryDirectory() as folder, mlflow.start_run() as run:
-    for row in comparison.to_polars().iter_rows(named=True):
-        name = row["metric"].replace("@", "_at_")  # MLflow refuses some characters
-        for figure in ("baseline", "candidate", "delta", "low", "high"):
-            mlflow.log_metric(f"{name}_{figure}", row[figure])
+    mlflow.log_metrics(comparison.to_flat())
     mlflow.set_tags({"verdict": verdict.verdict, "convention": "trec"})
     page = Path(folder) / "comparison.html"
     comparison.report(str(page))
@@ -27,5 +24,5 @@ with tempfile.TemporaryDirectory() as folder, mlflow.start_run() as run:
     mlflow.log_dict(verdict.to_dict(), "verdict.json")
 
 logged = mlflow.get_run(run.info.run_id)
-assert logged.data.metrics["nDCG_at_10_delta"] == comparison.to_polars()["delta"][0]
+assert logged.data.metrics["nDCG_at_10/delta"] == comparison.to_polars()["delta"][0]
 print(f"{logged.data.tags['verdict']}: {len(logged.data.metrics)} figures and the page are logged")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.interface.demo.build import build
-from rankgate.interface.demo.harvest import harvest
+from rankgate.interface.demo.harvest import harvest_docstrings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _stdlib(folder: Path, _: Path | None) -> Iterator[Document]:
         demo = build(place)
         shutil.copy(demo.qrels, folder / "qrels.txt")
         shutil.copy(Path(place) / "queries.tsv", folder / "queries.tsv")
-    for doc in harvest():
+    for doc in harvest_docstrings():
         parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[._]", " ", doc.doc_id)
         words = f"{doc.doc_id}\n{parts}\n{doc.signature}\n{doc.text}"
         text = f"{parts}: {doc.summary}"

@@ -14,7 +14,7 @@ import polars as pl
 from models import recommended
 
 import rankgate
-from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.policy import parse_policy
 
 HERE = Path(__file__).parent
 METRICS = ["nDCG@10", "R@10", "R@20", "RR@10"]
@@ -58,7 +58,7 @@ def main(words: list[str]) -> int:
     )  # fmt: skip
     card = rankgate.scorecard(collection, runs, slices=["activity", "popularity"])
     popular, neighbours = ({name: runs[name]} for name in ("popular", "neighbours"))
-    policy = HERE / "gate.toml" if own else parsed(ANY_LOG, "recommend.py")
+    policy = HERE / "gate.toml" if own else parse_policy(ANY_LOG, "recommend.py")
     verdict = rankgate.gate(collection, popular, neighbours, policy)
     evaluation = rankgate.evaluate(parts.qrels, runs, METRICS)
     with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):

@@ -18,7 +18,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rankgate.core.present.resolve import ABOVE, lazy_names
+from rankgate.core.present.resolve import ON_SPARK, UPPER_NAMES, lazy_names
 
 _HOMES = {
     "rankgate.core.errors": ["InputError", "RankgateError", "UsageError"],
@@ -32,7 +32,7 @@ _HOMES = {
     "rankgate.data.files.validation": ["Validation"],
     "rankgate.data.logs.relevance": ["Truth"],
     "rankgate.data.logs.splits": ["SplitPlan"],
-    "rankgate.data.memory.arrays": ["from_arrays"],
+    "rankgate.data.arrays": ["from_arrays"],
     "rankgate.data.memory.matrices": ["Lists", "Matrix"],
     "rankgate.decisions.advice.advice": ["Advice"],
     "rankgate.decisions.advice.advise": ["advise"],
@@ -45,7 +45,7 @@ _HOMES = {
     "rankgate.decisions.comparison.compare": ["compare"],
     "rankgate.decisions.comparison.comparison": ["Comparisons"],
     "rankgate.decisions.comparison.inference": ["Test"],
-    "rankgate.decisions.comparison.scores.systems": ["ReportedScores", "read_scores"],
+    "rankgate.decisions.comparison.scores.systems": ["read_scores"],
     "rankgate.decisions.comparison.similarity": ["rank_similarity"],
     "rankgate.decisions.gating.gate": ["gate"],
     "rankgate.decisions.gating.gate_check": ["GateCheck"],
@@ -69,6 +69,7 @@ _HOMES = {
     "rankgate.judging.admission.admission_plan": ["AdmissionPlan"],
     "rankgate.judging.admission.admit": ["admit"],
     "rankgate.judging.admission.admit_plan": ["admit_plan"],
+    "rankgate.judging.admission.judge_grades": ["JudgeGrades"],
     "rankgate.judging.agreement.agree": ["agree"],
     "rankgate.judging.agreement.agreement": ["RaterAgreement"],
     "rankgate.judging.gold.check": ["check_gold"],
@@ -90,7 +91,7 @@ _HOMES = {
     "rankgate.measurement.evaluation.accumulate": ["Accumulator"],
     "rankgate.measurement.evaluation.conventions": ["Conventions", "conventions"],
     "rankgate.measurement.evaluation.evaluate": ["evaluate"],
-    "rankgate.measurement.evaluation.evaluation": ["Evaluation"],
+    "rankgate.measurement.evaluation.scores": ["Scores"],
     "rankgate.measurement.explanation.bridge": ["Bridge"],
     "rankgate.measurement.explanation.explain": ["explain"],
     "rankgate.measurement.explanation.explanation": ["Explanation"],
@@ -124,11 +125,23 @@ _HOMES = {
 
 _load, __dir__, __all__ = lazy_names(__name__, _HOMES)
 
-ABOVE.update(
+UPPER_NAMES.update(
+    completed_names="rankgate.interface.cli.completed_names:NAMES",
     convention_details="rankgate.measurement.evaluation.convention:convention_details",
     kinds_of_results="rankgate.interface.kinds_of_results:CLASSES",
     path_of_input="rankgate.data.formats.registry:without_format",
+    judgments_of_log="rankgate.data.logs.relevance:judgments_of_log",
+    paths_in_format="rankgate.data.formats.registry:in_format",
     write_report="rankgate.workspace.reports.compose:write",
+)
+
+ON_SPARK.update(
+    evaluate="rankgate.spark.evaluation:evaluate",
+    compare="rankgate.spark.comparison:compare",
+    scorecard="rankgate.spark.scorecards:scorecard",
+    split="rankgate.spark.splitting.verb:split",
+    kpi="rankgate.spark.indicators:kpi",
+    click_counts="rankgate.spark.clicks:collect_click_counts",
 )
 
 

@@ -6,6 +6,7 @@ from rankgate.core.errors import UsageError as UsageError
 from rankgate.core.progress import progress as progress
 from rankgate.data import read_qrels as read_qrels
 from rankgate.data import read_run as read_run
+from rankgate.data.arrays import from_arrays as from_arrays
 from rankgate.data.collection import Collection as Collection
 from rankgate.data.collection import Items as Items
 from rankgate.data.collection import Predicted as Predicted
@@ -16,7 +17,6 @@ from rankgate.data.files.validate import validate as validate
 from rankgate.data.files.validation import Validation as Validation
 from rankgate.data.logs.relevance import Truth as Truth
 from rankgate.data.logs.splits import SplitPlan as SplitPlan
-from rankgate.data.memory.arrays import from_arrays as from_arrays
 from rankgate.data.memory.matrices import Lists as Lists
 from rankgate.data.memory.matrices import Matrix as Matrix
 from rankgate.decisions.advice.advice import Advice as Advice
@@ -30,7 +30,6 @@ from rankgate.decisions.comparison.audit import audit as audit
 from rankgate.decisions.comparison.compare import compare as compare
 from rankgate.decisions.comparison.comparison import Comparisons as Comparisons
 from rankgate.decisions.comparison.inference import Test as Test
-from rankgate.decisions.comparison.scores.systems import ReportedScores as ReportedScores
 from rankgate.decisions.comparison.scores.systems import read_scores as read_scores
 from rankgate.decisions.comparison.similarity import rank_similarity as rank_similarity
 from rankgate.decisions.gating.gate import gate as gate
@@ -57,6 +56,7 @@ from rankgate.judging.admission.admission import JudgeAdmission as JudgeAdmissio
 from rankgate.judging.admission.admission_plan import AdmissionPlan as AdmissionPlan
 from rankgate.judging.admission.admit import admit as admit
 from rankgate.judging.admission.admit_plan import admit_plan as admit_plan
+from rankgate.judging.admission.judge_grades import JudgeGrades as JudgeGrades
 from rankgate.judging.agreement.agree import agree as agree
 from rankgate.judging.agreement.agreement import RaterAgreement as RaterAgreement
 from rankgate.judging.gold.check import check_gold as check_gold
@@ -83,7 +83,7 @@ from rankgate.measurement.evaluation.accumulate import Accumulator as Accumulato
 from rankgate.measurement.evaluation.conventions import Conventions as Conventions
 from rankgate.measurement.evaluation.conventions import conventions as conventions
 from rankgate.measurement.evaluation.evaluate import evaluate as evaluate
-from rankgate.measurement.evaluation.evaluation import Evaluation as Evaluation
+from rankgate.measurement.evaluation.scores import Scores as Scores
 from rankgate.measurement.explanation.bridge import Bridge as Bridge
 from rankgate.measurement.explanation.explain import explain as explain
 from rankgate.measurement.explanation.explanation import Explanation as Explanation
@@ -134,7 +134,6 @@ __all__ = [
     "Conversion",
     "Descriptions",
     "EngineComparison",
-    "Evaluation",
     "Explanation",
     "Finding",
     "Fusion",
@@ -147,6 +146,7 @@ __all__ = [
     "Items",
     "Judge",
     "JudgeAdmission",
+    "JudgeGrades",
     "Lists",
     "LivePipeline",
     "Matrix",
@@ -164,10 +164,10 @@ __all__ = [
     "RatingAccuracy",
     "Reconciliation",
     "Recorded",
-    "ReportedScores",
     "ResolvedJudgments",
     "Reusability",
     "Scorecard",
+    "Scores",
     "Settlement",
     "Sheets",
     "Snapshot",

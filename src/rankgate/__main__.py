@@ -19,9 +19,9 @@ def main() -> None:
     atexit.register(_freeze)
     try:
         from rankgate.interface.cli import main as run
-        from rankgate.interface.cli.limited import watched
+        from rankgate.interface.cli.limited import run_watched
 
-        status = watched()
+        status = run_watched()
         if status is not None:
             sys.exit(status)
         run()

@@ -12,9 +12,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rankgate.measurement.metrics.built_in import HOMES
+from rankgate.measurement.metrics.built_in import MODULE_OF_METRIC
 
-_HOMES = {home.partition(":")[2]: home.partition(":")[0] for home in HOMES.values()} | {
+_HOMES = {home.partition(":")[2]: home.partition(":")[0] for home in MODULE_OF_METRIC.values()} | {
     "CATALOGUE": "catalogue",
     "Metric": "declare",
     "parse": "names",

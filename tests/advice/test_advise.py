@@ -13,9 +13,9 @@ from statsmodels.stats.power import TTestPower
 import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.decisions.advice.facts import STAGES, TASKS, DataFacts
-from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, named, worded
+from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, fill_cutoffs, fill_facts
 from rankgate.decisions.advice.sources import SOURCES
-from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.policy import parse_policy
 from rankgate.measurement.metrics.names import parse
 from support.wording import raises
 
@@ -96,7 +96,7 @@ def test_every_answer_leads_to_a_policy_of_the_gate(task, stage, grades):
     result = rankgate.advise(judged(grades=grades), task=task, stage=stage)
     gates = [each.metric for each in result.of("gate")]
     assert gates
-    read = parsed(result.policy, "advice")
+    read = parse_policy(result.policy, "advice")
     decided = {rule["metric"]: rule.tier for rule in read.rules if rule.kind == "noninferiority"}
     assert decided == {
         **dict.fromkeys(gates, "block"),
@@ -121,13 +121,13 @@ def test_no_two_rules_contradict_each_other(task, stage, changes):
     for rule in RULES:
         if rule.when(facts):
             found.setdefault(rule.metric, set()).add(rule.role)
-            assert worded(rule.reason, facts)
+            assert fill_facts(rule.reason, facts)
     assert any("gate" in some for some in found.values())
     for metric, some in found.items():
         assert not (some & {"gate", "watch"} and "avoid" in some), metric
     for each in CAUTIONS:
         if each.when(facts):
-            assert "{" not in worded(each.words, facts)
+            assert "{" not in fill_facts(each.words, facts)
 
 
 def test_rules_are_whole():
@@ -136,7 +136,7 @@ def test_rules_are_whole():
     for rule in RULES:
         assert rule.role in ROLES
         assert rule.source in SOURCES
-        assert str(parse(named(rule.metric, 10, 100, 7)))
+        assert str(parse(fill_cutoffs(rule.metric, 10, 100, 7)))
     assert {each.source for each in CAUTIONS} <= set(SOURCES)
     assert set(SOURCES) >= {each.source for each in (*RULES, *CAUTIONS)}
 

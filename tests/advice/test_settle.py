@@ -11,10 +11,10 @@ import rankgate
 from rankgate import Test as HowTested
 from rankgate import compare
 from rankgate.data.collection import Collection
-from rankgate.decisions.advice.settling.frame import in_order
+from rankgate.decisions.advice.settling.frame import random_order
 from rankgate.decisions.advice.settling.prices import Prices
 from rankgate.decisions.advice.settling.terms import look_levels
-from rankgate.measurement.stats.inclusion import inclusion, permanent_numbers
+from rankgate.measurement.stats.inclusion import inclusion_probabilities, permanent_numbers
 from support.wording import raises
 
 RNG = np.random.default_rng(8)
@@ -267,11 +267,11 @@ def test_looks_together_miss_as_often_as_the_level_says(looks):
 
 def test_chances_are_proportional_to_size_and_add_up():
     sizes = RNG.exponential(1, 200)
-    chance = inclusion(sizes, 60)
+    chance = inclusion_probabilities(sizes, 60)
     assert chance.sum() == pytest.approx(60)
     below = chance < 1
     assert np.ptp(chance[below] / sizes[below]) == pytest.approx(0, abs=1e-9)
-    assert (inclusion(sizes, 300) == 1).all()
+    assert (inclusion_probabilities(sizes, 300) == 1).all()
 
 
 def test_permanent_numbers_are_uniform_and_the_same_each_time():
@@ -302,7 +302,7 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
 
 
 def test_a_budget_bounds_batches_of_queries_that_the_model_judged_since():
-    model = {q: PREDICTED[q] for q in in_order(list(PREDICTED), 0)[:25]}
+    model = {q: PREDICTED[q] for q in random_order(list(PREDICTED), 0)[:25]}
     first = settle(OLD, NEW, model, prices=["budget=30"])
     more = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=["budget=10"])
     assert more.delta is None  # the model judged queries since

@@ -71,7 +71,7 @@ def engine(store, path):
     table = pl.DataFrame([each for each in lines if "metric" in each])
     key = ["timestamp", "search_config"]
     with store.write() as connection:
-        project = projects.named(connection, "engine").id
+        project = projects.get_by_name(connection, "engine").id
         for (at, system), own in table.group_by(key, maintain_order=True):
             wide = own.pivot(on="metric", index="query", values="value", aggregate_function="mean")
             wide = wide.rename({"query": "query_id"}).insert_column(

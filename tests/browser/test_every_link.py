@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankgate.interface.demo.build import build
-from rankgate.interface.demo.history import record_past
+from rankgate.interface.demo.history import record_history
 from rankgate.store.material import projects
 from rankgate.store.people import secrets, users
 from rankgate.store.store import Store
@@ -26,7 +26,7 @@ def empty(folder):
 
 def demo(folder):
     """The store of the demo."""
-    return str(record_past(build(folder / "demo")).path)
+    return str(record_history(build(folder / "demo")).path)
 
 
 @pytest.mark.parametrize("made", [empty, demo])
@@ -34,7 +34,7 @@ def test_every_link_opens_for_everybody(made, tmp_path, chromium):
     with Store.open(made(tmp_path)) as store:
         hashed = secrets.password_hash(PASSWORD)
         with store.write() as connection:
-            (project,) = projects.listed(connection)
+            (project,) = projects.list_projects(connection)
             for name, role in PEOPLE.items():
                 user = users.add(connection, name, hashed)
                 users.grant(connection, project.id, user.id, role)

@@ -30,17 +30,17 @@ def place(tmp_path_factory):
         user = users.add(connection, "ann")
         users.grant(connection, made.id, user.id, "rater")
         docs = {"doc_id": [f"d{i}" for i in range(9)], "title": ["bike"] * 9}
-        documents.add(connection, made.id, pl.DataFrame(docs))
-        batch = batches.add(connection, made.id, "first")
+        documents.add_documents(connection, made.id, pl.DataFrame(docs))
+        batch = batches.add_batch(connection, made.id, "first")
         pairs = {"query_id": ["q"] * 9, "doc_id": docs["doc_id"]}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
-        session, secret = sessions.begin(connection, user.id)
+        session, secret = sessions.begin_session(connection, user.id)
     return file, secret, session.csrf
 
 
 def kept(file):
     with Store.open(str(file)) as store, store.read() as connection:
-        return list(ratings.facts(connection, 1))
+        return list(ratings.list_ratings(connection, 1))
 
 
 def opened(chromium, address, secret):
@@ -101,11 +101,11 @@ def test_two_tabs_and_an_ended_session_lose_nothing(chromium, place):
         assert said[1].corrects == said[0].rating_id
         second = chromium.ask(TASK)
         with Store.open(str(file)) as store, store.write() as connection:
-            sessions.end_all(connection, users.named(connection, "ann").id)
+            sessions.end_sessions(connection, users.get_by_name(connection, "ann").id)
         pressed(chromium, "1")
         chromium.until(f"{STATE}.startsWith('You are signed out. 1 ')")
         with Store.open(str(file)) as store, store.write() as connection:
-            _, other = sessions.begin(connection, users.named(connection, "ann").id)
+            _, other = sessions.begin_session(connection, users.get_by_name(connection, "ann").id)
         chromium.send("Network.setCookie", name="rankgate_session", value=other, url=address)
         chromium.open(f"{address}/projects/shop/rate")
         chromium.until(f"{TASK} !== '{second}'")
@@ -115,7 +115,7 @@ def test_two_tabs_and_an_ended_session_lose_nothing(chromium, place):
 def test_pasted_text_rates_nothing_and_help_is_there(chromium, place):
     file, _, _ = place
     with Store.open(str(file)) as store, store.write() as connection:
-        _, secret = sessions.begin(connection, users.named(connection, "ann").id)
+        _, secret = sessions.begin_session(connection, users.get_by_name(connection, "ann").id)
     with started(file, first=False) as (_, address, _):
         now = opened(chromium, address, secret)
         before = len(kept(file))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from rankgate.workspace.reports.printed import printed
+from rankgate.workspace.reports.printed import print_pdf
 from support.needs import SHARED
 from support.pages import HARM, NAMES, covid, demo, hostile
 
@@ -178,7 +178,7 @@ def test_headings_are_in_order_and_headers_have_a_scope(page, name):
 
 
 def test_pdf_by_the_browser(pages):
-    text = printed((pages / "demo.html").read_text(encoding="utf-8"))
+    text = print_pdf((pages / "demo.html").read_text(encoding="utf-8"))
     assert text.startswith(b"%PDF-")
     assert text.rstrip().endswith(b"%%EOF")
     assert len(text) > 20_000

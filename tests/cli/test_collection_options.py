@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from random import Random
 
 import click
@@ -14,6 +15,7 @@ from rankgate.core.console.sections import COLLECTION
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.collection_options import COLLECTION_NAMES
+from support.command import assert_refused
 from support.wording import raises
 
 RANDOM = Random(5)
@@ -87,6 +89,9 @@ def test_a_sheet_with_labels_gives_the_numbers_of_plain_judgments(run, name):
     assert results[2] == results[0]
 
 
+COMMANDS_OF_FILES = {"convert", "describe", "validate"}
+
+
 def test_every_command_with_judgments_has_every_option_of_a_collection():
     found = {}
     for name in COMMANDS:
@@ -97,7 +102,83 @@ def test_every_command_with_judgments_has_every_option_of_a_collection():
                 found.setdefault(name, []).append(options)
     assert found.keys() >= COMMANDS_OF_COLLECTIONS.keys() | OTHERS
     for name, several in found.items():
-        assert several == [set(COLLECTION_NAMES)] * len(several), name
+        options = {"columns", "grades"} if name in COMMANDS_OF_FILES else set(COLLECTION_NAMES)
+        assert several == [options] * len(several), name
+
+
+WITHOUT_FROM = {
+    ("trec_eval",): "the command line of trec_eval, whose -R and -T name formats",
+    ("cwl_eval",): "the command line and files of cwl_eval",
+    ("ndeval",): "the command line and files of ndeval",
+    ("gdeval",): "the command line and files of gdeval",
+    ("audit",): "a table of a publication in Markdown, LaTeX or CSV",
+    ("policy",): "a policy in TOML",
+    ("sweep",): "a plan in TOML, which names the format of its files as FORMAT:PATH",
+    ("engines", "check"): "an engine in TOML",
+    ("alerts", "rules"): "rules in TOML",
+    ("jobs", "run"): "a folder that is written",
+    ("jobs", "set"): "jobs in TOML",
+    ("store", "drill"): "an archive of a store",
+    ("store", "restore"): "an archive of a store",
+    ("store", "user", "add"): "a password",
+    ("store", "user", "password"): "a password",
+    ("history",): "--from is the folder of the history",
+    ("attribute",): "--from is the folder of the history",
+    ("metrics",): "a Python file",
+    ("serve",): "certificates, settings and folders",
+    ("mcp",): "a folder",
+    ("doctor",): "a folder",
+    ("init",): "a folder that is written",
+    ("demo",): "a folder that is written",
+}
+"""Commands with paths and without ``--from FORMAT``, with the reason."""
+
+
+def _all_commands(group, names=()):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _all_commands(command, (*names, name))
+        else:
+            yield (*names, name), command
+
+
+def _reads_files(command):
+    """True if an argument or option names a file that is not written."""
+    inputs = [p for p in command.params if isinstance(p.type, click.Path) and not p.type.writable]
+    return any(p.name not in {"output", "target"} and "-o" not in p.opts for p in inputs)
+
+
+def test_every_command_that_reads_files_takes_their_format():
+    commands = dict(_all_commands(program))
+    assert len(commands) > 60
+    assert commands.keys() >= WITHOUT_FROM.keys()
+    readers, with_format = set(), set()
+    for name, command in commands.items():
+        flag = "--from-format" if name == ("reconcile",) else "--from"
+        option = next((param for param in command.params if flag in param.opts), None)
+        if option is not None and option.make_metavar(click.Context(command)) == "FORMAT":
+            with_format.add(name)
+        if _reads_files(command):
+            readers.add(name)
+    assert with_format == readers - WITHOUT_FROM.keys()
+
+
+def test_a_format_is_that_of_the_files_that_can_have_it(files, run):
+    lists = {"q1": {"took": 1, "hits": {"hits": [{"_id": "d1", "_score": 1.0}]}}}
+    (files / "answers.json").write_text(json.dumps(lists))
+    table = pl.DataFrame({"query_id": ["q1"], "doc_id": ["d1"], "grade": [1]})
+    table.write_csv(files / "judged.txt", separator="|")
+    words = ("-m", "RR", "--format", "json")
+    found = run("eval", "judged.txt", "answers.json", "--from", "Elasticsearch", *words)
+    assert json.loads(found.out)["runs"][0]["mean"]["RR"] == 1.0
+    found = run("eval", "trec:qrels.txt", "old.run", "--from", "trec", *words)
+    assert found.code == 0, found.err
+    assert_refused(run("eval", "qrels.txt", "old.run", "--from", "topics"), "format-cannot-hold")
+    assert_refused(run("eval", "qrels.txt", "old.run", "--from", "elasticsearc"), "unknown-format")
+    assert_refused(run("eval", "qrels.txt", "old.run", "--from", "json-table"), "invalid-json",
+                   "old.run", 1)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
@@ -200,3 +281,17 @@ def test_reports_and_charts_take_a_collection(run, name):
     assert plain.code == 0, plain.err
     assert shop.code == 0, shop.err
     assert shop.out == plain.out
+
+
+def test_the_gate_takes_tables_and_formats_of_the_baseline(files, run):
+    with sqlite3.connect(files / "runs.db") as connection:
+        for name, lists in (("old", OLD), ("new", NEW)):
+            rows = [(q, doc, score) for q, row in lists.items() for doc, score in row.items()]
+            connection.execute(f"CREATE TABLE {name} (query_id, doc_id, score)")
+            connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", rows)  # noqa: S608
+    connection.close()
+    plain = run("gate", "qrels.txt", "old.run", "new.run", "--redraws", "0")
+    tables = run("gate", "qrels.txt", "runs.db:old", "runs.db:new", "--redraws", "0")
+    named = run("gate", "qrels.txt", "old.run", "new.run", "--redraws", "0", "--from", "trec")
+    assert plain.code == tables.code == named.code
+    assert plain.out == named.out

@@ -102,24 +102,3 @@ def test_other_tools_take_nothing_from_it(run, folder):
 def test_quiet_leaves_summaries_out(run):
     assert run("pool", "@old", "--depth", "1", "-o", "p.csv").err != ""
     assert run("pool", "@old", "--depth", "1", "-o", "p2.csv", "--quiet").err == ""
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_name_the_program(run, shell):
-    assert "_RANKGATE_COMPLETE" in run("completion", shell).out
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("rankgate ev", "eval"),
-        ("rankgate eval q.txt r.run -m nDC", "nDCG"),
-        ("rankgate eval --convention ran", "ranx"),
-        ("rankgate explain -m nDC", "nDCG"),
-    ],
-)
-def test_words_are_completed(run, monkeypatch, words, found):
-    monkeypatch.setenv("_RANKGATE_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", words)
-    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
-    assert found in [line.partition(",")[2] for line in run().out.splitlines()]

@@ -42,7 +42,7 @@ def test_what_would_fail_is_named(run, tmp_path, monkeypatch, text, name):
 
 
 def test_an_extra_that_is_missing_says_how_to_get_it(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "_installed", lambda package: package != "duckdb")
+    monkeypatch.setattr(machine, "_is_installed", lambda package: package != "duckdb")
     code, found = findings(run, tmp_path)
     assert code == 0
     online = found["extras", "online"]

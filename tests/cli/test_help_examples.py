@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.interface.cli import COMMANDS
+from rankgate.online.interleaving.simulate_tests import sensitivity
 from support.programs import ROOT, importable
 
 with importable(ROOT / "release"):
@@ -56,6 +57,7 @@ def programs_of_examples(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_of_a_command_runs(name, world, tmp_path, monkeypatch, run):
+    monkeypatch.setitem(sensitivity.__kwdefaults__, "searches", 500)  # `plan` has no option for it
     for variable, value in help_examples.ENVIRONMENT.items():
         monkeypatch.setenv(variable, value)
     for command, lines in help_examples.examples(name).items():

@@ -8,12 +8,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rankgate.core.console.terminal import without_commands
-from rankgate.core.formulas import guarded, unguarded
-from rankgate.core.present.forms.as_csv import written
-from rankgate.core.present.forms.as_latex import remark
-from rankgate.core.present.forms.as_latex import table as latex_table
-from rankgate.core.present.forms.as_markdown import escaped
+from rankgate.core.console.terminal import remove_server_commands
+from rankgate.core.formulas import guard_cell, unguard_cell
+from rankgate.core.present.forms.as_csv import guarded_csv
+from rankgate.core.present.forms.as_latex import latex_comment, latex_table
+from rankgate.core.present.forms.as_markdown import escape_markdown
 from rankgate.core.present.grid import Grid
 from rankgate.data import contents_of, read_qrels
 
@@ -79,8 +78,12 @@ def test_pages_in_a_log_have_no_command_to_a_build_server(run, files, form):
 
 @pytest.mark.parametrize("word", ["::error::a", "##[error]a", "##vso[task.logissue]a"])
 def test_forms_of_pages_escape_commands(word):
-    for text in (escaped(word), latex_table(Grid((word,), ((word,),))), remark(word)):
-        assert without_commands(text) == text
+    for text in (
+        escape_markdown(word),
+        latex_table(Grid((word,), ((word,),))),
+        latex_comment(word),
+    ):
+        assert remove_server_commands(text) == text
 
 
 @pytest.mark.parametrize(
@@ -95,19 +98,19 @@ def test_forms_of_pages_escape_commands(word):
     ],
 )
 def test_commands(text, safe):
-    assert without_commands(text) == safe
+    assert remove_server_commands(text) == safe
 
 
 @pytest.mark.parametrize("word", ["-1", "+0.5", "-1e-3", "-.5", "+12%", "a", "1-2", "−0.5"])
 def test_numbers_and_words_are_no_formulas(word):
-    assert guarded(word) == word
+    assert guard_cell(word) == word
 
 
 @pytest.mark.parametrize("word", ["=1", "+a", "-a", "-1+2", "@a", " =1", "\t1", " -1", "-1 a"])
 def test_formulas_are_guarded_once_and_come_back(word):
-    assert guarded(word) == f" {word}"
-    assert unguarded(guarded(word)) == word
-    assert written(("a",), [(word, -0.5)]).splitlines()[1].endswith(",-0.5")
+    assert guard_cell(word) == f" {word}"
+    assert unguard_cell(guard_cell(word)) == word
+    assert guarded_csv(("a",), [(word, -0.5)]).splitlines()[1].endswith(",-0.5")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +131,7 @@ def test_formulas_are_guarded_once_and_come_back(word):
     ],
 )
 def test_markdown_means_what_it_says(word, plain):
-    assert escaped(word) == plain
+    assert escape_markdown(word) == plain
 
 
 def test_a_picture_is_well_formed(run, tmp_path, files):

@@ -12,8 +12,8 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.core.present.suffixes import SUFFIXES, form_of
-from rankgate.interface.cli import _HOMES, COMMANDS
+from rankgate.core.present.suffixes import SUFFIXES, find_form
+from rankgate.interface.cli import _COMMAND_MODULES, COMMANDS
 from support.wording import raises
 
 DATA = "qrels.txt old.run new.run"
@@ -37,9 +37,9 @@ CALLS = {
     "pool": "old.run new.run",
     "collect": "sheet.csv",
     "resolve": "ratings.csv",
-    "agree": "ratings.csv --resamples 2",
+    "agree": "ratings.csv",
     "admit-plan": "qrels.txt",
-    "admit": f"qrels.txt {DATA} --resamples 2",
+    "admit": f"qrels.txt {DATA}",
     "reusability": f"{DATA} third.run",
     "stages": "qrels.txt old.run new.run -m nDCG@10",
     "split": "log.csv",
@@ -99,7 +99,7 @@ def folder(tmp_path, monkeypatch):
 
 def commands():
     for name in COMMANDS:
-        command = import_module(_HOMES[name]).command
+        command = import_module(_COMMAND_MODULES[name]).command
         if isinstance(command, click.Group):
             continue
         options = {each.name: each for each in command.params}
@@ -172,6 +172,6 @@ def test_one_sheet_is_what_its_name_says(run, folder):
 
 def test_a_suffix_of_no_form():
     with raises("unknown-format", UsageError):
-        form_of("a.xyz", ["json", "csv"])
+        find_form("a.xyz", ["json", "csv"])
     with raises("unknown-format", UsageError):
-        form_of("a", ["json", "csv"], ", or give --format")
+        find_form("a", ["json", "csv"], ", or give --format")

@@ -10,7 +10,7 @@ import pytest
 
 import rankgate
 from rankgate.core.declare import fields_of
-from rankgate.core.declare.signature import documented
+from rankgate.core.declare.signature import parse_docstring_section
 from rankgate.data.collection import Collection, Items
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import SplitPlan
@@ -37,9 +37,9 @@ NAMES = {"begin": "from_", "end": "to"}
 
 PRINTED = {
     *("form", "output", "store", "project", "save_as", "strategy", "backend", "master"),
-    *("metrics_from", "overrides"),
+    *("metrics_from", "overrides", "from_format"),
 }
-"""Options of what is printed or kept, and of the whole program: a function takes tables of a
+"""Options of what is printed, kept or read, and of the whole program: a function takes tables of a
 `StoredProject`, finds metrics by name with `rankgate.extend.using`, and takes a convention."""
 
 INSTEAD = {"names", "name", "extra"}
@@ -57,7 +57,11 @@ VALUES = {
 }
 """What a command has for one value that a function takes; compare has candidates of its own."""
 
+_JUDGE_GRADES = {"judge", "asked", "attacked", "repeated"}
+
 OWN_VALUES = {
+    "admit": {"demands": set(fields_of(Demands)), "judge": _JUDGE_GRADES},
+    "admit-plan": {"judge": _JUDGE_GRADES - {"attacked", "repeated"}},  # no part of a plan
     "record": {"provenance": {"revision", "branch"}},
     "fuse": {"learning": set(fields_of(FusionLearning))},
     "pool": {"design": set(fields_of(PoolDesign)) - {"rel"}},
@@ -73,7 +77,7 @@ COMMAND_ONLY = {
     "eval": {"per_query", "scale", "record"},  # what is printed; grades of raters
     "explain": {"all_parameters"},  # what is printed
     "compare": {
-        *("query_id", "worst", "lists", "record"),  # what is printed and recorded
+        *("query_id", "worst", "pairs", "lists", "record"),  # what is printed and recorded
         *("scores", "directions"),  # read_scores
     },
     "holes": {"count"},  # a method of the result
@@ -102,8 +106,8 @@ COMMAND_ONLY = {
         ),
     },  # fields of a Judge
     "resolve": {"unresolved"},  # a file
-    "agree": {"baseline", "candidate", "metrics", "convention", "rule", "draws"},
-    "admit": {"scale", *fields_of(Demands)},  # of the judgments; one argument
+    "agree": {"baseline", "candidate", "metrics", "convention", "rule", "draws", "seed"},
+    "admit": {"scale"},  # of the judgments
     "record": {"name", "notes"},  # named by a file elsewhere; annotate
     "split": {"from_", "into", "to"},  # files
     "scorecard": {"record"},
@@ -118,7 +122,6 @@ PYTHON_ONLY = {
     "reconcile": {"conventions"},
     "gate": {"folder", "today"},
     "rate": {"path", "judge"},
-    "admit": {"demands"},
     "reusability": {"rel"},
     "record": {"results", "store", "project"},
     "history": {"store", "project"},
@@ -175,7 +178,7 @@ def test_options_have_the_names_of_parameters(name):
         if isinstance(each, click.Option) and key in _function(name):
             long = {word[2:].replace("-", "_") for word in each.opts if word.startswith("--")}
             same = key.rstrip("_").removesuffix("s") if each.multiple else key.rstrip("_")
-            assert same in long, key
+            assert {same, key} & long, key
 
 
 def test_the_former_name_of_override_is_accepted():
@@ -226,7 +229,7 @@ OWN_HELP = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_help_of_an_option_is_what_the_docstring_says(name):
-    said = documented(getattr(rankgate, PAIRS[name]).__doc__, "Args")
+    said = parse_docstring_section(getattr(rankgate, PAIRS[name]).__doc__, "Args")
     for key, each in _command(name).items():
         if not isinstance(each, click.Option) or key not in said:
             continue

@@ -14,13 +14,13 @@ from statsmodels.stats.power import TTestPower
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import rendered
+from rankgate.core.present.write import render_result
 from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.paired import figures
-from rankgate.decisions.comparison.pairs import Rules, compared
+from rankgate.decisions.comparison.paired import compute_figures
+from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.decisions.comparison.values import PairedValues
 from rankgate.measurement.evaluation.scored_system import Scorer
 from support.wording import assert_warned, raises
@@ -99,7 +99,7 @@ def test_published_values_end_to_end(shared):
             schema=plain.scores.schema,
         )  # fmt: skip
         sides.append(rankgate_side(plain, name, scores))
-    (result,) = compared(*sides, Rules(Test(correction="none")))
+    (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none")))
     row = result.metrics.row(0, named=True)
     assert row["delta"] == pytest.approx(0.053008, abs=5e-7)
     assert row["p_value"] == pytest.approx(0.0013193972, abs=5e-11)
@@ -125,7 +125,7 @@ def test_several_candidates_are_corrected_together(systems):
     assert holm[0] == pytest.approx(min(1, 4 * min(raw)))
     assert holm[2:] == [1.0, 1.0]
     assert result.comparisons[0].correction == "holm over 4 tests"
-    assert result.many.systems == ("run", "new", "same") or len(result.many.systems) == 3
+    assert result.many.systems == ("run", "new", "same")
     assert set(result.many.pairs.columns) >= {"p_tukey", "p_randomised"}
     assert result.many.reliability["queries"].to_list() == [40, 40]
 
@@ -191,7 +191,7 @@ def test_equal_differences_have_no_interval():
     ids = [f"q{i}" for i in range(9)]
     values = PairedValues(ids, ("X",), old, new, np.ones(1), pl.DataFrame())
     for method in ("t", "bca", "percentile"):
-        found = figures(values, Test(interval=method))
+        found = compute_figures(values, Test(interval=method))
         assert found.delta[0] == pytest.approx(0.1)
         assert np.isnan([found.low[0], found.high[0], found.gz[0]]).all()
         assert found.sd[0] == 0
@@ -202,11 +202,11 @@ def test_sides_of_other_judgments_or_conventions(systems):
     qrels, old, new = systems
     base = side(qrels, old, ["P@1"])
     with raises("not-comparable", UsageError):
-        compared(base, side({**qrels, "q99": {"x": 1}}, new, ["P@1"]))
+        compare_pairs(base, side({**qrels, "q99": {"x": 1}}, new, ["P@1"]))
     with raises("not-comparable", UsageError):
-        compared(base, side(qrels, new, ["P@1"], "ranx"))
+        compare_pairs(base, side(qrels, new, ["P@1"], "ranx"))
     with raises("not-comparable", UsageError):
-        compared(base, side(qrels, new, ["RR"]))
+        compare_pairs(base, side(qrels, new, ["RR"]))
 
 
 def test_slices_and_their_interaction(systems):
@@ -314,7 +314,7 @@ def test_how_many_queries_a_wanted_difference_takes(systems):
 
 
 def _lines(comparison):
-    return rendered(Comparisons((comparison,)), "text")
+    return render_result(Comparisons((comparison,)), "text")
 
 
 def _text(comparison):

@@ -204,3 +204,29 @@ def test_runs_of_the_same_name_are_distinguished_everywhere(run, tmp_path):
     assert "rank 1 of next/bm25" in run("pool", *runs).out
     three = run("compare", qrels, *runs, runs[1], "--format", "json").out
     assert json.loads(three)["systems"]["systems"] == ["main/bm25", "bm25#2", "bm25#3"]
+
+
+def test_latex_of_many_systems_marks_what_is_better_and_has_signs_that_latex_prints(run, tmp_path):
+    (tmp_path / "qrels.txt").write_text("".join(f"q{i:02} 0 good 1\n" for i in range(24)))
+    paths = [tmp_path / "qrels.txt"]
+    systems = (("old", range(1, 24), ""), ("new", range(3), ""), ("other", range(2, 5), "uvw"))
+    for name, wrong, unjudged in systems:
+        lines = [
+            f"q{i:02} Q0 {doc} {rank} {9 - rank} t\n"
+            for i in range(24)
+            for rank, doc in enumerate(
+                (*(("bad", "good") if i in wrong else ("good", "bad")), *unjudged), 1
+            )
+        ]
+        paths.append(tmp_path / f"{name}.run")
+        paths[-1].write_text("".join(lines))
+    out = run("compare", *paths, "-m", "RR", "--format", "latex").out
+    rows = [line for line in out.splitlines() if line.startswith("\\textsuperscript")]
+    assert rows == [
+        "\\textsuperscript{b} new & 0.9375\\textsuperscript{a} \\\\",
+        "\\textsuperscript{c} other & 0.9375\\textsuperscript{a} \\\\",
+        "\\textsuperscript{a} old & 0.5208 \\\\",
+    ]
+    assert "".join(line for line in out.splitlines() if not line.startswith("%")).isascii()
+    judged = [line for line in out.splitlines() if "judged@10 is" in line]
+    assert [line.split(":")[0] for line in judged] == ["% other"]  # it alone is judged less far

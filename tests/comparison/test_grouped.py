@@ -12,9 +12,9 @@ import pytest
 import rankgate
 from rankgate import compare, evaluate, gate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.group_sums import GROUPS, GroupSums, hashed
+from rankgate.data.group_sums import GROUPS, GroupSums, hash_queries
 from rankgate.decisions.comparison.scores.systems import read_scores
-from rankgate.decisions.gating.policy import parsed as read
+from rankgate.decisions.gating.policy import parse_policy as read
 from rankgate.measurement.stats.interval import t_interval
 from support.wording import raises
 
@@ -42,7 +42,9 @@ def grouped(runs, qrels=QRELS, convention="trec"):
         runs=tuple(
             replace(
                 each,
-                groups={m: GroupSums.of(hashed(each.query_ids), each.values[m]) for m in METRICS},
+                groups={
+                    m: GroupSums.of(hash_queries(each.query_ids), each.values[m]) for m in METRICS
+                },
             )
             for each in found.runs
         ),
@@ -62,7 +64,7 @@ def saved(tmp_path_factory):
 
 
 def test_sums_of_parts_are_the_sums_of_all():
-    ids, values = hashed(pl.Series([f"u{i}" for i in range(999)])), RNG.random(999)
+    ids, values = hash_queries(pl.Series([f"u{i}" for i in range(999)])), RNG.random(999)
     values[3] = np.nan
     whole = GroupSums.of(ids, values)
     parts = GroupSums.of(ids[:400], values[:400]) + GroupSums.of(ids[400:], values[400:])
@@ -88,7 +90,7 @@ def test_two_saved_evaluations_are_compared_in_pairs(saved):
 
 
 def test_intervals_of_groups_cover():
-    covered, ids = 0, hashed(pl.Series([f"user{i}" for i in range(700)]))
+    covered, ids = 0, hash_queries(pl.Series([f"user{i}" for i in range(700)]))
     for _ in range(400):
         delta = RNG.exponential(1.0, 700) - 1.0  # true mean 0
         found = t_interval(np.array([*GroupSums.of(ids, delta).values().values()]))
@@ -144,9 +146,9 @@ def test_more_queries_are_counted_in_queries(saved):
 
 def test_what_groups_cannot_say_is_refused(saved, tmp_path):
     tags = pl.DataFrame({"query_id": list(QRELS), "kind": "a"})
-    with raises("conflicting-options", UsageError):
+    with raises("missing-part", UsageError):
         compare(read_scores(*saved, tags=tags), slices=["kind"])
-    with raises("conflicting-options", UsageError):
+    with raises("missing-part", UsageError):
         gate(
             read_scores(*saved),
             policy=policy_of("""[gate]
@@ -186,5 +188,5 @@ def test_other_saved_results_have_no_values(saved, tmp_path):
 
 def test_a_saved_evaluation_is_read_again(saved):
     values = json.loads(saved[0].read_text())
-    found = rankgate.Evaluation.from_dict(values)
+    found = rankgate.Scores.from_dict(values)
     assert json.loads(json.dumps(found.to_dict())) == values

@@ -10,7 +10,7 @@ from scipy import stats
 from rankgate import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.practical import equivalences
+from rankgate.decisions.comparison.practical import equivalence_of_pairs
 from rankgate.decisions.comparison.values import PairedValues
 from rankgate.measurement.stats.equivalence import tost
 from rankgate.measurement.stats.ratio import fieller
@@ -73,7 +73,7 @@ def test_where_less_is_better_a_rise_is_worse():
     base = np.arange(12.0)[:, None] / 12
     ids = [f"q{i}" for i in range(12)]
     values = PairedValues(ids, ("loss",), base, base + 0.3, np.array([-1.0]), pl.DataFrame())
-    (table,) = equivalences([values], Test(margin=0.2))
+    (table,) = equivalence_of_pairs([values], Test(margin=0.2))
     assert table["worse"].item() == 1
 
 
@@ -146,6 +146,6 @@ def test_the_command_shows_what_was_asked_for(run, tmp_path):
     assert first["equivalence"][0]["relative"] is True
     assert first["interval"] == "studentised"
     assert first["correction"] == "by over 2 tests"
-    text = run("compare", *files, "--margin", "0.05", "--relative").out
+    text = run("compare", *files, "--margin", "0.05", "--relative", "--pairs").out
     assert "P(better)" in text
     assert "Fieller" in text

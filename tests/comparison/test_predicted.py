@@ -14,7 +14,7 @@ from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.saved.baselines import save
 from rankgate.measurement.stats.interval import t_interval
-from rankgate.measurement.stats.represented import Population, represented
+from rankgate.measurement.stats.represented import Population, estimate_population
 from support.command import assert_refused
 from support.wording import raises
 
@@ -70,7 +70,7 @@ def test_it_is_the_estimate_of_the_values_of_both():
     people, model = (compare(each, OLD, NEW, ["P@5"]).only.queries for each in (JUDGED, MODEL))
     both = people.join(model.select("query_id", x="delta"), on="query_id")
     population = Population(model["delta"].to_numpy(), np.ones(QUERIES))
-    found = represented(both["delta"].to_numpy(), predicted=both["x"].to_numpy(),
+    found = estimate_population(both["delta"].to_numpy(), predicted=both["x"].to_numpy(),
                         population=population)  # fmt: skip
     ends = t_interval(found.values)
     row = predicted(metrics=["P@5"]).metrics.row(0, named=True)
@@ -315,7 +315,7 @@ def test_a_saved_baseline_has_no_lists_for_a_model_to_judge(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     _write_runs(tmp_path)
     save("main", "people.qrels", "old.run")
-    with raises("conflicting-options"):
+    with raises("baseline-lacks"):
         gate(Collection("people.qrels", sample="random", predicted=MODEL), "main", NEW)
 
 

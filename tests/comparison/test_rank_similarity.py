@@ -1,13 +1,15 @@
-"""Two runs without judgments: values by hand, of repro_eval, and refusals."""
+"""Runs without judgments: values by hand, of repro_eval, matrices, and refusals."""
 
 import json
 from math import sqrt
 
+import numpy as np
 import pytest
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.decisions.comparison.similarity import kendall_union
+from support.command import assert_refused
 from support.wording import raises
 
 ONE = {"q1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}, "q2": {"a": 2.0, "b": 1.0}, "q3": {"a": 1.0}}
@@ -100,3 +102,92 @@ def test_the_curve_of_overlap_is_drawn():
     picture = result.plot("overlap-curve")
     assert [row["overlap"] for row in picture.rows] == pytest.approx([1 / 2, 1, 2 / 3, 5 / 8])
     assert "<svg" in picture.svg()
+
+
+THREE = {"q1": {"c": 4.0, "e": 3.0, "a": 2.0, "b": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
+
+
+def test_a_matrix_has_the_values_of_its_pairs():
+    result = rankgate.rank_similarity({"one": ONE, "two": TWO, "three": THREE})
+    assert result.runs == ("one", "two", "three")
+    for measure in ("RBO", "KTU", "Spearman", "overlap@3"):
+        cells = result.matrix(measure)
+        assert np.array_equal(cells, cells.T, equal_nan=True)
+        assert np.isnan(np.diag(cells)).all()
+        pair = rankgate.rank_similarity(ONE, THREE).measures.filter(measure=measure)
+        assert cells[0, 2] == pair["mean"][0]
+
+
+def test_rows_of_a_directed_matrix_are_the_references():
+    result = rankgate.rank_similarity(ONE, TWO, THREE)
+    cells = result.matrix("tau-AP")
+    for i, j, first, second in ((0, 2, ONE, THREE), (2, 0, THREE, ONE)):
+        pair = rankgate.rank_similarity(first, second).measures.filter(measure="tau-AP")
+        assert cells[i, j] == pair["mean"][0]
+    assert cells[0, 2] != cells[2, 0]
+
+
+def test_runs_of_a_matrix_are_told_apart_and_lack_queries():
+    result = rankgate.rank_similarity(ONE, TWO, THREE)
+    assert len(set(result.runs)) == 3
+    assert [*result.missing.values()] == [1, 1, 2]  # of q1, q2, q3 and q4
+    assert [notice.code for notice in result.notices] == ["missing-queries"] * 3
+
+
+def test_what_a_matrix_refuses(tmp_path):
+    for code, words, options in (
+        ("run-twice", (ONE, TWO, ONE), {}),
+        ("conflicting-options", (ONE, TWO, THREE), {"collection": {"q1": {"a": 1}}}),
+        ("conflicting-options", (ONE, TWO, THREE), {"metrics": ["P@1"]}),
+        ("wrong-run-count", ([ONE],), {}),
+    ):
+        with raises(code, UsageError):
+            rankgate.rank_similarity(*words, **options)
+    with raises("queries-differ", InputError):
+        rankgate.rank_similarity(ONE, TWO, {"x": {"a": 1.0}})
+    with raises("unknown-measure", UsageError):
+        rankgate.rank_similarity(ONE, TWO, THREE).matrix("overlap@7")
+    file = tmp_path / "one.run"
+    file.write_text("q1 Q0 a 1 1 one\n")
+    (tmp_path / "link.run").symlink_to(file)
+    with raises("run-twice", UsageError):
+        rankgate.rank_similarity(file, TWO, tmp_path / "link.run")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Runs in files, two of one name."""
+    monkeypatch.chdir(tmp_path)
+    for path, run in (("one.run", ONE), ("a/two.run", TWO), ("b/two.run", THREE)):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        rows = [f"{q} Q0 {d} 0 {s} x\n" for q, docs in run.items() for d, s in docs.items()]
+        (tmp_path / path).write_text("".join(rows))
+    return ("one.run", "a/two.run", "b/two.run")
+
+
+def test_the_command_writes_the_matrix_of_a_measure(run, files):
+    cells = rankgate.rank_similarity(ONE, TWO, THREE).matrix("overlap@3")
+    done = run("rank-similarity", *files, "--measure", "overlap@3", "--format", "latex")
+    rows = [line.split(" & ") for line in done.out.splitlines() if line.endswith("\\\\")]
+    assert rows[0] == ["run", "one", "a/two", "b/two \\\\"]
+    assert rows[1][2] == f"{cells[0, 1]:.4f}"
+    assert rows[3][1] == f"{cells[2, 0]:.4f}"
+    assert_refused(run("rank-similarity", *files[:2], "--measure", "tau"), "conflicting-options")
+    assert_refused(
+        run("rank-similarity", *files, "--depth", 5, "--measure", "overlap@10"), "unknown-measure"
+    )
+
+
+def test_metrics_of_the_project_s_file_are_for_commands_that_measure(run, files, tmp_path):
+    (tmp_path / "rankgate.toml").write_text('[defaults]\nmetrics = ["P@1"]\n')
+    assert run("rank-similarity", *files[:2]).code == 0
+    assert run("rank-similarity", *files).code == 0
+    assert_refused(run("rank-similarity", *files[:2], "-m", "P@1"), "missing-input")
+
+
+def test_the_matrix_is_drawn():
+    result = rankgate.rank_similarity(ONE, TWO, THREE)
+    cells = [row["value"] for row in result.plot().rows]
+    assert cells.count(None) == 3
+    assert cells[1] == result.matrix()[0, 1]
+    assert "<svg" in result.plot("similarity", measure="tau").svg()

@@ -14,8 +14,7 @@ from rankgate.interface.cli import rankgate as program
 
 NUMBER = re.compile(r"^(?:Annotated\[)?(?:int|float|Count|Share|Cutoff)\b")
 
-VALUES = [online.Events, online.Design, online.ExperimentTest, online.Grading, online.Privacy,
-          online.DecisionLog]  # fmt: skip
+VALUES = [online.Events, online.Design, online.ExperimentTest, online.Grading, online.Privacy]
 
 
 def _commands(command, context, *path):

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.declare import Range
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ NAMES = ("depth N -k", "share", "way", "judged", "tags TAG --tag", "weights", "s
 
 
 @click.command()
-@options_of(verb, *NAMES)
+@verb_options(verb, *NAMES)
 def command(**chosen):
     click.echo(repr(chosen))
 

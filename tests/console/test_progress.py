@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.progress import progress, step
 
 
@@ -17,7 +17,7 @@ def terminal(monkeypatch, capsys):
 
 
 def steps(total):
-    with Progress(total):
+    with TerminalProgress(total):
         for i in range(total):
             step(f"run{i}")
 
@@ -55,7 +55,7 @@ def test_a_command_reports_to_its_line_alone(terminal):
 
 
 def test_an_error_inside_ends_the_line_and_the_context(terminal):
-    with pytest.raises(KeyError), Progress(2):
+    with pytest.raises(KeyError), TerminalProgress(2):
         raise KeyError
     step("after it")
     assert terminal.readouterr().err == ""

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from rankgate.data.formats.registry import named
+from rankgate.data.formats.registry import find_format
 from rankgate.data.read import contents_of
 from support.wording import raises
 
@@ -69,7 +69,7 @@ def test_every_annotator_is_kept_and_models_apart(read):
 def test_what_is_written_is_read_again(read):
     first = read(*RECORDS)
     out = io.BytesIO()
-    assert named("argilla").write(first, out) == ()
+    assert find_format("argilla").write(first, out) == ()
     again = json.loads(out.getvalue())
     assert again[0]["responses"]["relevance"] == said(("u1", 3), ("u2", 1))
     assert again[0]["suggestions"]["relevance"]["agent"] == "m1"

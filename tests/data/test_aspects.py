@@ -11,7 +11,7 @@ import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.aspects import Aspects
 from rankgate.data.collection import Collection
-from rankgate.data.column_map import mapped
+from rankgate.data.column_map import map_columns
 from support.wording import raises
 
 SHEET = "q,d,relevance,fresh,trust\n1,a,3,0,1\n1,b,2,3,0\n2,a,0,3,2\n2,c,2,2,\n"
@@ -36,7 +36,7 @@ def sheet(tmp_path):
 )
 def test_grades_of_files_and_frames(sheet, aspects, grades):
     for table in (sheet, pl.read_csv(sheet)):
-        found = mapped(table, {**PAIR, "aspects": aspects}, "qrels")
+        found = map_columns(table, {**PAIR, "aspects": aspects}, "qrels")
         rows = getattr(found, "table", found).lazy().select("query_id", "doc_id", "grade").collect()
         assert {f"{q} {d}": grade for q, d, grade in rows.iter_rows()} == pytest.approx(grades)
 
@@ -68,21 +68,21 @@ def test_every_verb_takes_them(sheet, run, tmp_path):
 )
 def test_a_rule_that_makes_no_sense(sheet, aspects, code):
     with raises(code, UsageError):
-        mapped(sheet, {**PAIR, "aspects": aspects}, "qrels")
+        map_columns(sheet, {**PAIR, "aspects": aspects}, "qrels")
 
 
 def test_what_is_wrong_with_a_table(sheet):
     with raises("conflicting-options", UsageError):
-        mapped(sheet, {**PAIR, "aspects": "relevance&fresh", "grade": "trust"}, "qrels")
+        map_columns(sheet, {**PAIR, "aspects": "relevance&fresh", "grade": "trust"}, "qrels")
     for table in (sheet, pl.read_csv(sheet)):
         with raises("missing-column", InputError):
-            mapped(table, {**PAIR, "aspects": "relevance&nothing"}, "qrels")
+            map_columns(table, {**PAIR, "aspects": "relevance&nothing"}, "qrels")
     sheet.write_text(SHEET.replace("2,c,2,2,", "2,c,2,x,1"))
     with raises("not-a-number", InputError, line=5):
-        mapped(sheet, {**PAIR, "aspects": "relevance&fresh"}, "qrels")
+        map_columns(sheet, {**PAIR, "aspects": "relevance&fresh"}, "qrels")
     sheet.write_text(SHEET + "3,a,1\n")
     with raises("wrong-field-count", InputError, line=6):
-        mapped(sheet, {**PAIR, "aspects": "relevance&fresh"}, "qrels")
+        map_columns(sheet, {**PAIR, "aspects": "relevance&fresh"}, "qrels")
 
 
 GRADES = st.lists(st.integers(0, 4), min_size=2, max_size=2)

@@ -10,8 +10,8 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels
-from rankgate.data.formats.registry import detected, named
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.formats.registry import detect_format, find_format
+from rankgate.data.streams.source import InputFile, open_source
 from support.wording import raises
 
 CORPUS = (
@@ -41,7 +41,7 @@ def folder(tmp_path):
     ],
 )
 def test_each_file_is_known(data, part, reason):
-    fmt, result = detected(InputFile(None, data))
+    fmt, result = detect_format(InputFile(None, data))
     assert fmt.name == "beir"
     assert reason in result
     assert fmt.read(InputFile(None, data)).parts == (part,)
@@ -56,7 +56,8 @@ def test_a_folder_is_read_whole(folder):
         {"doc_id": "d2", "title": "Cars", "text": "b", "metadata": "{}"},
     ]
     assert (
-        detected(source(folder))[1] == "the folder holds corpus.jsonl and queries.jsonl and qrels"
+        detect_format(open_source(folder))[1]
+        == "the folder holds corpus.jsonl and queries.jsonl and qrels"
     )
     assert len(read_qrels(folder).table) == 2
 
@@ -93,13 +94,13 @@ def test_other_folders_are_refused(tmp_path):
 )
 def test_wrong_lines_are_named(data, line, code):
     with raises(code, InputError) as error:
-        named("beir").read(InputFile(None, data))
+        find_format("beir").read(InputFile(None, data))
     assert error.value.line == line
 
 
 @pytest.mark.parametrize("data", [CORPUS, QUERIES, QRELS])
 def test_files_come_back_as_they_were(data):
-    fmt = named("beir")
+    fmt = find_format("beir")
     out = io.BytesIO()
     assert fmt.write(fmt.read(InputFile(None, data)), out) == ()
     if data is QRELS:
@@ -111,11 +112,11 @@ def test_files_come_back_as_they_were(data):
 
 def test_what_one_file_cannot_hold_is_reported(folder):
     out = io.BytesIO()
-    lost = named("beir").write(contents_of(folder), out)
+    lost = find_format("beir").write(contents_of(folder), out)
     assert [(loss.what, loss.count) for loss in lost] == [
         ("queries with their texts", 2),
         ("documents with their fields", 2),
     ]
     documents = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "text": ["t"]})
-    lost = named("beir").write(FileContents(documents=documents), io.BytesIO())
+    lost = find_format("beir").write(FileContents(documents=documents), io.BytesIO())
     assert [(loss.what, loss.examples) for loss in lost] == [("fields of documents", ("query_id",))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -192,3 +193,15 @@ def test_tags_of_other_queries_are_an_error(shop):
         rankgate.evaluate(shop, OLD, ["nDCG@10"], slices=["intent"])
     with pytest.raises(InputError, match=problem):
         rankgate.compare(shop, OLD, NEW, ["nDCG@10"], slices=["intent"])
+
+
+def test_tags_in_a_frame_have_the_columns_that_files_may_have():
+    tags = pl.DataFrame({"part": ["x", "y"], "topic": [1, 2]})
+    collection = Collection({"1": {"a": 1}, "2": {"b": 1}}, tags=tags)
+    run = {"1": ["a"], "2": ["a", "b"]}
+    slices = rankgate.evaluate(collection, {"one": run}, ["RR", "P@1"], slices=["part"]).slices
+    assert slices.select("value", "metric", "mean").rows() == [
+        ("x", "RR", 1.0), ("x", "P@1", 1.0), ("y", "RR", 0.5), ("y", "P@1", 0.0)
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="tags need a column query_id"):
+        rankgate.compare(replace(collection, tags=tags.drop("topic")), run, run, ["RR"])

@@ -11,15 +11,15 @@ import pytest
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import contents_of, read_qrels, read_run
-from rankgate.data.formats.registry import FORMATS, TABLE, detected, named
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.formats.registry import FORMATS, TABLE, detect_format, find_format
+from rankgate.data.streams.source import InputFile, open_source
 from support.wording import raises
 
 PAIRS = pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["a", "b"]})
 
 
 def found(data):
-    fmt, reason = detected(InputFile(None, data))
+    fmt, reason = detect_format(InputFile(None, data))
     return fmt.name, reason
 
 
@@ -29,7 +29,7 @@ def test_the_table_and_the_formats_agree():
     assert len({fmt.name for fmt in FORMATS}) == len(FORMATS)
     for fmt in FORMATS:
         assert fmt.title, fmt.name
-        assert fmt.suffixes, fmt.name
+        assert fmt.suffixes or fmt.name == "ir_datasets", fmt.name
         assert all(suffix.startswith(".") for suffix in fmt.suffixes), fmt.name
         assert fmt.detail, fmt.name
         assert fmt.holds, fmt.name
@@ -49,7 +49,7 @@ def test_no_format_claims_nothing(name):
         b"null",
         b"\xff",
     ):
-        assert named(name).sniff(head, "") is None, head
+        assert find_format(name).sniff(head, "") is None, head
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_files_are_known_by_what_they_hold(data, name, reason):
 def test_columns_files_are_known_by_their_letters(tmp_path):
     PAIRS.with_columns(grade=pl.lit(1)).write_parquet(tmp_path / "a.txt")
     PAIRS.with_columns(grade=pl.lit(1)).write_ipc(tmp_path / "b.txt")
-    assert detected(source(tmp_path / "a.txt"))[1] == "it begins with PAR1"
-    assert detected(source(tmp_path / "b.txt"))[1] == "it begins with ARROW1"
+    assert detect_format(open_source(tmp_path / "a.txt"))[1] == "it begins with PAR1"
+    assert detect_format(open_source(tmp_path / "b.txt"))[1] == "it begins with ARROW1"
     packed = tmp_path / "c.gz"
     packed.write_bytes(gzip.compress((tmp_path / "a.txt").read_bytes()))
     assert read_qrels(packed).table.rows() == [("1", "a", 1.0), ("1", "b", 1.0)]
@@ -86,7 +86,7 @@ def test_columns_files_are_known_by_their_letters(tmp_path):
 def test_unknown_json_is_reported():
     for text in ("{}", '{"a": [1]}', '[\n{"x": 1}\n]'):
         with raises("unknown-format", InputError):
-            detected(InputFile(None, text.encode()))
+            detect_format(InputFile(None, text.encode()))
 
 
 def test_a_format_can_be_named(tmp_path):

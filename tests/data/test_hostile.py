@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import DuplicateError, InputError, RankgateError
 from rankgate.data import read_qrels, read_run
-from rankgate.data.formats.registry import FORMATS, named
+from rankgate.data.formats.registry import FORMATS, find_format
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
-NAMES = [fmt.name for fmt in FORMATS]
+NAMES = [fmt.name for fmt in FORMATS if fmt.suffixes]
 QRELS = [("1", "a", 2.0), ("1", "b", 0.0)]
 
 
@@ -230,7 +230,7 @@ def judged(path, name):
 def read(name, data):
     """Read all that is there; only deliberate errors may come out."""
     try:
-        contents = named(name).read(InputFile(None, data))
+        contents = find_format(name).read(InputFile(None, data))
         for run in contents.runs:
             _ = run.table
     except RankgateError as error:
@@ -288,10 +288,10 @@ def test_a_table_that_declares_too_many_rows(tmp_path, monkeypatch):
 
     rows = [("1", str(i % 7), 1.0) for i in range(1000)]
     path = saved(tmp_path, parquet(rows))
-    monkeypatch.setattr(arrow, "VALUES", 2999)
+    monkeypatch.setattr(arrow, "MAX_VALUES", 2999)
     with raises("too-large", InputError):
         read_qrels(path)
-    monkeypatch.setattr(arrow, "VALUES", 3000)
+    monkeypatch.setattr(arrow, "MAX_VALUES", 3000)
     with raises("duplicate-document", DuplicateError):
         read_qrels(path)
 
@@ -301,7 +301,7 @@ def test_a_query_with_too_many_documents(tmp_path, monkeypatch):
 
     lines = b"".join(b"1 Q0 %d 1 1.0 t\n" % i for i in range(1001))
     path = saved(tmp_path, lines)
-    monkeypatch.setattr(run, "_DOCUMENTS", 1000)
+    monkeypatch.setattr(run, "_MAX_DOCUMENTS", 1000)
     with raises("too-large", InputError):
         list(read_run(path).batches())
 

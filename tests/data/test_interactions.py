@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.logs.reading import LOGS, read_interactions
+from rankgate.data.logs.reading import LOG_FORMATS, read_interactions
 from rankgate.data.logs.relevance import Truth, truth
 from support.wording import raises
 
@@ -244,7 +244,7 @@ def test_wrong_rules_are_refused():
 
 
 def test_every_format_has_its_name():
-    assert len({each.name for each in LOGS}) == len(LOGS)
+    assert len({each.name for each in LOG_FORMATS}) == len(LOG_FORMATS)
 
 
 @pytest.mark.parametrize("timed", [True, False])

@@ -29,7 +29,7 @@ def depth_of(value):
 @given(value=values, limit=st.integers(0, 5))
 def test_depth_is_that_of_the_value(piece, value, limit):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(json_depth, "_PIECE", piece)
+        patched.setattr(json_depth, "_BLOCK_SIZE", piece)
         for escaped in (False, True):
             data = json.dumps(value, ensure_ascii=escaped).encode()
-            assert json_depth.deeper(data, limit) == (depth_of(value) > limit)
+            assert json_depth.exceeds_depth(data, limit) == (depth_of(value) > limit)

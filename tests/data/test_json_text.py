@@ -27,13 +27,13 @@ def test_what_is_json_reads_as_json(value, indent):
         json.dumps(expected, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, UnicodeEncodeError):
         return
-    assert json_text.parsed(data, "f") == expected
+    assert json_text.parse_json(data, "f") == expected
 
 
 @given(st.binary(max_size=200))
 def test_anything_else_is_an_input_error(data):
     try:
-        json_text.parsed(data, "f")
+        json_text.parse_json(data, "f")
     except InputError as error:
         result = error.line
     else:
@@ -60,12 +60,12 @@ def test_anything_else_is_an_input_error(data):
 )
 def test_errors_have_lines(data, line, code):
     with raises(code, InputError) as error:
-        json_text.parsed(data, "f")
+        json_text.parse_json(data, "f")
     assert error.value.line == line
 
 
 def test_brackets_in_strings_are_no_depth():
-    assert json_text.parsed(json.dumps("[" * 1000).encode(), "f") == "[" * 1000
+    assert json_text.parse_json(json.dumps("[" * 1000).encode(), "f") == "[" * 1000
 
 
 def test_documents_have_a_limit(tmp_path):
@@ -73,28 +73,28 @@ def test_documents_have_a_limit(tmp_path):
 
     bomb = tmp_path / "bomb.json.gz"
     bomb.write_bytes(gzip.compress(b"[" + b" " * (1 << 22) + b"]"))
-    assert json_text.document(InputFile(bomb)) == []
+    assert json_text.read_document(InputFile(bomb)) == []
     with raises("too-large", InputError):
-        json_text.document(InputFile(bomb), limit=1 << 20)
+        json_text.read_document(InputFile(bomb), limit=1 << 20)
 
 
 @pytest.mark.parametrize("item", [b"[],", b'{"a":1},', b'"ab",'])
 def test_documents_hold_so_many_values(item):
     """What is small as text and large as Python's objects."""
     with raises("too-large", InputError):
-        json_text.parsed(b"[" + item * 17_000_000 + b"1]", "f")
+        json_text.parse_json(b"[" + item * 17_000_000 + b"1]", "f")
 
 
 def test_lines_are_counted():
     data = b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": 2}\n{"a": 3'
-    found = json_text.lines(InputFile(None, data))
+    found = json_text.read_json_lines(InputFile(None, data))
     assert next(found) == (1, {"a": 1})
     assert next(found) == (3, {"a": 2})
     with raises("invalid-json", InputError) as error:
         next(found)
     assert error.value.line == 4
     with raises("wrong-type", InputError, line=1):
-        next(json_text.objects(InputFile(None, b"[]")))
+        next(json_text.read_json_objects(InputFile(None, b"[]")))
 
 
 @pytest.mark.parametrize("value", [True, None, "x", "", [], "1_0", "inf", 10**400, float("inf")])

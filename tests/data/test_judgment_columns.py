@@ -12,7 +12,7 @@ from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.files.convert import convert
 from rankgate.data.files.validate import validate
-from rankgate.data.formats.registry import FORMATS, named
+from rankgate.data.formats.registry import FORMATS, find_format
 from rankgate.data.qrels import OPTIONAL, Qrels
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
@@ -38,7 +38,7 @@ DRAWN = SUBTOPICS.drop("subtopic", "subtopic_weight").unique(
 
 def written(name, table):
     out = io.BytesIO()
-    losses = named(name).write(FileContents(qrels=Qrels(table)), out)
+    losses = find_format(name).write(FileContents(qrels=Qrels(table)), out)
     return out.getvalue(), losses
 
 
@@ -63,8 +63,8 @@ def test_other_formats_tell_what_they_drop(name, table, tmp_path):
     contents = FileContents(qrels=Qrels(table.with_columns(pl.col("grade").clip(0))))
     result = convert(contents, tmp_path / "out", to=name)
     lost = {each for loss in result.losses for each in loss.examples}
-    flat = "subtopic" in table.columns and "subtopic" not in named(name).columns
-    held = () if flat else named(name).columns
+    flat = "subtopic" in table.columns and "subtopic" not in find_format(name).columns
+    held = () if flat else find_format(name).columns
     assert lost & {*OPTIONAL} == ({*OPTIONAL} - {"subtopic"}) & {*table.columns} - {*held}
     assert any("by subtopic" in loss.what for loss in result.losses) == flat
 

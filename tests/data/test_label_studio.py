@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.data.formats.registry import named
+from rankgate.data.formats.registry import find_format
 from rankgate.data.read import contents_of
 from support.wording import raises
 
@@ -74,7 +74,7 @@ def test_every_annotator_is_kept(read):
 def test_out_and_back(read, tmp_path):
     outcome = read(*EXPORT)
     out = io.BytesIO()
-    assert named("label-studio").write(outcome, out) == ()
+    assert find_format("label-studio").write(outcome, out) == ()
     place = tmp_path / "again.json"
     place.write_bytes(out.getvalue())
     again = contents_of(place)
@@ -105,7 +105,7 @@ def test_fields_that_are_no_text_are_kept_and_other_controls_are_reported(read):
 def test_ratings_of_other_tools_become_tasks(tmp_path):
     place, out = tmp_path / "ratings.csv", io.BytesIO()
     place.write_text("query_id,doc_id,rater,grade,guideline\nq,a,ann,2.5,v1\nq,a,bob,,\n")
-    (loss,) = named("label-studio").write(contents_of(place), out)
+    (loss,) = find_format("label-studio").write(contents_of(place), out)
     assert (loss.what, loss.examples) == ("guidelines of ratings", ("v1",))
     (made,) = json.loads(out.getvalue())
     assert made["data"] == {"query_id": "q", "doc_id": "a"}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankgate
@@ -43,6 +46,8 @@ class ItemList:
 
 class ItemListCollection:
     """As LensKit's, as far as it is read."""
+
+    __module__ = "lenskit.data.collection"
 
     def __init__(self, lists: dict[int, ItemList], key_fields: tuple[str, ...] = ("user_id",)):
         self._lists, self.key_fields = lists, key_fields
@@ -88,8 +93,57 @@ def test_an_item_list_collection_is_judgments() -> None:
     assert read_qrels(rated).table.rows() == [("1", "a", 4.0), ("1", "b", 2.0), ("2", "c", 1.0)]
 
 
+def test_lists_that_lenskit_saved_are_rows(tmp_path: Path) -> None:
+    lists = pl.DataFrame({
+        "user_id": ["1", "2", "3"],
+        "items": [
+            [{"item_id": "a", "score": 0.1}, {"item_id": "b", "score": 0.9}],
+            [{"item_id": "c", "score": 0.5}],
+            [],
+        ],
+    })  # fmt: skip
+    lists.write_parquet(tmp_path / "lists.parquet")
+    for run in (tmp_path / "lists.parquet", lists, lists.to_pandas()):
+        rows = read_run(run).table.rows()
+        assert sorted(rows) == [("1", "a", 0.1), ("1", "b", 0.9), ("2", "c", 0.5)]
+    result = rankgate.evaluate({"1": {"b"}, "2": {"c"}}, tmp_path / "lists.parquet", ["RR"])
+    assert result.means["RR"][0] == 1.0
+
+
 def test_what_cannot_be_read_is_refused() -> None:
     with raises("missing-column", InputError):
         read_run(ItemListCollection({1: ItemList(["a"])}))
     with raises("wrong-type", InputError):
         read_run(ItemListCollection({1: ItemList(["a"], [1.0])}, ("user_id", "seq")))
+
+
+@pytest.fixture(scope="module")
+def lenskit() -> Any:
+    """LensKit's module of data, which imports PyTorch."""
+    return importlib.import_module("lenskit.data")
+
+
+@pytest.mark.lenskit
+def test_lists_of_lenskit_itself(lenskit: Any, tmp_path: Path) -> None:
+    ItemList, Lists = lenskit.ItemList, lenskit.ItemListCollection
+    scored = {q: ItemList(item_ids=["a", "b", "c"], scores=[0.1, 0.9, 0.5]) for q in "12"}
+    ordered = {q: ItemList(item_ids=["b", "c", "a"], ordered=True) for q in "12"}
+    rated = {q: ItemList(item_ids=["a", "c"], rating=[3.0, 1.0]) for q in "12"}
+    truth = Lists.from_dict(rated, key="user_id")
+    for lists in (scored, ordered):
+        run = Lists.from_dict(lists, key="user_id")
+        result = rankgate.evaluate(truth, run, ["RR", "nDCG@3"])
+        best = {"b": 3.0, "c": 2.0, "a": 1.0}
+        plain = rankgate.evaluate({q: {"a": 3, "c": 1} for q in "12"}, dict.fromkeys("12", best), [
+            "RR", "nDCG@3",
+        ])  # fmt: skip
+        assert result.means.rows() == plain.means.rows()
+        for layout in ("native", "flat"):
+            run.save_parquet(tmp_path / "run.parquet", layout=layout)
+            truth.save_parquet(tmp_path / "truth.parquet", layout=layout)
+            saved = rankgate.evaluate(
+                tmp_path / "truth.parquet", tmp_path / "run.parquet", ["RR", "nDCG@3"]
+            )
+            assert [row[1:] for row in saved.means.rows()] == [
+                row[1:] for row in plain.means.rows()
+            ]

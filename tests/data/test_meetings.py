@@ -9,7 +9,7 @@ import pytest
 from rankgate.core.errors import InputError
 from rankgate.data.logs import user_items
 from rankgate.data.logs.reading import read_interactions
-from rankgate.data.logs.user_items import read_meetings
+from rankgate.data.logs.user_items import read_user_items
 from rankgate.data.memory import ids
 from support.wording import raises
 
@@ -21,9 +21,9 @@ PAIRS = {(str(user), f"i{item}") for user, item in zip(USERS, ITEMS, strict=True
 
 @pytest.mark.parametrize("size", [1 << 20, 7])
 def test_each_pair_is_reported_once_whatever_the_pieces(monkeypatch, size):
-    monkeypatch.setattr(user_items, "_PIECE", size)
+    monkeypatch.setattr(user_items, "_BLOCK_SIZE", size)
     for log in (LOG, LOG.to_pandas(), LOG.to_arrow(), read_interactions(LOG)):
-        result = read_meetings(log)
+        result = read_user_items(log)
         rows = result.frame.rows()
         assert len(rows) == len(PAIRS)
         assert set(rows) == PAIRS
@@ -43,22 +43,22 @@ def test_numbers_are_sorted_in_place_and_each_is_kept_once(block, monkeypatch):
     monkeypatch.setattr(ids, "_BLOCK", block)
     for drawn in (DRAWN.integers(0, 20, 50), DRAWN.integers(0, 3, 7), np.zeros(0, np.int64)):
         known = np.unique(drawn)
-        assert ids.rising(known.copy()).tolist() == known.tolist()
-        assert ids.rising(drawn.copy()).tolist() == known.tolist()
-        assert ids.present(drawn).tolist() == known.tolist()
+        assert ids.unique_sorted(known.copy()).tolist() == known.tolist()
+        assert ids.unique_sorted(drawn.copy()).tolist() == known.tolist()
+        assert ids.unique_codes(drawn).tolist() == known.tolist()
 
 
 def test_a_hole_in_a_later_piece_is_reported_with_its_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(user_items, "_PIECE", 2)
+    monkeypatch.setattr(user_items, "_BLOCK_SIZE", 2)
     file = tmp_path / "log.csv"
     file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,,1\n")
     with raises("empty-value", InputError, line=6):
-        read_meetings(str(file))
+        read_user_items(str(file))
     file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,i,inf\n")
     with raises("not-a-number", InputError, line=6):
-        read_meetings(str(file))
+        read_user_items(str(file))
 
 
 def test_a_log_without_rows_is_refused():
     with raises("no-interactions", InputError):
-        read_meetings(LOG.clear())
+        read_user_items(LOG.clear())

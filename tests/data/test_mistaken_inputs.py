@@ -171,7 +171,7 @@ def test_a_frame_of_several_systems_is_several_runs():
 
 
 def test_a_series_is_no_frame():
-    series = PYTERRIER.to_pandas().set_index(["qid", "docno"])["score"]
+    series = PYTERRIER.to_pandas().set_index("docno")["score"]
     with raises("wrong-type"):
         rankgate.evaluate(QRELS, series, ["RR"])
 

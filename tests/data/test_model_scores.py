@@ -11,9 +11,9 @@ import pytest
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import contents_of, read_run
-from rankgate.data.formats.registry import detected
-from rankgate.data.formats.tags import tags_of
-from rankgate.data.streams.source import source
+from rankgate.data.formats.registry import detect_format
+from rankgate.data.formats.tags import read_tags
+from rankgate.data.streams.source import open_source
 from support.wording import raises
 
 FEATURES = "3 qid:1 1:0.5 # a\n0 qid:1 1:1 # b\n\n2 qid:2 1:4 2:1 # a\n0 qid:2 2:3 # c\n"
@@ -29,7 +29,7 @@ def ltr(tmp_path):
 def test_scores_are_of_the_rows_of_the_file_of_features(ltr):
     result = rankgate.evaluate(*ltr, ["RR", "P@1"])
     assert result.runs[0].per_query("RR") == {"1": 1 / 2, "2": 1.0}
-    assert detected(source(ltr[1]))[0].name == "model-scores"
+    assert detect_format(open_source(ltr[1]))[0].name == "model-scores"
 
 
 def test_every_verb_takes_them(ltr, run):
@@ -98,21 +98,21 @@ def test_tags_of_features_are_quarters_of_queries_by_their_means(tmp_path):
     rows = "".join(f"1 qid:{q} 1:{q} 2:5\n0 qid:{q} 1:{q + 2} 2:5\n" for q in range(1, 9))
     (tmp_path / "x").write_text(rows)
     wanted = ["feature_1", "feature_2", "other"]
-    table = tags_of(tmp_path / "x", pl.Series([]), wanted).sort("query_id")
+    table = read_tags(tmp_path / "x", pl.Series([]), wanted).sort("query_id")
     assert table["feature_1"].to_list() == [
         *["1: 2 to 3"] * 2, *["2: 4 to 5"] * 2, *["3: 6 to 7"] * 2, *["4: 8 to 9"] * 2
     ]  # fmt: skip
     assert table["feature_2"].unique().to_list() == ["1: 5"]
     for words in (["intent"], ["feature_3"]):
         with raises("missing-column", InputError):
-            tags_of(tmp_path / "x", pl.Series([]), words)
+            read_tags(tmp_path / "x", pl.Series([]), words)
 
 
 def test_slices_by_feature(ltr, run):
     ended = run("compare", ltr[0], ltr[1], ltr[0].replace("test.letor", "b.txt"), "-m", "RR",
                 "--tags", ltr[0], "--slice", "feature_1")  # fmt: skip
     assert ended.code == 2  # there is no b.txt
-    (source(ltr[1]).path.parent / "b.txt").write_text("2\n1\n2\n1\n")
+    (open_source(ltr[1]).path.parent / "b.txt").write_text("2\n1\n2\n1\n")
     ended = run("compare", ltr[0], ltr[1], ltr[0].replace("test.letor", "b.txt"), "-m", "RR",
                 "--tags", ltr[0], "--slice", "feature_1", "--format", "json")  # fmt: skip
     assert "1: 0.75" in ended.out
@@ -121,11 +121,11 @@ def test_slices_by_feature(ltr, run):
 
 def test_tags_in_the_ids_of_queries():
     ids = pl.Series("query_id", ["106_1", "106_12", "x"])
-    table = tags_of(r"ids:(?P<topic>\d+)_(?P<turn>\d+)", ids)
+    table = read_tags(r"ids:(?P<topic>\d+)_(?P<turn>\d+)", ids)
     assert table.rows() == [("106_1", "106", "1"), ("106_12", "106", "12"), ("x", None, None)]
     for pattern in ("ids:(", r"ids:\d+"):
         with raises("invalid-syntax", UsageError):
-            tags_of(pattern, ids)
+            read_tags(pattern, ids)
 
 
 RANKLIB = "1\t0\t-1\n1\t1\t0.25\n2\t0\t7\n2\t1\t0.5\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
-from rankgate.data.formats.tables.parquet_pages import refuse_lies
+from rankgate.data.formats.tables.parquet_pages import check_parquet_sizes
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
@@ -51,7 +51,7 @@ def written(**how):
 )
 def test_good_files_are_taken(how):
     data = written(**how)
-    found = refuse_lies(io.BytesIO(data), len(data), "")
+    found = check_parquet_sizes(io.BytesIO(data), len(data), "")
     meta = pq.read_metadata(io.BytesIO(data))
     assert found.rows == meta.num_rows == 1000
     chunks = [meta.row_group(i).column(j) for i in range(meta.num_row_groups) for j in range(6)]
@@ -70,7 +70,7 @@ def read_qrels_of(data):
 def test_a_column_that_unpacks_to_too_much(monkeypatch):
     from rankgate.data.formats.tables import parquet_pages
 
-    monkeypatch.setattr(parquet_pages, "UNPACKED", 1 << 10)
+    monkeypatch.setattr(parquet_pages, "MAX_UNPACKED_BYTES", 1 << 10)
     with raises("too-large", InputError):
         read_qrels_of(written())
 
@@ -94,6 +94,6 @@ def test_any_damage_is_reported(data):
     at = data.draw(st.integers(0, len(good) - 1))
     bad = good[:at] + data.draw(st.binary(max_size=4)) + good[at + data.draw(st.integers(0, 4)) :]
     try:
-        refuse_lies(io.BytesIO(bad), len(bad), "x")
+        check_parquet_sizes(io.BytesIO(bad), len(bad), "x")
     except InputError as error:
         assert str(error).startswith("x: ")  # noqa: PT017 - one of two good ends

@@ -10,11 +10,11 @@ from polars.testing import assert_frame_equal
 from rankgate import evaluate, split
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.files.validate import validate
-from rankgate.data.formats.registry import detected
+from rankgate.data.formats.registry import detect_format
 from rankgate.data.logs.items import read_frame
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.read import contents_of, read_qrels, read_run
-from rankgate.data.streams.source import source
+from rankgate.data.streams.source import open_source
 from rankgate.online.events.events import Events
 from support.wording import raises
 
@@ -71,7 +71,7 @@ def test_a_folder_is_read_as_one_table(tmp_path, suffix):
     assert_frame_equal(read_qrels(qrels).table, QRELS.cast({"grade": pl.Float64}))
     both = evaluate(QRELS, RUN, ["nDCG@3"]), evaluate(str(qrels), str(run), ["nDCG@3"])
     assert both[0].runs[0].per_query("nDCG@3") == both[1].runs[0].per_query("nDCG@3")
-    assert detected(source(run))[1].startswith("a folder of ")
+    assert detect_format(open_source(run))[1].startswith("a folder of ")
     form = {"parquet": "parquet", "csv": "csv", "txt": "csv"}.get(suffix, "jsonl")
     assert contents_of(qrels, form).qrels
     assert not [each for each in validate([str(qrels)]).problems if each.severity == "error"]

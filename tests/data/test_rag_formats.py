@@ -10,7 +10,7 @@ import pytest
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data import contents_of
-from rankgate.data.formats.registry import detected, named
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
@@ -74,7 +74,7 @@ def file(tmp_path, rows, name="x.jsonl"):
 
 def read(rows, name):
     place = InputFile(None, data(rows))
-    assert detected(place)[0].name == name
+    assert detect_format(place)[0].name == name
     return contents_of(place)
 
 
@@ -105,7 +105,7 @@ def test_ids_go_before_texts():
 )  # fmt: skip
 def test_they_come_back(rows, name):
     contents, out = read(rows, name), io.BytesIO()
-    named(name).write(contents, out)
+    find_format(name).write(contents, out)
     back = contents_of(InputFile(None, out.getvalue()))
     assert back.runs[0].table.equals(contents.runs[0].table)
     assert back.qrels.table.sort("query_id", "doc_id").equals(
@@ -169,30 +169,32 @@ def test_support_of_sentences(tmp_path):
 )  # fmt: skip
 def test_what_is_wrong_is_named(name, rows, code, line):
     with raises(code, InputError) as error:
-        named(name).read(InputFile(None, data(rows)))
+        find_format(name).read(InputFile(None, data(rows)))
     assert error.value.line == line
 
 
 def test_samples_without_references_are_a_run_alone():
     bare = [{"user_input": "where?", "retrieved_contexts": ["Paris."]}]
-    contents = named("ragas").read(InputFile(None, data(bare)))
+    contents = find_format("ragas").read(InputFile(None, data(bare)))
     assert contents.qrels is None
     assert len(contents.runs[0].table) == 1
 
 
 def test_a_context_or_nugget_twice():
     twice = [RAGAS[0] | {"retrieved_contexts": ["a", "a"]}]
-    (run,) = named("ragas").read(InputFile(None, data(twice))).runs
+    (run,) = find_format("ragas").read(InputFile(None, data(twice))).runs
     with raises("duplicate-document", DuplicateError, line=1):
         _ = run.table  # a convention says what such a context is
     nugget = {"text": "a", "importance": "vital"}
     with raises("duplicate-document", DuplicateError):
-        named("nuggets").read(InputFile(None, data([{"qid": 1, "nuggets": [nugget, nugget]}])))
+        find_format("nuggets").read(
+            InputFile(None, data([{"qid": 1, "nuggets": [nugget, nugget]}]))
+        )
 
 
 def test_answers_are_not_made_of_runs():
     with raises("unsupported-format", UsageError):
-        named("trec-rag").write(read(RAGAS, "ragas"), io.BytesIO())
+        find_format("trec-rag").write(read(RAGAS, "ragas"), io.BytesIO())
 
 
 def test_contexts_without_ids_match_by_normalized_text_where_asked_for():
@@ -204,12 +206,15 @@ def test_contexts_without_ids_match_by_normalized_text_where_asked_for():
     place = InputFile(None, data([spelled]))
     values = {}
     for name in ("ragas", "ragas-normalized"):
-        contents = named(name).read(place)
+        contents = find_format(name).read(place)
         values[name] = rankgate.evaluate(contents.qrels, contents.runs, ["RR"]).means["RR"][0]
     assert values == {"ragas": 0.0, "ragas-normalized": 0.5}
     assert contents.documents.rows()[1][-2:] == (
         'the "office" cooperates', "The \u201cof\ufb01ce\u201d  co\u00adoperates"
     )  # fmt: skip
-    assert detected(place)[0].name == "ragas"
+    assert detect_format(place)[0].name == "ragas"
     with_ids = InputFile(None, data([WITH_IDS | {"retrieved_context_ids": ["B", "A"]}]))
-    assert named("ragas-normalized").read(with_ids).runs[0].table["doc_id"].to_list() == ["B", "A"]
+    assert find_format("ragas-normalized").read(with_ids).runs[0].table["doc_id"].to_list() == [
+        "B",
+        "A",
+    ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels, read_run
 from rankgate.data.formats.ranx import cbor
-from rankgate.data.formats.registry import detected, named
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile
@@ -49,7 +49,7 @@ def held(data, name=None):
     ],
 )
 def test_whole_numbers_are_judgments_and_others_a_run(text, part):
-    assert detected(InputFile(None, text))[0].name == "ranx"
+    assert detect_format(InputFile(None, text))[0].name == "ranx"
     assert held(text).parts == (part,)
 
 
@@ -79,7 +79,7 @@ def test_other_values_are_refused(text, code):
 
 
 def test_packed_files():
-    fmt, reason = detected(InputFile(None, PACKED))
+    fmt, reason = detect_format(InputFile(None, PACKED))
     assert (fmt.name, reason) == ("ranx-lz4", "it begins as LZ4 does")
     assert held(PACKED).qrels.table.rows() == ROWS
     assert held(RANXHUB).runs[0].table.rows() == [("q1", "d1", 1.5)]
@@ -107,13 +107,13 @@ def test_cbor_has_a_limit_of_values(monkeypatch):
     monkeypatch.setattr(cbor, "VALUES", 100_000)
     data = cbor2.dumps({f"d{i}": [float(i)] for i in range(200_000)})
     with raises("invalid-syntax", InputError):
-        cbor.decoded(data, "")
+        cbor.decode(data, "")
 
 
 @pytest.mark.parametrize(("data", "value"), PLAIN.items())
 def test_cbor_as_another_program_writes_it(data, value):
-    assert cbor.decoded(bytes.fromhex(data), "") == value
-    assert cbor.encoded(value).hex() == data
+    assert cbor.decode(bytes.fromhex(data), "") == value
+    assert cbor.encode(value).hex() == data
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_cbor_as_another_program_writes_it(data, value):
     ],
 )
 def test_cbor_of_the_standard(data, value):
-    assert cbor.decoded(bytes.fromhex(data), "") == value
+    assert cbor.decode(bytes.fromhex(data), "") == value
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_cbor_of_the_standard(data, value):
 )  # fmt: skip
 def test_cbor_that_is_none(data):
     with raises("invalid-syntax", InputError):
-        cbor.decoded(bytes.fromhex(data), "")
+        cbor.decode(bytes.fromhex(data), "")
 
 
 NUMBERS = st.one_of(st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False))
@@ -152,7 +152,7 @@ NUMBERS = st.one_of(st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False)
 
 @given(st.dictionaries(st.text(), st.dictionaries(st.text(), NUMBERS)))
 def test_cbor_comes_back(table):
-    assert cbor.decoded(cbor.encoded(table), "") == table
+    assert cbor.decode(cbor.encode(table), "") == table
 
 
 def test_parquet_as_ranx_writes_it(tmp_path):
@@ -171,12 +171,14 @@ def test_both_come_back_and_losses_are_reported(name):
     table = pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["ä", "b"], "grade": [3.0, 0.0]})
     out = io.BytesIO()
     qrels = Qrels(table, unjudged=("2",), scale=Scale(0, 3))
-    lost = named(name).write(FileContents(qrels=qrels), out)
+    lost = find_format(name).write(FileContents(qrels=qrels), out)
     assert [loss.what for loss in lost] == ["scale of the grades"]
     back = held(out.getvalue(), name).qrels
     assert (back.table.rows(), back.unjudged) == (table.rows(), ("2",))
     rows = pl.DataFrame({"query_id": ["1"], "doc_id": ["b"], "score": [0.1]})
     out = io.BytesIO()
-    lost = named(name).write(FileContents(runs=(Run("r", lambda: iter([rows]), tag="t"),)), out)
+    lost = find_format(name).write(
+        FileContents(runs=(Run("r", lambda: iter([rows]), tag="t"),)), out
+    )
     assert [loss.what for loss in lost] == ["tag of a run"]
     assert held(out.getvalue(), name).runs[0].table.rows() == rows.rows()

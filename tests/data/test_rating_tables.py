@@ -7,6 +7,7 @@ import pytest
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
 from rankgate.data.read_ratings import read_ratings
+from support.command import assert_refused
 from support.wording import raises
 
 
@@ -48,4 +49,14 @@ def test_ratings_are_no_judgments_and_the_way_there_is_reported(tmp_path, name, 
     place = tmp_path / name
     place.write_text(text)
     with raises("ratings-not-judgments", InputError):
+        read_qrels(place)
+
+
+def test_a_log_with_repeated_ratings_leads_to_split(tmp_path, run):
+    place = tmp_path / "log.csv"
+    place.write_text("userId,movieId,rating,timestamp\n1,9,4,100\n1,9,5,200\n")
+    refused = run("describe", place)
+    assert_refused(refused, "log-not-judgments", place, 3)
+    assert "rankgate split" in refused.err
+    with raises("log-not-judgments", InputError):
         read_qrels(place)

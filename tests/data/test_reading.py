@@ -225,7 +225,7 @@ def test_damaged_compression_and_folders(tmp_path):
 
 @pytest.mark.parametrize(
     "table",
-    [{"1": {7: 1.0}}, {1: {"a": 1.0}}, {"1": {"a": "x"}}, {"1": [("a", 1.0)]}, 17, None],
+    [{"1": {7.5: 1.0}}, {1.5: {"a": 1.0}}, {"1": {"a": "x"}}, {"1": [("a", "x")]}, 17, None],
 )
 def test_tables_that_are_none(table):
     with pytest.raises(InputError):

@@ -7,8 +7,8 @@ import io
 import pytest
 
 from rankgate.data import contents_of, read_qrels
-from rankgate.data.formats.registry import detected, named
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.formats.registry import detect_format, find_format
+from rankgate.data.streams.source import InputFile, open_source
 
 PACK = "qrels-pack/qrels."
 JUDGMENTS = {
@@ -57,8 +57,8 @@ def test_judgments_have_the_counts_of_the_index(shared, file):
 
 @pytest.mark.parametrize("file", RUNS)
 def test_runs_have_the_queries_of_the_index(shared, file):
-    place = source(shared / file)
-    assert detected(place)[0].name == "trec"
+    place = open_source(shared / file)
+    assert detect_format(place)[0].name == "trec"
     (run,) = contents_of(place).runs
     assert run.table["query_id"].n_unique() == RUNS[file]
 
@@ -68,7 +68,7 @@ def test_runs_have_the_queries_of_the_index(shared, file):
 def test_real_files_survive_every_table(shared, file, name):
     contents = contents_of(shared / file)
     out = io.BytesIO()
-    losses = named(name).write(contents, out)
+    losses = find_format(name).write(contents, out)
     back = contents_of(InputFile(None, out.getvalue()), name, "run" if contents.runs else "qrels")
     if contents.runs:
         assert back.runs[0].table.equals(contents.runs[0].table)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of
-from rankgate.data.formats.registry import FORMATS, named
+from rankgate.data.formats.registry import FORMATS, find_format
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run
@@ -58,7 +58,7 @@ def run_of(found, tag=None):
 
 def written(contents, name):
     out = io.BytesIO()
-    losses = named(name).write(contents, out)
+    losses = find_format(name).write(contents, out)
     return out.getvalue(), losses
 
 
@@ -208,7 +208,7 @@ def grades_of(contents, losses, *before):
 @pytest.mark.parametrize("name", [*WRITERS, "quepid-snapshot"])
 def test_every_format_that_writes_judgments_reads_them_back(name):
     """A format without judgments is tested where it is read."""
-    contents = sample(named(name).holds)
+    contents = sample(find_format(name).holds)
     data, losses = written(contents, name)
     back = contents_of(InputFile(None, data), name)
     expected = {(q, d): g for q, d, g in contents.qrels.table.rows()}
@@ -242,7 +242,7 @@ def test_queries_keep_the_order_of_the_file(name):
         schema=["query_id", "doc_id", "grade"], orient="row",
     )  # fmt: skip
     run = run_of({(query, f"d{i}"): float(3 - i) for i in range(2) for query in order})
-    fmt = named(name)
+    fmt = find_format(name)
     whole = FileContents(qrels=Qrels(table), runs=(run,)).only(*fmt.holds)
     data, _ = written(whole, name)
     back = contents_of(InputFile(None, data), name)

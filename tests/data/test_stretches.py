@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.data.duplicates import hashed_twice
+from rankgate.data.duplicates import find_repeated_hashes
 from rankgate.data.stretches import (
+    range_starts,
     sort_halves,
-    sort_stretches,
-    starts_of,
-    starts_together,
-    whole_stretches,
+    sort_ranges,
+    split_ranges,
+    unique_range_starts,
 )
 
 
@@ -23,25 +23,25 @@ def test_hashes_that_appear_twice_in_a_list_are_found(most, even):
     lengths = np.full(90, most) if even else generator.integers(1, most + 1, 90)
     starts = np.cumsum(lengths) - lengths
     pairs = generator.integers(0, 1 << 64, lengths.sum(), dtype=np.uint64)
-    assert not len(hashed_twice(pairs, starts))
+    assert not len(find_repeated_hashes(pairs, starts))
     for each in generator.permutation(np.flatnonzero(lengths > 2))[:20]:
         first, *others = starts[each] + generator.permutation(lengths[each])[: 2 + each % 2]
         pairs[others] = pairs[first]
     values, counts = np.unique(pairs, return_counts=True)
-    assert set(hashed_twice(pairs, starts)) == set(values[counts > 1])
-    assert set(hashed_twice(pairs)) == set(values[counts > 1])
+    assert set(find_repeated_hashes(pairs, starts)) == set(values[counts > 1])
+    assert set(find_repeated_hashes(pairs)) == set(values[counts > 1])
 
 
 def test_hashes_that_share_a_slot_are_no_duplicates():
     pairs = np.arange(60_000, dtype=np.uint64)  # equal in all of their first bits
-    assert not len(hashed_twice(pairs, np.array([0, 1_000])))
+    assert not len(find_repeated_hashes(pairs, np.array([0, 1_000])))
     pairs[500] = 3
-    assert hashed_twice(pairs, np.array([0, 1_000])).tolist() == [3]
+    assert find_repeated_hashes(pairs, np.array([0, 1_000])).tolist() == [3]
 
 
 def test_parts_are_of_whole_stretches_and_cover_all():
     starts = np.array([0, 10, 20_000, 40_000, 140_000, 140_001])
-    parts = list(whole_stretches(starts, 150_000))
+    parts = list(split_ranges(starts, 150_000))
     assert parts == [
         (0, 2, 0, 20_000),
         (2, 3, 20_000, 40_000),
@@ -52,9 +52,9 @@ def test_parts_are_of_whole_stretches_and_cover_all():
 
 def test_stretches_of_a_value_that_comes_back_are_not_together():
     together = pl.Series(["b"] * 3 + ["a"] * 2)
-    assert starts_together(together).tolist() == starts_of(together).tolist() == [0, 3]
-    assert starts_together(pl.Series(["a", "a", "a", "b", "b", "a"])) is None
-    assert starts_together(pl.Series(["a", "b", "c"])) is None
+    assert unique_range_starts(together).tolist() == range_starts(together).tolist() == [0, 3]
+    assert unique_range_starts(pl.Series(["a", "a", "a", "b", "b", "a"])) is None
+    assert unique_range_starts(pl.Series(["a", "b", "c"])) is None
 
 
 @pytest.mark.parametrize("most", [0, 1, 30, 9_000])
@@ -65,7 +65,7 @@ def test_stretches_are_sorted_in_place(most, even):
     values = np.repeat(np.arange(40, dtype=np.uint64) << np.uint64(32), lengths)
     values += generator.integers(0, 50, len(values), dtype=np.uint64)
     wanted = np.sort(values)
-    sort_stretches(values, np.cumsum(lengths) - lengths)
+    sort_ranges(values, np.cumsum(lengths) - lengths)
     assert np.array_equal(values, wanted)
 
 

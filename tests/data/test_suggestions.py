@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import contents_of
-from rankgate.data.formats.registry import detected, named
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
@@ -90,7 +90,7 @@ def test_facets_by_hand(tmp_path):
     [(TYPED, "completions"), (SPELLED, "corrections"), (FACETS.replace(",", ";"), "facets")],
 )
 def test_tables_are_known_by_their_columns(text, name):
-    assert detected(InputFile(None, text.encode()))[0].name == name
+    assert detect_format(InputFile(None, text.encode()))[0].name == name
     assert contents_of(InputFile(None, text.encode())).runs
 
 
@@ -109,7 +109,7 @@ def test_tables_are_known_by_their_columns(text, name):
 )
 def test_what_is_wrong_is_named(name, text, code, line):
     with raises(code, InputError) as error:
-        for run in named(name).read(InputFile(None, text.encode())).runs:
+        for run in find_format(name).read(InputFile(None, text.encode())).runs:
             assert run.table is not None
     assert error.value.line == line
 
@@ -120,7 +120,7 @@ def test_a_suggestion_or_facet_twice():
         ("facets", "query,facet,documents\na,f,1\na,f,2\n"),
     ):
         with raises("duplicate-document", DuplicateError, line=3):
-            named(name).read(InputFile(None, text.encode()))
+            find_format(name).read(InputFile(None, text.encode()))
 
 
 @given(st.text("abc", min_size=1, max_size=6), st.lists(st.integers(0, 4), max_size=6))
@@ -133,7 +133,7 @@ def test_laws_of_completions(target, ranks):
     if len(rows) == 1:
         return
     place = InputFile(None, "\n".join(rows).encode())
-    contents = named("completions").read(place)
+    contents = find_format("completions").read(place)
     metrics = ["MinKeystrokes", "KeystrokesSaved"]
     found = rankgate.evaluate(contents.qrels, contents.runs[0], metrics).runs[0].means
     shown = [i for i, rank in enumerate(ranks[: len(target)], 1) if rank]

@@ -10,7 +10,7 @@ import pytest
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import FileContents, contents_of
 from rankgate.data.files.convert import convert
-from rankgate.data.formats.registry import detected, named
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.qrels import Qrels
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
@@ -27,24 +27,24 @@ LETOR = (
 
 
 def read(data):
-    return named("svmlight").read(InputFile(None, data))
+    return find_format("svmlight").read(InputFile(None, data))
 
 
 def again(contents):
     out = io.BytesIO()
-    lost = named("svmlight").write(contents, out)
+    lost = find_format("svmlight").write(contents, out)
     return out.getvalue(), lost
 
 
 @pytest.mark.parametrize("data", [RANKLIB, LETOR, b"1 1:0.5 3:2\n", b"0.5\t1:.5\r\n"])
 def test_it_is_known_by_its_features(data):
-    fmt, reason = detected(InputFile(None, data))
+    fmt, reason = detect_format(InputFile(None, data))
     assert (fmt.name, reason) == ("svmlight", "the first line is a grade with numbered features")
 
 
 @pytest.mark.parametrize("data", [b"3 qid:1 # 1370 star trek\n", b"1 0 a 2\n", b"1 a:b 2\n"])
 def test_other_lines_are_of_other_formats(data):
-    assert detected(InputFile(None, data))[0].name != "svmlight"
+    assert detect_format(InputFile(None, data))[0].name != "svmlight"
 
 
 def test_grades_documents_texts_and_features():

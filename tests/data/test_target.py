@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.target import Version, replacing
+from rankgate.core.target import FileVersion, replace_file
 from rankgate.data import read_qrels
 from support.wording import raises
 
@@ -51,23 +51,23 @@ def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
 
 def test_a_version_that_another_process_wrote_stays(tmp_path):
     file = tmp_path / "a"
-    before = Version.of(file)
+    before = FileVersion.of(file)
     file.write_text("theirs")
     with (
         raises("file-changed", UsageError),
-        replacing(file, before) as out,
+        replace_file(file, before) as out,
     ):
         out.write(b"ours")
     assert (file.read_text(), [*tmp_path.iterdir()]) == ("theirs", [file])
-    with replacing(file, Version.of(file)) as out:
+    with replace_file(file, FileVersion.of(file)) as out:
         out.write(b"ours")
     assert file.read_text() == "ours"
 
 
 WRITER = """
 import sys, time
-from rankgate.core.target import replacing
-with replacing(sys.argv[1]) as out:
+from rankgate.core.target import replace_file
+with replace_file(sys.argv[1]) as out:
     out.write(b"x")
     out.flush()
     print("ready", flush=True)
@@ -86,7 +86,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     writers[0].kill()
     writers[0].communicate()
     assert len(list(tmp_path.iterdir())) == 2
-    with replacing(file) as out:
+    with replace_file(file) as out:
         out.write(b"y")
     left = {each.name for each in tmp_path.iterdir()}
     assert left == {file.name, f".{file.name}.{writers[1].pid}"}, "one that still writes stays"
@@ -101,10 +101,10 @@ def test_a_process_that_a_lock_shows_alive_keeps_its_file(tmp_path):
     left = tmp_path / ".a.999999999"  # no process here has that number
     with left.open("wb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
-        with replacing(tmp_path / "a"):
+        with replace_file(tmp_path / "a"):
             pass
         assert left.exists()
-    with replacing(tmp_path / "a"):
+    with replace_file(tmp_path / "a"):
         pass
     assert not left.exists()
 

@@ -6,8 +6,8 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data import contents_of
-from rankgate.data.formats.registry import detected
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.formats.registry import detect_format
+from rankgate.data.streams.source import InputFile, open_source
 from support.wording import raises
 
 TREC = b"""<top>
@@ -73,13 +73,13 @@ def test_smart_and_lines():
 def test_they_are_known(content, mark):
     for ends in (content, content.replace(b"\n", b"\r\n")):
         place = InputFile(None, mark + ends)
-        assert detected(place)[0].name == "topics"
+        assert detect_format(place)[0].name == "topics"
         assert contents_of(place).queries.equals(read(content).queries)
 
 
 @pytest.mark.parametrize("content", [b"1\tQ0\td1\t1\t2.5\tx\n", b"1\td1\n2\td2\n", b"1 0 d 1\n"])
 def test_runs_and_judgments_are_none(content):
-    assert detected(InputFile(None, content))[0].name == "trec"
+    assert detect_format(InputFile(None, content))[0].name == "trec"
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ FILES = {
 
 @pytest.mark.parametrize("file", FILES)
 def test_real_topics(shared, file):
-    place = source(shared / file)
-    assert detected(place)[0].name == "topics"
+    place = open_source(shared / file)
+    assert detect_format(place)[0].name == "topics"
     table = contents_of(place).queries
     assert len(table) == FILES[file]
     assert not (table["text"] == "").any()

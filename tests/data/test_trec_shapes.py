@@ -11,7 +11,7 @@ import rankgate
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.files.convert import convert
-from rankgate.data.formats.registry import detected, named
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
@@ -29,7 +29,7 @@ def read(data, name=None):
 
 def again(name, data):
     out = io.BytesIO()
-    lost = named(name).write(read(data, name), out)
+    lost = find_format(name).write(read(data, name), out)
     return out.getvalue(), lost
 
 
@@ -48,14 +48,14 @@ def again(name, data):
     ],
 )
 def test_which_is_which(data, name):
-    assert detected(InputFile(None, data))[0].name == name
+    assert detect_format(InputFile(None, data))[0].name == name
 
 
 def test_the_name_of_a_file_can_say_subtopics(tmp_path):
     path = tmp_path / "wt.diversity.qrels"
     path.write_text("51 2 d1 1\n51 3 d2 1\n")
-    assert detected(InputFile(path)) == (
-        named("trec-subtopics"),
+    assert detect_format(InputFile(path)) == (
+        find_format("trec-subtopics"),
         "lines of 4 fields, and the file's name has 'diversity' in it",
     )
 
@@ -79,7 +79,7 @@ def test_labels_are_written_with_their_level():
     assert [loss.what for loss in lost] == ["scale of grades"]
     table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [0.5]})
     with raises("grade-outside-scale", InputError):
-        named("ntcir").write(FileContents(qrels=Qrels(table)), io.BytesIO())
+        find_format("ntcir").write(FileContents(qrels=Qrels(table)), io.BytesIO())
 
 
 def test_probabilities_are_kept_and_none_is_null():
@@ -99,7 +99,7 @@ def test_probabilities_are_kept_and_none_is_null():
 def test_judgments_without_probabilities_are_reported():
     table = pl.DataFrame({"query_id": ["1"], "doc_id": ["a"], "grade": [2.0]})
     out = io.BytesIO()
-    lost = named("prels").write(FileContents(qrels=Qrels(table)), out)
+    lost = find_format("prels").write(FileContents(qrels=Qrels(table)), out)
     assert out.getvalue() == b"1 a 2 0 1.0\n"
     assert [(loss.what, loss.count) for loss in lost] == [
         ("probabilities that are not known, written as 1", 1)
@@ -184,9 +184,11 @@ def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
     table = pl.DataFrame({"query_id": ids, "doc_id": list("abcdef"), "grade": [1.0, 0, 2, 0, 1, 3]})
     result = set()
     for piece in (1, 2, 3, 100):
-        monkeypatch.setattr("rankgate.data.formats.trec.write._PIECE", piece)
+        monkeypatch.setattr("rankgate.data.formats.trec.write._ROWS_PER_WRITE", piece)
         out = io.BytesIO()
-        result.add((named("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue()))
+        result.add(
+            (find_format("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue())
+        )
     grades = (1, 0, 2, 0, 1, 3)
     lines = zip(queries.replace(".", "_").split(), "abcdef", grades, strict=True)
     ((losses, data),) = result

@@ -19,15 +19,15 @@ HEADER = "qid,doc,grade\n"
 @given(st.lists(st.tuples(st.sampled_from(FIELDS), st.sampled_from(ENDS)), max_size=14))
 def test_separated(parts):
     data = "".join(field + end for field, end in parts).encode()
-    header = records.header_in(HEADER.encode(), ",")
-    table = schemas.table_of(header.names, "runs") or schemas.table_of(header.names)
+    header = records.parse_header(HEADER.encode(), ",")
+    table = schemas.find_schema(header.names, "runs") or schemas.find_schema(header.names)
     layout = records.ColumnChoice(header, table.kept, frozenset({"grade"}))
-    if not data or not records._regular(data, ","):
+    if not data or not records._has_regular_quotes(data, ","):
         return
-    quick = records._quick(data, layout)
+    quick = records._parse_with_polars(data, layout)
     event(f"fast: {quick is not None and len(quick)}")
     if quick is not None:
-        careful = records._careful(data, 1, layout, InputFile(None, data))
+        careful = records._parse_by_record(data, 1, layout, InputFile(None, data))
         assert quick.select(careful.columns).equals(careful)
 
 
@@ -51,24 +51,28 @@ def written(pairs):
 @given(st.lists(OBJECT.map(written) | FINE.map(whole), min_size=1, max_size=3))
 def test_json_lines(lines):
     data = "\n".join(lines).encode()
-    table = schemas.table_of(["qid", "doc", "score"], "runs")
-    quick = jsonl_rows._quick(data, table)
+    table = schemas.find_schema(["qid", "doc", "score"], "runs")
+    quick = jsonl_rows._parse_with_polars(data, table)
     if quick is not None:
-        careful = jsonl_rows._careful(jsonl_rows._Piece(data, 1), table, InputFile(None, data))
+        careful = jsonl_rows._parse_by_object(
+            jsonl_rows._Piece(data, 1), table, InputFile(None, data)
+        )
         assert quick.equals(careful)
 
 
 def test_the_fast_way_is_taken():
     """Else the tests above would say nothing."""
-    header = records.header_in(HEADER.encode(), ",")
+    header = records.parse_header(HEADER.encode(), ",")
     layout = records.ColumnChoice(
         header, {"query_id": "qid", "grade": "grade"}, frozenset({"grade"})
     )
-    assert records._quick(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
+    assert records._parse_with_polars(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
     line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
-    table = schemas.table_of(["qid", "doc", "score"], "runs")
+    table = schemas.find_schema(["qid", "doc", "score"], "runs")
     assert (
-        jsonl_rows._quick(line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table)
+        jsonl_rows._parse_with_polars(
+            line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table
+        )
         is not None
     )
-    assert jsonl_rows._quick(line.encode(), table) is None
+    assert jsonl_rows._parse_with_polars(line.encode(), table) is None

@@ -17,7 +17,7 @@ from rankgate.core.declare import (
     parameters_of,
     plugins,
 )
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from support.wording import raises, refused
 
@@ -121,11 +121,11 @@ def plugged(monkeypatch):
             return [Point(loaded)] if group == "rankgate.rules" else []
 
         monkeypatch.setattr("importlib.metadata.entry_points", points)
-        plugins._packages.cache_clear()
+        plugins._load_packages.cache_clear()
         return Registry(Declared, "rule", [Declared("ours")], group="rankgate.rules")
 
     yield install
-    plugins._packages.cache_clear()
+    plugins._load_packages.cache_clear()
 
 
 def test_a_registry_finds_its_own_then_those_of_plug_ins(plugged):
@@ -153,7 +153,7 @@ def test_a_plug_in_cannot_take_a_name(plugged):
 
 
 def test_errors_of_toml_name_the_line():
-    file = Toml.parse("[gate]\nalpha = 2\nbeta = 1\n", "p.toml", code="invalid-policy")
+    file = TomlFile.parse("[gate]\nalpha = 2\nbeta = 1\n", "p.toml", code="invalid-policy")
     alpha = Parameter("alpha", "number", range=Range(0, 1))
     with raises("invalid-policy", InputError, line=3):
         file.read_values(file.values["gate"], [alpha], "gate")

@@ -24,7 +24,7 @@ DOCUMENTS = [
 @pytest.fixture
 def index():
     with closing(sqlite3.connect(":memory:")) as connection:
-        engines.index(DOCUMENTS, connection)
+        engines.index_documents(DOCUMENTS, connection)
         yield connection
 
 

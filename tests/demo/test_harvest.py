@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 
-from rankgate.interface.demo.harvest import harvest
+from rankgate.interface.demo.harvest import harvest_docstrings
 from rankgate.interface.demo.modules import MODULES
 
 NATURAL = {
@@ -32,19 +32,19 @@ UNNATURAL = {
 
 
 def test_there_are_about_2700_documents_each_once_and_in_order():
-    names = [doc.doc_id for doc in harvest()]
+    names = [doc.doc_id for doc in harvest_docstrings()]
     assert 2_600 < len(names) < 3_000
     assert names == sorted(set(names))
 
 
 def test_documents_stand_under_their_natural_names():
-    names = {doc.doc_id for doc in harvest()}
+    names = {doc.doc_id for doc in harvest_docstrings()}
     assert names >= NATURAL
     assert not names & UNNATURAL
 
 
 def test_names_are_public_and_texts_are_not_empty():
-    for doc in harvest():
+    for doc in harvest_docstrings():
         assert not any(part.startswith("_") for part in doc.doc_id.split(".")), doc
         assert doc.text.strip()
         assert doc.module in MODULES
@@ -53,8 +53,8 @@ def test_names_are_public_and_texts_are_not_empty():
 
 def test_every_process_harvests_the_same():
     source = (
-        "import json; from rankgate.interface.demo.harvest import harvest;"
-        "print(json.dumps([[d.doc_id, d.signature, d.text] for d in harvest()]))"
+        "import json; from rankgate.interface.demo.harvest import harvest_docstrings;"
+        "print(json.dumps([[d.doc_id, d.signature, d.text] for d in harvest_docstrings()]))"
     )
     command = [sys.executable, "-c", source]
     first, second = (
@@ -69,14 +69,14 @@ def test_a_hook_that_a_program_has_replaced_is_not_documentation(monkeypatch):
         """Swallow it."""
 
     monkeypatch.setattr(threading, "excepthook", hook)
-    assert "Swallow it." not in {doc.text for doc in harvest()}
+    assert "Swallow it." not in {doc.text for doc in harvest_docstrings()}
 
 
 def test_without_docstrings_the_harvest_says_why():
     source = (
-        "from rankgate.interface.demo.harvest import harvest\n"
+        "from rankgate.interface.demo.harvest import harvest_docstrings\n"
         "from rankgate.core.errors import InputError\n"
-        "try: harvest()\n"
+        "try: harvest_docstrings()\n"
         "except InputError as error: print(error)"
     )
     command = [sys.executable, "-OO", "-c", source]
@@ -85,6 +85,6 @@ def test_without_docstrings_the_harvest_says_why():
 
 
 def test_the_summary_is_the_first_paragraph():
-    [doc] = [doc for doc in harvest() if doc.doc_id == "heapq.nlargest"]
+    [doc] = [doc for doc in harvest_docstrings() if doc.doc_id == "heapq.nlargest"]
     assert doc.summary == "Find the n largest elements in a dataset."
     assert doc.signature == "nlargest(n, iterable, key=None)"

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from rankgate.interface.demo.harvest import harvest
+from rankgate.interface.demo.harvest import harvest_docstrings
 from rankgate.interface.demo.judgments import judgments, movies, queries
 
 # Documents that not every Python from 3.11 to 3.13 has.
@@ -66,7 +66,7 @@ def test_every_judgment_has_a_grade_and_a_reason_and_stands_once():
 
 
 def test_every_judged_document_is_one_of_this_python_or_known_of_another():
-    missing = {one.doc_id for one in judgments()} - {doc.doc_id for doc in harvest()}
+    missing = {one.doc_id for one in judgments()} - {doc.doc_id for doc in harvest_docstrings()}
     assert missing <= SOMETIMES
 
 

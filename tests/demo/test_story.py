@@ -8,7 +8,7 @@ import pytest
 
 from rankgate import history
 from rankgate.interface.demo.judgments import queries
-from rankgate.interface.demo.story import tell
+from rankgate.interface.demo.story import print_demo
 from rankgate.store.check import check
 from rankgate.store.store import Store
 from rankgate.workspace.records.alerts.manage import list_alerts
@@ -18,7 +18,7 @@ from rankgate.workspace.records.alerts.manage import list_alerts
 def result(tmp_path_factory):
     folder = tmp_path_factory.mktemp("story") / "a folder"
     parts = []
-    tell(folder, parts.append)
+    print_demo(folder, parts.append)
     return folder, parts
 
 

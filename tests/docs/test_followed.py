@@ -65,7 +65,8 @@ def _environment(place, wheel, names):
         (packages / top.name).symlink_to(top)  # what is compiled is compiled once
     for name in _closure(names):
         found = metadata.distribution(name)
-        for top in {Path(*file.parts[:1]) for file in found.files or () if file.parts[0] != ".."}:
+        tops = {Path(*file.parts[:1]) for file in found.files or ()}
+        for top in tops - {Path(".."), Path("__pycache__")}:
             link = packages / top
             if not link.exists():
                 link.symlink_to(Path(found.locate_file(top)))
@@ -107,7 +108,8 @@ def test_a_page_can_be_followed_literally(page, environment, tmp_path):
             (tmp_path / name).write_text(content)
     home = environment(tuple(sorted(names)))
     for found in re.finditer(
-        r"<!-- file: (?P<name>\S+) -->\n+```\w*\n(?P<text>.*?)```|```console\n(?P<session>.*?)```",
+        r"<!-- file: (?P<name>\S+) -->\n+```\w*\n(?P<text>.*?)```|```console\n(?P<session>.*?)```"
+        r"|```\n(?P<served>rankgate serve [^\n]*)\n```(?:\n\n```text\n(?P<printed>.*?)```)?",
         text,
         re.DOTALL,
     ):
@@ -115,6 +117,8 @@ def test_a_page_can_be_followed_literally(page, environment, tmp_path):
             before = text[: found.start()]
             assert f"`{found['name']}`" in before, "the page names the file to save"
             (tmp_path / found["name"]).write_text(found["text"])
+        elif found["served"]:
+            _served(found["served"], found["printed"], home, tmp_path)
         else:
             _typed(found["session"], home, tmp_path)
     if ">>> " in text:
@@ -124,13 +128,11 @@ def test_a_page_can_be_followed_literally(page, environment, tmp_path):
 def _typed(session, home, folder):
     """Type the commands of a session into a shell; each prints what the page shows."""
     code = None
+    environ = _environ(home, folder)
     for command, shown in SESSION.findall(session):
         if command == "echo $?":
             assert f"{code}\n" == shown
             continue
-        environ = {
-            "PATH": f"{home}/bin:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8",
-        }  # fmt: skip
         done = subprocess.run(
             ["bash", "-c", f"{{ {command}\n}} 2>&1"],
             cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -138,6 +140,27 @@ def _typed(session, home, folder):
         )  # fmt: skip
         code = done.returncode
         assert done.stdout == shown, command
+
+
+def _environ(home, folder):
+    return {"PATH": f"{home}/bin:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+
+
+def _served(command, shown, home, folder):
+    """Start a server on a free port; its first lines are those of the page, then it ends."""
+    server = subprocess.Popen(
+        ["bash", "-c", f"exec {command} --port 0"],
+        cwd=folder, env=_environ(home, folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True,
+    )  # fmt: skip
+    try:
+        lines = [server.stdout.readline() for _ in range((shown or "\n").count("\n"))]
+    finally:
+        server.terminate()
+        remaining, _ = server.communicate()
+    printed = re.sub(r"(127\.0\.0\.1):\d+", r"\1:8765", "".join(lines))
+    printed = re.sub(r"(invitations/)\S+", r"\1…", printed)
+    assert printed == shown if shown else "is served at http://127.0.0.1:8765" in printed, remaining
 
 
 def _typed_in_python(page, home, folder):

@@ -19,7 +19,7 @@ from rankgate.measurement.evaluation.axes import axes
 from rankgate.measurement.evaluation.metrics import metrics
 from rankgate.measurement.metrics.catalogue import by_name
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.workspace.reports.kinds import KINDS
+from rankgate.workspace.reports.kinds import CHART_KINDS
 from support.programs import importable
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -102,7 +102,7 @@ def test_an_axis_ends_at_a_round_number(rooms, most, above):
 
 
 def test_every_kind_of_picture_is_in_the_gallery(rooms):
-    assert list(rooms["gallery"].WORDS) == [kind.name for kind in KINDS]
+    assert list(rooms["gallery"].WORDS) == [kind.name for kind in CHART_KINDS]
 
 
 def test_formulas_are_set(rooms):

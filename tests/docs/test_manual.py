@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 import subprocess
@@ -16,14 +17,24 @@ import yaml
 from click.testing import CliRunner
 
 from rankgate.interface.cli import rankgate as program
-from rankgate.interface.cli.global_options import WITH_VALUE, global_first
+from rankgate.interface.cli.global_options import OPTIONS_WITH_VALUE, move_global_options_first
 from rankgate.interface.demo.build import build
+from support.chromium import Chromium
 from support.programs import tool
 
 ROOT = Path(__file__).parents[2]
 played = tool("docs/_seen/played.py")
+SEARCH_WORDS = tool("docs/_search_words.py").SEARCH_WORDS
 
 PAGES = played.pages()
+FOLLOWED = {"start", "guides"}
+"""Folders whose pages are followed with the wheel instead, their output and Python compared."""
+RUN = [
+    page
+    for page in PAGES
+    if page.parent.name not in FOLLOWED
+    and any(sign in page.read_text() for sign in ("```console", ">>> "))
+]
 README = ROOT / "README.md"
 FENCE = re.compile(
     r"(?:<!-- (?P<said>[^>]*) -->\n+)?^```(?P<kind>\S*)[^\n]*\n(?P<text>.*?)^```",
@@ -37,21 +48,16 @@ def name(page):
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```console" in p.read_text()], ids=name)
-def test_sessions_say_what_the_page_shows(page):
+@pytest.mark.parametrize("page", RUN, ids=name)
+def test_commands_and_python_say_what_the_page_shows(page):
     """If this fails, ``python docs/_seen/make.py`` writes them anew; look at what changed."""
+    text = page.read_text()
     with played.workplace(page):
-        assert played.played(page) == page.read_text()
-
-
-@pytest.mark.parametrize("page", [p for p in PAGES if ">>> " in p.read_text()], ids=name)
-def test_python_does_what_the_page_shows(page):
-    with played.workplace(page):
-        if played.files(page):
-            played.played(page)
-        done = doctest.testfile(str(page), module_relative=False)
-    assert done.attempted > 0
-    assert done.failed == 0
+        assert played.played(page) == text
+        if ">>> " in text:
+            done = doctest.testfile(str(page), module_relative=False)
+            assert done.attempted > 0
+            assert done.failed == 0
 
 
 @pytest.mark.parametrize("page", [*PAGES, README], ids=name)
@@ -77,9 +83,9 @@ def _commands(text):
 def _parsed(line):
     """Ask click whether these are the command's own arguments and options."""
     line = re.split(r"\s>>?\s", line)[0]  # what is written to is no argument
-    words = global_first(shlex.split(line, comments=True)[1:])
+    words = move_global_options_first(shlex.split(line, comments=True)[1:])
     while words[0].startswith("--"):  # an option of all commands
-        del words[: 1 + (words[0] in WITH_VALUE)]
+        del words[: 1 + (words[0] in OPTIONS_WITH_VALUE)]
     with click.Context(program, info_name="rankgate") as above:
         command, rest = program, words
         while isinstance(command, click.Group):
@@ -132,28 +138,66 @@ class _Links(HTMLParser):
             self.fetched.append(given.get("href", ""))
 
 
-@pytest.mark.slow
-def test_it_builds_without_a_warning_and_fetches_nothing(tmp_path):
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the manual as HTML, which is built once, and the build's messages."""
+    place = tmp_path_factory.mktemp("manual")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-    command += [
-        "-j",
-        "auto",
-        "-d",
-        str(tmp_path / "doctrees"),
-        str(ROOT / "docs"),
-        str(tmp_path / "html"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    pages = list((tmp_path / "html").rglob("*.html"))
+    command += ["-j", "auto", "-d", place / "doctrees", ROOT / "docs", place / "html"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    return place / "html", (done.returncode, done.stderr)
+
+
+@pytest.mark.slow
+def test_it_builds_without_a_warning_and_fetches_nothing(built):
+    html, ended = built
+    assert ended == (0, "")
+    pages = list(html.rglob("*.html"))
     assert len(pages) > 200
     for page in pages:
         links = _Links()
         links.feed(page.read_text())
         assert not [link for link in links.fetched if re.match(r"(https?:)?//", link)], page
         assert '<aside class="' not in page.read_text(), page  # each has an accessible name
-    listed = re.findall(r"\]\((.+?\.html)\)", (tmp_path / "html" / "llms.txt").read_text())
+    listed = re.findall(r"\]\((.+?\.html)\)", (html / "llms.txt").read_text())
     assert len(listed) > 60
-    assert all((tmp_path / "html" / each).exists() for each in listed)
-    for style in (tmp_path / "html").rglob("*.css"):
+    assert all((html / each).exists() for each in listed)
+    for style in html.rglob("*.css"):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text()), style
+
+
+FIRST = {
+    "click log": "online", "clicks": "start/clicks", "A/B test": "experiments",
+    "dashboard": "dashboard", "manager": "start/managers", "kappa": "guides/judging",
+    "BEIR": "reference/conventions/beir", "significance": "guides/verdicts",
+    "t-test": "statistics", "gate": "gate", "policy": "gate", "RAG": "retrieval-for-models",
+    "hit rate": "reference/metrics/Success", "nDCG": "reference/metrics/nDCG",
+    "elasticsearch": "engines", "pandas": "sources", "metric": "reference/metrics/index",
+    "fusion": "fusion", "rater": "start/raters", "alerts": "alerts", "MLflow": "trackers",
+}  # fmt: skip
+"""What people type into the search of the manual, and the page that is to be first."""
+
+
+@pytest.mark.slow
+@pytest.mark.chromium
+def test_the_search_ranks_the_page_about_a_word_first(built):
+    browser = Chromium()
+    try:
+        browser.open(built[0] / "search.html")
+        browser.until("typeof Search !== 'undefined' && Search._index")
+        search = "Search._performSearch(...Search._parseQuery({})).at(-1)[0]"
+        first = {word: browser.ask(search.format(json.dumps(word))) for word in FIRST}
+    finally:
+        browser.close()
+    assert first == FIRST
+
+
+def test_words_that_are_searched_name_pages():
+    words = [word.lower() for words in SEARCH_WORDS.values() for word in words]
+    assert len(words) == len(set(words))
+    made = ("reference/",)
+    missing = [
+        page for page in SEARCH_WORDS
+        if not page.startswith(made) and not (ROOT / f"docs/{page}.md").is_file()
+    ]  # fmt: skip
+    assert missing == []

@@ -6,7 +6,7 @@ import doctest
 import re
 from pathlib import Path
 
-from rankgate.data.logs.splits import WAYS
+from rankgate.data.logs.splits import SPLIT_METHODS
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
@@ -24,7 +24,7 @@ def test_its_python_runs():
 def test_every_metric_and_every_split_is_on_it():
     for metric in (*LIST_METRICS, *FACET_METRICS):
         assert re.search(rf"\b{metric.name}\b", TEXT), metric.name
-    for way in WAYS:
+    for way in SPLIT_METHODS:
         assert f"`{way}`" in TEXT, way
 
 

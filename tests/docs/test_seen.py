@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.core.console.terminal import painted
-from rankgate.core.present.forms.as_text import wide
+from rankgate.core.console.terminal import colour_text
+from rankgate.core.present.forms.as_text import text_width
 from support.programs import tool
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def test_no_line_is_wider_than_the_page(pages, width):
     texts = {path: text for path, text in pages.items() if path.name.endswith(f"{width}.txt")}
     assert len(texts) == 9
     for path, text in texts.items():
-        assert max(map(wide, text.splitlines())) <= width, path.name
+        assert max(map(text_width, text.splitlines())) <= width, path.name
         assert not any(line != line.rstrip() for line in text.splitlines()), path.name
 
 
@@ -60,7 +60,9 @@ def test_colour_changes_nothing_but_colour(pages):
 
 def test_a_title_and_labels_are_painted():
     plain = "trec\n  ties *  asc\nnothing here\n"
-    assert painted(plain) == ("\x1b[1mtrec\x1b[0m\n  \x1b[36mties *\x1b[0m  asc\nnothing here\n")
+    assert colour_text(plain) == (
+        "\x1b[1mtrec\x1b[0m\n  \x1b[36mties *\x1b[0m  asc\nnothing here\n"
+    )
 
 
 def test_the_example_finds_both_rules():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.core.present.write import rendered
+from rankgate.core.present.write import render_result
 from rankgate.engines.snapshots import asking
 from rankgate.engines.snapshots.engine_comparison import EngineComparison
 from rankgate.engines.snapshots.take import snapshot
@@ -125,7 +125,7 @@ def test_latencies_under_different_loads_are_not_compared_silently(engine, tmp_p
     for count in (1, 4):
         result = snapshot(engine, QUERIES, tmp_path / f"{count}.csv", concurrency=count)
         assert set(result.queries["concurrency"]) == {count}
-        assert f"concurrency {count}" in " ".join(rendered(result, "text").split())
+        assert f"concurrency {count}" in " ".join(render_result(result, "text").split())
         hashes.add(result.configuration)
     assert len(hashes) == 2
     qrels = {query: {"d1": 1} for query in QUERIES}

@@ -3,7 +3,7 @@
 import pytest
 
 from rankgate.engines.catalogue import ENGINES
-from rankgate.engines.configuration import read
+from rankgate.engines.configuration import read_engine
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.engine_kinds import EngineKinds, engines
 from rankgate.engines.snapshots.take import snapshot
@@ -18,12 +18,12 @@ CLUSTER = '[engine]\nkind = "opensearch"\nurl = "http://x"\nindex = "i"\nsearch 
 
 def test_paths_are_those_of_the_file(tmp_path):
     (tmp_path / "e.toml").write_text(GOOD)
-    found = read(tmp_path / "e.toml")
+    found = read_engine(tmp_path / "e.toml")
     assert found.name == "e"
     assert found.engine.database == str(tmp_path / "a.sqlite")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "e.toml").write_text(GOOD)
-    assert read(tmp_path / "other" / "e.toml").sha256 == found.sha256
+    assert read_engine(tmp_path / "other" / "e.toml").sha256 == found.sha256
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_paths_are_those_of_the_file(tmp_path):
 def test_what_is_wrong_is_named_with_its_line(tmp_path, text, code, line):
     (tmp_path / "e.toml").write_text(text)
     with raises(code) as caught:
-        read(tmp_path / "e.toml")
+        read_engine(tmp_path / "e.toml")
     assert caught.value.source == str(tmp_path / "e.toml")
     assert caught.value.line == line
 
@@ -86,7 +86,7 @@ def test_every_kind_says_what_its_keys_mean():
 def test_a_name_without_a_value_is_refused_by_every_kind(tmp_path, text):
     (tmp_path / "e.toml").write_text(text)
     with raises("unknown-parameter"):
-        read(tmp_path / "e.toml")
+        read_engine(tmp_path / "e.toml")
 
 
 def test_a_statement_of_sqlite_without_a_value_is_refused_before_the_first_query(engine):

@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from rankgate.engines.configuration import read
+from rankgate.data.answers.paths import parse_path
+from rankgate.data.answers.shape import Shape
+from rankgate.engines.configuration import read_engine
 from rankgate.engines.engine_check import check_engine
-from rankgate.engines.json_api import Shape
-from rankgate.engines.paths import parsed
 from rankgate.engines.requests.transport import Transport
-from rankgate.engines.snapshots.take import Given, snapshot
+from rankgate.engines.snapshots.take import FunctionEngine, snapshot
 from support.wording import raises
 
 from .conftest import QUERIES, _Handler, listed
@@ -155,9 +155,9 @@ def test_secrets_are_nowhere_but_in_the_request(api, server, tmp_path, monkeypat
     assert "[secret]" in result.queries["error"][1]
     for file in tmp_path.iterdir():
         assert b"very-secret" not in file.read_bytes(), file
-    before = read(api).sha256
+    before = read_engine(api).sha256
     monkeypatch.setenv("SHOP_TOKEN", "another-secret-0123")
-    assert read(api).sha256 == before
+    assert read_engine(api).sha256 == before
 
 
 def test_hosts_can_be_restricted(api, monkeypatch):
@@ -185,23 +185,24 @@ def test_a_body_takes_values_with_their_types(server, tmp_path):
 SHAPES = {
     "solr": (
         {"response": {"numFound": 3, "docs": [{"id": "a", "score": 2.0, "title": ["T"]}]}},
-        Shape(("response", "docs"), ("id",), ("score",), {"title": parsed("title.0")},
-              parsed("response.numFound")),
+        Shape(("response", "docs"), ("id",), ("score",), {"title": parse_path("title.0")},
+              parse_path("response.numFound")),
     ),
     "vespa": (
         {"root": {"fields": {"totalCount": 3},
                   "children": [{"id": "id:ns:doc::a", "relevance": 2.0,
                                 "fields": {"docid": "a", "title": "T"}}]}},
-        Shape(parsed("root.children"), parsed("fields.docid"), ("relevance",),
-              {"title": parsed("fields.title")}, parsed("root.fields.totalCount")),
+        Shape(parse_path("root.children"), parse_path("fields.docid"), ("relevance",),
+              {"title": parse_path("fields.title")}, parse_path("root.fields.totalCount")),
     ),
     "qdrant": (
         {"result": {"points": [{"id": "a", "score": 2.0, "payload": {"title": "T"}}]}},
-        Shape(parsed("result.points"), ("id",), ("score",), {"title": parsed("payload.title")}),
+        Shape(parse_path("result.points"), ("id",), ("score",),
+              {"title": parse_path("payload.title")}),
     ),
     "groonga": (
         [[0, 1.0, 0.1], [[[3], [["_key", "T"], ["_score", "Int32"]], ["a", 2, "T"]]]],
-        Shape(parsed("1.0.2:"), ("0",), ("1",), {"title": ("2",)}, parsed("1.0.0.0")),
+        Shape(parse_path("1.0.2:"), ("0",), ("1",), {"title": ("2",)}, parse_path("1.0.0.0")),
     ),
 }  # fmt: skip
 
@@ -337,7 +338,7 @@ def test_a_column_named_like_a_parameter_is_that_parameter(api, server, tmp_path
         asked.append((text, lang))
         return ["a"]
 
-    snapshot(Given(function=search, parameters={"lang": "en"}), file)
+    snapshot(FunctionEngine(function=search, parameters={"lang": "en"}), file)
     assert sorted(asked) == [("blue", "en"), ("red", "de"), ("shoe", 7)]
 
 

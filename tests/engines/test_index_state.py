@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from rankgate.engines.configuration import read
+from rankgate.engines.configuration import read_engine
 from rankgate.engines.requests import workers
 from rankgate.engines.snapshots.take import snapshot
 
@@ -55,7 +55,7 @@ def test_an_index_of_sqlite_that_changes_is_named(engine, tmp_path, monkeypatch,
 
 
 def _facts(engine):
-    connection = read(engine).engine.connect()
+    connection = read_engine(engine).engine.connect()
     try:
         return connection.facts()
     finally:

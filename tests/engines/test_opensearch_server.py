@@ -3,13 +3,16 @@
 ``make engines`` fetches it; without it these tests skip.
 """
 
+import json
 import random
+import urllib.error
 
 import pytest
 
 import rankgate
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.snapshots.take import snapshot
+from support.wording import raises
 
 from .conftest import DOCS, QUERIES
 from .test_index_state import begun, changed
@@ -46,6 +49,47 @@ def test_a_snapshot_is_what_the_node_returns(node, engine, tmp_path):
         ours = table.filter(table["query_id"] == query_id).select("doc_id", "score").rows()
         assert ours == [(hit["_id"], pytest.approx(hit["_score"], rel=1e-5)) for hit in hits]
     assert check_engine(engine, "red shoe").documents[0]["title"].startswith("D")
+
+
+def test_saved_answers_are_the_run_of_a_snapshot(node, engine, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bodies = {
+        query_id: {"size": 20, "query": {"multi_match": {"query": text, "fields": ["body"]}}}
+        for query_id, text in QUERIES.items()
+    }
+    answers = {query: node.call("POST", "/shop/_search", body) for query, body in bodies.items()}
+    (tmp_path / "answers").mkdir()
+    for query, answer in answers.items():
+        (tmp_path / "answers" / f"{query}.json").write_text(json.dumps(answer))
+    named = [json.dumps({"query": query, "response": one}) for query, one in answers.items()]
+    (tmp_path / "log.ndjson").write_text("\n".join(named))
+    lines = [json.dumps(one) for body in bodies.values() for one in ({"index": "shop"}, body)]
+    several = node.call("POST", "/_msearch", "\n".join(lines) + "\n")
+    expected = snapshot(engine, QUERIES).run.table.sort("query_id", maintain_order=True)
+    for source in (
+        "answers",
+        "log.ndjson",
+        answers,
+        [{"query_id": query, **one} for query, one in answers.items()],
+        dict(zip(answers, several["responses"], strict=True)),
+    ):
+        table = rankgate.Collection().run(source).table.sort("query_id", maintain_order=True)
+        assert table.select("query_id", "doc_id").equals(expected.select("query_id", "doc_id"))
+        assert table["score"].to_list() == pytest.approx(expected["score"].to_list(), rel=1e-6)
+    judgments = {query: {doc.upper(): 1 for doc in DOCS} for query in QUERIES}
+    judged = rankgate.Collection(judgments, columns="doc=name")
+    assert (
+        rankgate.evaluate(judged, ["answers", answers], ["P@1"]).means["P@1"].to_list()
+        == [pytest.approx(sum(1 for one in answers.values() if one["hits"]["hits"]) / len(QUERIES))]
+        * 2
+    )
+    with raises("wrong-type"):
+        rankgate.evaluate(judgments, several)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        node.call("POST", "/shop/_search", {"query": {"mtch": {"body": "red"}}})
+    (tmp_path / "answers" / "z.json").write_bytes(refused.value.read())
+    with raises("engine-error", source="answers/z.json"):
+        rankgate.evaluate(judgments, "answers")
 
 
 def test_a_stored_template_and_a_body_are_asked(node, engine):

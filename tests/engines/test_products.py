@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from rankgate.engines.configuration import read
+from rankgate.engines.configuration import read_engine
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.snapshots.take import snapshot
 from support.waiting import PATIENCE, free_port, until
@@ -230,5 +230,5 @@ def test_every_example_file_is_read_and_named_on_the_page():
     files = sorted(EXAMPLES.glob("*.toml"))
     assert {file.stem for file in files} == {*ANSWERS, "groonga"}
     for file in files:
-        assert read(file).engine.engine_kind == "http"
+        assert read_engine(file).engine.engine_kind == "http"
         assert f"examples/engines/{file.name}" in page

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.core.present.write import FORMS, rendered
+from rankgate.core.present.write import FORMS, render_result
+from rankgate.data.answers.answer import Answer, Failure
 from rankgate.decisions.sweeps.settings import Step
 from rankgate.decisions.sweeps.steps import carry_out
 from rankgate.engines.catalogue import ENGINES
-from rankgate.engines.configuration import Configuration, read
-from rankgate.engines.engine import Answer, Connection, Facts
+from rankgate.engines.configuration import Configuration, read_engine
+from rankgate.engines.engine import Connection, Facts
 from rankgate.engines.engine_check import check_engine
-from rankgate.engines.failure import Failure
 from rankgate.engines.pace import Pace
 from rankgate.engines.requests.secrets import Secrets
 from rankgate.engines.snapshots.take import snapshot
@@ -125,10 +125,10 @@ def kept(tmp_path, run, new_file, caplog):
         result = snapshot(chosen, QUERIES, folder / "new.jsonl")
         assert result.states["failed"]
         assert (folder / "new.jsonl.partial.jsonl").exists()
-        found = {f"snapshot as {form}": rendered(result, form) for form in FORMS}
-        found |= {f"check as {form}": rendered(check_engine(chosen), form) for form in FORMS}
+        found = {f"snapshot as {form}": render_result(result, form) for form in FORMS}
+        found |= {f"check as {form}": render_result(check_engine(chosen), form) for form in FORMS}
         scores = rankgate.evaluate({"good": {"d1": 1}}, folder / "new.jsonl", ["P@1"])
-        (folder / "scores.json").write_text(rendered(scores, "json"))
+        (folder / "scores.json").write_text(render_result(scores, "json"))
         rankgate.record(scores, folder / "history", provenance=rankgate.Provenance("1"))
         with new_file(folder / "store.db") as store, store.write() as connection:
             projects.add(connection, "shop")
@@ -196,7 +196,7 @@ def test_a_server_quotes_what_it_was_sent(tmp_path, server, kept, value, data):
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SHOP_KEY", value)
-        texts = kept(read(file).engine)
+        texts = kept(read_engine(file).engine)
     for where, text in texts.items():
         for hidden in forms(value):
             assert hidden not in text, where

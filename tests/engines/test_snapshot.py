@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.data import read_run
+from rankgate.data.answers.served_order import break_ties
 from rankgate.engines.pace import Pace
-from rankgate.engines.snapshots.served_order import untied
 from rankgate.engines.snapshots.snapshot import Snapshot
-from rankgate.engines.snapshots.take import Given, configuration_of, snapshot
+from rankgate.engines.snapshots.take import FunctionEngine, configuration_of, snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES, listed
@@ -82,10 +82,10 @@ def test_a_query_without_results_is_not_a_failure(engine):
 MANY = {f"q{i}": f"red shoe number{i % 60}" for i in range(600)}  # too many to get to the end
 PROGRAM = """
 import json, os, pathlib, random, signal, sys, time
-from rankgate.data.write import format_for
-from rankgate.engines.configuration import read
+from rankgate.data.write import choose_format
+from rankgate.engines.configuration import read_engine
 from rankgate.engines.kinds import sqlite
-from rankgate.engines.snapshots.take import Given, configuration_of, snapshot
+from rankgate.engines.snapshots.take import FunctionEngine, configuration_of, snapshot
 
 asked = sqlite._Database.ask
 
@@ -94,8 +94,8 @@ def slowly(self, *given):
     return asked(self, *given)
 
 sqlite._Database.ask = slowly
-engine, queries, output = read(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
-format_for(output)  # what is imported here is not imported twenty times
+engine, queries, output = read_engine(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+choose_format(output)  # what is imported here is not imported twenty times
 chance, killed = random.Random(3), 0
 kept = pathlib.Path(output + ".partial.jsonl")
 
@@ -256,7 +256,7 @@ def test_ties_are_as_the_engine_has_them_where_its_file_says_so():
 
 @given(st.lists(st.floats(-1e300, 1e300) | st.sampled_from([0.0, -0.0, 1.0, 1e39]), max_size=30))
 def test_untied_scores_keep_their_order_and_are_all_different(scores):
-    lowered = untied(np.array(scores, float))
+    lowered = break_ties(np.array(scores, float))
     order = np.argsort(-np.array(scores, float), kind="stable")
     assert (np.diff(lowered[order]) < 0).all()
 
@@ -295,7 +295,9 @@ def test_fields_of_any_type_are_kept_as_json(tmp_path):
         "list": (1, float("nan")), "text": "a\ud800", "none": None,
     }  # fmt: skip
 
-    engine = Given(function=lambda _, **__: [{"id": "a", **shown}], fields={k: k for k in shown})
+    engine = FunctionEngine(
+        function=lambda _, **__: [{"id": "a", **shown}], fields={k: k for k in shown}
+    )
     snapshot(engine, {"q": "x"}, tmp_path / "new.run")
     (row,) = rows(tmp_path / "new.run.docs.jsonl")
     assert row["at"].startswith("2026-01-02")
@@ -334,7 +336,7 @@ def test_the_first_id_that_the_format_cannot_hold_ends_it_and_nothing_is_lost(tm
     assert sorted(asked) == sorted(queries.values())  # each once
     ids = read_run(tmp_path / "new.run").table.filter(query_id="q2")["doc_id"]
     assert ids.to_list() == ["a b", "a_b"]
-    assert not result.notices or {each.code for each in result.notices} == {"tied-scores"}
+    assert result.notices == ()
 
 
 def test_an_id_of_a_query_that_the_format_cannot_hold_is_refused_before_anything(tmp_path):

@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 import rankgate
-from rankgate.core.present.write import rendered
-from rankgate.data.formats.snapshot_files import unfinished
+from rankgate.core.present.write import render_result
+from rankgate.data.formats.snapshot_files import unfinished_reason
 from rankgate.decisions.gating.saved import baselines
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.snapshots.take import snapshot
@@ -59,7 +59,7 @@ def test_a_snapshot_that_is_interrupted_is_no_arm(files, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         snapshot(good, QUERIES, new, force=True, rate=1)
     assert new.exists()  # the run of the earlier snapshot, with all its companions
-    assert unfinished(new)
+    assert unfinished_reason(new)
     for policy in (None, lenient):
         with raises("unfinished-snapshot"):
             rankgate.gate(QRELS, old, new, policy)
@@ -75,7 +75,7 @@ def test_queries_that_were_not_asked_are_refused_unless_the_policy_says_what_the
     old, new, lenient = files
     result = snapshot(broken_after(5), QUERIES, new, concurrency=1)
     assert not result.finished
-    assert not unfinished(new)  # its states are known
+    assert not unfinished_reason(new)  # its states are known
     with raises("unfinished-snapshot"):
         rankgate.gate(QRELS, old, new)
     assert {row["state"] for row in rankgate.gate(QRELS, old, new, lenient).states} >= {"not_run"}
@@ -115,11 +115,11 @@ def test_a_baseline_is_not_saved_from_an_unfinished_snapshot(files, tmp_path):
 
 def test_files_that_are_no_snapshot_are_not_refused(tmp_path):
     (tmp_path / "a.run").write_text("q Q0 d 1 1.0 x\n")
-    assert not unfinished(tmp_path / "a.run")
+    assert not unfinished_reason(tmp_path / "a.run")
     (tmp_path / "a.run.snapshot.json").write_text("[]")
-    assert not unfinished(tmp_path / "a.run")
+    assert not unfinished_reason(tmp_path / "a.run")
     (tmp_path / "a.run.partial.jsonl").write_text(json.dumps({"head": {}}) + "\n{")
-    assert unfinished(tmp_path / "a.run")
+    assert unfinished_reason(tmp_path / "a.run")
 
 
 def test_every_command_refuses_a_run_whose_snapshot_is_under_way(files, run, tmp_path):
@@ -155,7 +155,7 @@ def test_lists_that_are_cut_off_are_named_wherever_they_are_used(cut, api):
     path.with_name("policy.toml").write_text(policy)
     verdict = rankgate.gate(qrels, other, path, path.with_name("policy.toml"))
     assert notice.text in str(verdict.to_dict())
-    assert notice.text in " ".join(rendered(verdict, "text").split())
+    assert notice.text in " ".join(render_result(verdict, "text").split())
 
 
 def test_an_index_that_changed_under_way_is_named_wherever_it_is_used(engine, tmp_path):

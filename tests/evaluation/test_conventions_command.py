@@ -142,12 +142,12 @@ def test_colour_is_for_terminals(monkeypatch, tty, colour, words, painted):
     monkeypatch.setattr("sys.stdout.isatty", lambda: tty)
     monkeypatch.setenv("NO_COLOR", colour)
     monkeypatch.setenv("TERM", "xterm")
-    assert ("\x1b" in terminal.styled("trec\n", *words)) == painted
+    assert ("\x1b" in terminal.style_output("trec\n", *words)) == painted
 
 
 @pytest.mark.parametrize(("columns", "width"), [("40", 40), ("120", 120), ("300", 160)])
 def test_the_width_is_the_terminal_s(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert terminal.width() == width
-    assert terminal.width("file") == 80
+    assert terminal.output_width() == width
+    assert terminal.output_width("file") == 80

@@ -206,7 +206,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 
     monkeypatch.setattr(places.Path, "replace", full)
     with raises("cannot-write", UsageError):
-        places.deliver("new", str(target))
+        places.write_output("new", str(target))
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 

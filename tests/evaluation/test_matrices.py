@@ -13,8 +13,8 @@ import scipy.sparse as sp
 import rankgate
 from rankgate import Lists, Matrix
 from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.data import frames as memory
 from rankgate.data.collection import Collection, Items
-from rankgate.data.memory import frames as memory
 from rankgate.measurement.scoring.alignment import sheets
 from support.wording import raises
 
@@ -324,7 +324,7 @@ def test_a_convention_that_allows_repeats_reads_them():
 
 def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
     whole = means(TRUTHS["frame"], FRAME)
-    monkeypatch.setattr(memory, "_BATCH", 11)
+    monkeypatch.setattr(memory, "_ROWS_PER_SLICE", 11)
     words = FRAME.with_columns(pl.col("item_id").cast(pl.String).cast(pl.Categorical))
     forms = [FRAME, FRAME.lazy(), FRAME.to_pandas(), FRAME.to_arrow(), words]
     for form in forms:
@@ -340,7 +340,7 @@ def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
      ("user_id", None, "empty-value"), ("item_id", None, "empty-value")],
 )  # fmt: skip
 def test_a_hole_in_a_frame_is_reported_when_it_is_read(monkeypatch, column, wrong, code):
-    monkeypatch.setattr(memory, "_BATCH", 11)
+    monkeypatch.setattr(memory, "_ROWS_PER_SLICE", 11)
     last = pl.int_range(pl.len()) == len(FRAME) - 1
     holed = FRAME.with_columns(pl.when(last).then(wrong).otherwise(column).alias(column))
     with raises(code, InputError):

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from rankgate.core.present.forms.as_text import wide
-from rankgate.core.present.write import rendered
+from rankgate.core.present.forms.as_text import text_width
+from rankgate.core.present.write import render_result
 from rankgate.measurement.evaluation.metric import metric_details
 from rankgate.measurement.metrics.catalogue import CATALOGUE
 from rankgate.measurement.metrics.lists import LIST_METRICS
@@ -73,8 +73,8 @@ def test_a_passport_in_full(run):
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
 @pytest.mark.parametrize("width", [80, 160])
 def test_a_passport_stays_within_its_width(metric, width):
-    text = rendered(metric_details(metric.name), "text", width)
-    assert max(map(wide, text.splitlines())) <= width
+    text = render_result(metric_details(metric.name), "text", width)
+    assert max(map(text_width, text.splitlines())) <= width
     assert not any(line != line.rstrip() for line in text.splitlines())
     if metric in LIST_METRICS:  # only the conventions of tools that have it
         _, _, result = text.partition("its tool's name\n")

@@ -55,9 +55,9 @@ made = {
     "validate": rankgate.validate(qrels, as_="qrels"),
     "pool": pooled,
     "reusability": rankgate.reusability(qrels, [old, new, other]),
-    "agree": rankgate.agree(ratings, resamples=9),
+    "agree": rankgate.agree(ratings),
     "resolve": rankgate.resolve(ratings),
-    "admit": rankgate.admit(qrels, qrels, [old, new, other], resamples=9),
+    "admit": rankgate.admit(qrels, qrels, [old, new, other]),
     "split": split,
     "scorecard": rankgate.scorecard(liked, {"a": shown}, resamples=9),
 }

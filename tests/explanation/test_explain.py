@@ -3,10 +3,12 @@
 import math
 import random
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
 from rankgate.core.errors import UsageError
+from rankgate.data import read_qrels, read_run
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.metrics.catalogue import CATALOGUE
@@ -44,16 +46,23 @@ def collection(seed):
     return qrels, run
 
 
+@cache
+def evaluated(how):
+    """A collection and the values of all metrics."""
+    qrels, run = collection(how)
+    qrels, run = read_qrels(qrels), read_run(run)
+    return qrels, run, evaluate(qrels, run, METRICS, HOW[how]).runs[0]
+
+
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("how", ["trec9", "judged", "shallow"])
 def test_it_adds_up_to_the_value_of_evaluate(metric, how):
-    qrels, run = collection(how)
-    result = evaluate(qrels, run, metric, HOW[how])
-    values = result.runs[0].per_query(str(metric))
-    for query in qrels:
+    qrels, run, scores = evaluated(how)
+    values = scores.per_query(str(metric))
+    for query in qrels.table["query_id"].unique():
         outcome = explain(qrels, run, query, metric, HOW[how], depth=None)
         assert outcome.value == values.get(query), (query, outcome)
-        assert outcome.mean == pytest.approx(result.runs[0].means[str(metric)])
+        assert outcome.mean == pytest.approx(scores.means[str(metric)])
         assert_adds_up(outcome)
 
 

@@ -10,7 +10,7 @@ import pytest
 from rankgate.core.errors import InputError, UsageError
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.reconcile import bridge, reconcile
-from rankgate.measurement.explanation.reported import reported
+from rankgate.measurement.explanation.reported import find_reported
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.measurement.scoring.chosen import chosen_convention as overridden
 from rankgate.measurement.scoring.chosen import refuse_mixed
@@ -149,7 +149,7 @@ def test_the_way_to_a_convention_that_stops_is_refused():
     [("nDCG@3", f"{EXPONENTIAL:.4f}", "esci"), ("nDCG@3", f"{LINEAR:.4f}", "esci-code")],
 )
 def test_a_reported_value_is_found(metric, value, convention):
-    result = reported(QRELS, RUN, metric, value)
+    result = find_reported(QRELS, RUN, metric, value)
     found = {name for fit in result.fits if fit.metric == metric for name in fit.conventions}
     assert {"esci", "esci-code"} & found == {convention}
     assert result.tolerance == 0.00005
@@ -157,20 +157,20 @@ def test_a_reported_value_is_found(metric, value, convention):
 
 def test_what_is_called_rr_at_10_and_has_no_cutoff_is_found():
     run = {"laptop": {**{f"n{i:02}": 100.0 - i for i in range(10)}, "p1": 1.0}}
-    result = reported(QRELS, run, "RR", "0.0909")
+    result = find_reported(QRELS, run, "RR", "0.0909")
     found = {name for fit in result.fits if fit.metric == "RR" for name in fit.conventions}
     assert "esci-code" in found  # rank 11
     assert "esci" not in found  # its text cuts at 10
 
 
 def test_a_percentage_is_taken_as_one():
-    result = reported(QRELS, RUN, "nDCG@3", f"{100 * LINEAR:.1f}")
+    result = find_reported(QRELS, RUN, "nDCG@3", f"{100 * LINEAR:.1f}")
     assert result.percent
     assert "esci-code" in result.fits[0].conventions
 
 
 def test_what_nobody_gives_has_its_nearest():
-    result = reported(QRELS, RUN, "nDCG@3", "0.1234")
+    result = find_reported(QRELS, RUN, "nDCG@3", "0.1234")
     assert result.fits == ()
     far = [abs(fit.mean - 0.1234) for fit in result.nearest]
     assert len(far) == 3
@@ -179,7 +179,7 @@ def test_what_nobody_gives_has_its_nearest():
 
 def test_a_value_that_is_no_number():
     with raises("not-a-number", UsageError):
-        reported(QRELS, RUN, "nDCG@3", "about 0.4")
+        find_reported(QRELS, RUN, "nDCG@3", "about 0.4")
 
 
 def test_a_run_is_read_once(tmp_path, monkeypatch):
@@ -192,7 +192,7 @@ def test_a_run_is_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(
         RunSource, "formed", lambda self, *args: readings.append(1) or form(self, *args)
     )
-    reported(MANY, path, "nDCG@10", "0.5")
+    find_reported(MANY, path, "nDCG@10", "0.5")
     assert len(readings) == 1
 
 

@@ -11,7 +11,7 @@ from rankgate.core.errors import UsageError
 from rankgate.data.collection import Collection, Items
 from rankgate.measurement.explanation.commands.reconcile import command
 from rankgate.measurement.explanation.reconcile import bridge, reconcile
-from rankgate.measurement.explanation.reported import reported
+from rankgate.measurement.explanation.reported import find_reported
 from support.wording import raises
 
 # the lists [1, 2, 3], [1, 2, 4], [1, 5, 6] and a catalogue of ten
@@ -42,7 +42,7 @@ def test_the_way_from_one_to_the_other_adds_up():
 
 
 def test_a_reported_number_is_found():
-    result = reported(SHOP, RUN, "Gini@3", "0.289")
+    result = find_reported(SHOP, RUN, "Gini@3", "0.289")
     assert {fit.conventions for fit in result.fits} == {("evidently",)}
     assert result.conventions == 4
 

@@ -10,7 +10,7 @@ import pytest
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
 from rankgate.data.contents import FileContents
-from rankgate.data.files.checklist import checklist
+from rankgate.data.files.checklist import make_checklist
 from rankgate.data.files.checks import CHECKS
 from rankgate.data.files.validate import validate
 from rankgate.data.notes import Note
@@ -278,7 +278,7 @@ def test_a_clean_pair_has_nothing_to_tell(found):
 
 
 def test_checks_say_what_they_look_for():
-    for check in checklist().checks:
+    for check in make_checklist().checks:
         assert check.title.endswith("."), check.name
 
 

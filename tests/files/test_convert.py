@@ -260,6 +260,6 @@ def test_a_long_run_is_written_while_it_is_read(tmp_path, long, monkeypatch):
 def test_a_long_run_in_parquet_is_in_parts(tmp_path, long, monkeypatch):
     shares = lags(long, tmp_path / "a.parquet", monkeypatch)
     assert shares[-1][1] > 0.3  # the first part was written before the last line was read
-    monkeypatch.setattr(parquet, "_BATCH", 30_000)
+    monkeypatch.setattr(parquet, "_ROWS_PER_BATCH", 30_000)
     rows = [len(piece) for piece in read_run(tmp_path / "a.parquet").pieces()]
     assert rows == [30_000] * 13 + [10_000]

@@ -8,7 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.core.present.kinds import result_class
-from rankgate.core.present.write import FORMS, rendered
+from rankgate.core.present.write import FORMS, render_result
 
 
 @pytest.mark.parametrize("text", ["1 0 a 1\n1 0 a 2\n2 0 b -3\n", "1 0 a 1\n1 0 b 0\n"])
@@ -19,6 +19,8 @@ def test_it_comes_back_from_json(tmp_path, text):
     back = result_class("validation").from_dict(values)
     assert back == found
     assert back.to_dict() == values
-    assert [rendered(back, form) for form in FORMS] == [rendered(found, form) for form in FORMS]
+    assert [render_result(back, form) for form in FORMS] == [
+        render_result(found, form) for form in FORMS
+    ]
     assert found.to_polars()["check"].to_list() == [each.check for each in found.problems]
     assert (len(found), bool(found)) == (len(found.problems), True)

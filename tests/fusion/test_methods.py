@@ -18,7 +18,7 @@ from rankgate.measurement.fusion.fuser import Fuser, Setting
 from rankgate.measurement.fusion.layout import RankedRun
 from rankgate.measurement.fusion.normalise import NORMALISATIONS
 from rankgate.measurement.fusion.training import TrainingData
-from rankgate.measurement.scoring.alignment.ranked import systems_of
+from rankgate.measurement.scoring.alignment.ranked import read_named_runs
 
 RANX = json.loads((Path(__file__).parent / "ranx.json").read_text())
 WEIGHTS = (0.2, 0.5, 0.3)
@@ -36,7 +36,7 @@ NORMS = {"zmuv": "z-score", "None": "none"}
 
 
 def fuser(runs, method, norm="none"):
-    systems = systems_of(runs)
+    systems = read_named_runs(runs)
     queries = pl.concat([run.table["query_id"] for run in systems]).unique(maintain_order=True)
     numbered = pl.DataFrame({"query_id": queries}).with_row_index("query")
     laid = tuple(RankedRun.of(run, numbered) for run in systems)
@@ -156,7 +156,7 @@ def test_blocks_do_not_change_scores(monkeypatch):
         for _ in range(3)
     ]
     whole = {name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")}
-    monkeypatch.setattr("rankgate.measurement.fusion.layout._ROWS", 100)
+    monkeypatch.setattr("rankgate.measurement.fusion.layout._ROWS_OF_BLOCK", 100)
     for name, fused in whole.items():
         assert fused.run.table.equals(rankgate.fuse(runs, name).run.table), name
 

@@ -38,7 +38,9 @@ def acted(folder, step="gate", **inputs):
     place = {name: str(folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     names = dict.fromkeys(inputs_of(step), "")
-    env = {**os.environ, **names, **place, "PATH": path, **inputs}
+    temporary = folder.with_name(f"{folder.name}-runner")
+    temporary.mkdir(exist_ok=True)
+    env = {**os.environ, **names, **place, "PATH": path, "RUNNER_TEMP": str(temporary), **inputs}
     done = subprocess.run(["bash", "-eo", "pipefail", "-c", script(step)], env=env, cwd=folder,
                           capture_output=True, text=True, check=False)  # fmt: skip
     result = {name: Path(each).read_text() if Path(each).exists() else ""
@@ -121,7 +123,7 @@ def test_lists_of_inputs_are_one_a_line(data):
 
 INPUTS = {
     "directions": "direction", "training": "train", "reference": "obvious",
-    "candidate_items": "candidates", "log": "record",
+    "candidate_items": "candidates", "log": "record", "from_format": "from",
 }  # fmt: skip
 """Inputs of the action that are not called as the parameter of the command."""
 

@@ -11,7 +11,7 @@ import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.decisions.gating.bounds import check_bound
 from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import statuses
+from rankgate.decisions.gating.intervals import decide_statuses
 from support.wording import assert_wording, raises
 
 GAINS = (-1.0, 1.0)
@@ -63,7 +63,7 @@ def test_many_samples_are_decided_as_each_is(interval, anytime):
     table = np.random.default_rng(2).normal(0.0, 0.05, (60, 30)).clip(-1, 1)
     terms = Terms(alpha=0.2, tests=2, interval=interval, anytime=anytime)
     bound = np.linspace(-0.1, 0.1, 30)
-    result = statuses(table, bound, terms, GAINS)
+    result = decide_statuses(table, bound, terms, GAINS)
     each = [check_bound(table[:, i], bound[i], terms, GAINS).status for i in range(30)]
     assert list(result) == each
     assert len(set(each)) == 3
@@ -77,7 +77,7 @@ def test_the_advised_number_of_queries_has_the_power_asked_for():
     for terms in (Terms(), Terms(anytime=True), Terms(interval="guaranteed")):
         result = check_bound(values, -0.01, terms, GAINS)
         table = rng.choice(values, (60 + result.more, 400))
-        passed = (statuses(table, np.full(400, -0.01), terms, GAINS) == "pass").mean()
+        passed = (decide_statuses(table, np.full(400, -0.01), terms, GAINS) == "pass").mean()
         assert passed > 0.8 - 3 * sqrt(0.8 * 0.2 / 400) - 0.04
 
 
@@ -89,7 +89,7 @@ def test_rare_losses_pass_a_guaranteed_bound_no_more_often_than_alpha():
     table = table.clip(-1, 1)
     bound = np.full(2000, -loss)
     rates = {
-        interval: (statuses(table, bound, Terms(interval=interval), GAINS) == "pass").mean()
+        interval: (decide_statuses(table, bound, Terms(interval=interval), GAINS) == "pass").mean()
         for interval in ("t", "guaranteed")
     }
     assert rates["t"] > 0.2

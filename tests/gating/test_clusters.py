@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 from rankgate import compare, gate
-from rankgate.data.clusters import near_copies, with_clusters
+from rankgate.data.clusters import find_near_copies, with_clusters
 from rankgate.data.collection import Collection
 from rankgate.data.sample import Sample
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.scores.systems import read_scores
-from rankgate.measurement.stats.clusters import Units
+from rankgate.measurement.stats.clusters import QueryClusters
 
 POLICY = """
 [gate]
@@ -118,7 +118,7 @@ def test_clusters_of_one_query_change_nothing(decided):
 
 def test_near_copies_are_found_by_their_words():
     texts = {"1": "iPhone 15 case!", "2": "case iphone-15", "3": "iphone 15", "4": "", "5": ""}
-    assert near_copies(texts) == {"1": "1", "2": "1"}
+    assert find_near_copies(texts) == {"1": "1", "2": "1"}
     table = pl.DataFrame({"query_id": list(texts), "text": list(texts.values())})
     assert with_clusters(table)["cluster_by_text"].to_list() == ["1", "1", None, None, None]
     assert "cluster_by_text" not in with_clusters(table.filter(pl.col("query_id") > "1")).columns
@@ -133,29 +133,29 @@ def test_near_copies_by_text_are_clusters(decided):
 
 
 def test_units():
-    units = Units.of(["a", "b", "c", "d"], {"a": "x", "c": "x", "b": "a"})
+    units = QueryClusters.of(["a", "b", "c", "d"], {"a": "x", "c": "x", "b": "a"})
     assert units.codes.tolist() == [0, 1, 0, 2]
     assert units.means(np.array([1.0, 2, 3, 4])).tolist() == [2, 2, 4]
     assert units.values(np.array([1.0, 2, 3, 4])).mean() == pytest.approx(2.5)
 
 
 def test_a_sweep_counts_clusters():
-    from rankgate.decisions.sweeps.measure import Measured
-    from rankgate.decisions.sweeps.values import aligned
+    from rankgate.decisions.sweeps.measure import MeasuredPoint
+    from rankgate.decisions.sweeps.values import align_values
 
     ids = ["a", "b", "c", "d"]
 
     def point(values):
         table = {"query_id": ids, "metric": "m", "value": values, "why": None}
         scores = pl.DataFrame(table, schema_overrides={"why": pl.String})
-        return Measured({}, "", "ok", scores=scores)
+        return MeasuredPoint({}, "", "ok", scores=scores)
 
     points = [point([1.0, 3.0, 5.0, 6.0]), point([0.0, 0.0, 2.0, 2.0])]
     pairs = {"a": "1", "b": "1", "c": "2", "d": "2"}
-    table = aligned(points, ["m"], [], pairs)
+    table = align_values(points, ["m"], [], pairs)
     assert table.values["m"].tolist() == [[2.0, 0.0], [5.5, 2.0]]
-    assert (table.clustered, aligned(points, ["m"], []).clustered) == (4, 0)
-    assert "tell as much as" in aligned(points, ["m"], [], {"a": "1", "b": "1"}).problem
+    assert (table.clustered, align_values(points, ["m"], []).clustered) == (4, 0)
+    assert "tell as much as" in align_values(points, ["m"], [], {"a": "1", "b": "1"}).problem
 
 
 def test_a_models_judgments_of_copies_are_those_of_one():

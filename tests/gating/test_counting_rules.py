@@ -8,7 +8,7 @@ import pytest
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
-from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.policy import parse_policy
 from rankgate.decisions.gating.saved import baselines as baseline
 from rankgate.measurement.scoring.chosen import chosen_convention
 from support.wording import raises
@@ -21,7 +21,7 @@ LONG = {
 
 def ended(rule, candidate=LONG, head=""):
     """How one rule ended."""
-    policy = parsed(f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}", "policy")
+    policy = parse_policy(f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}", "policy")
     return gate(QRELS, LONG, candidate, policy).rules[0].outcome
 
 
@@ -97,7 +97,7 @@ TAGS = pl.DataFrame({"query_id": list(QRELS), "band": ["head"] * 6 + ["tail"] * 
 def sliced(rule, candidate, baseline=LONG, head="", band="tail"):
     text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nslice = 'band={band}'"
     return (
-        gate(Collection(QRELS, tags=TAGS), baseline, candidate, parsed(text, "policy"))
+        gate(Collection(QRELS, tags=TAGS), baseline, candidate, parse_policy(text, "policy"))
         .rules[0]
         .outcome
     )
@@ -130,7 +130,7 @@ def test_a_share_at_its_bound_is_not_beyond_it():
 
     def of(rule):
         text = f"[gate]\nholes = 'ignore'\n[[rules]]\nkind = {rule}"
-        return gate(qrels, run, run, parsed(text, "policy")).rules[0].outcome
+        return gate(qrels, run, run, parse_policy(text, "policy")).rules[0].outcome
 
     result = of('"judged"\nat_least = 0.7')
     assert result.status == "pass"
@@ -149,7 +149,7 @@ def test_a_drop_at_its_bound_is_not_beyond_it():
     new = {query: dict.fromkeys([*NAMES[:5], "x", "y", "z", "v", "w"], 9.0) for query in qrels}
     text = '[[rules]]\nkind = "per_query"\nmetric = "P@10"\nmax_drop = {}'
     ends = [
-        gate(qrels, old, new, parsed(text.format(most), "policy")).rules[0].outcome.status
+        gate(qrels, old, new, parse_policy(text.format(most), "policy")).rules[0].outcome.status
         for most in (0.3, 0.299)
     ]
     assert ends == ["pass", "fail"]
@@ -202,7 +202,7 @@ def test_states_of_a_slice_against_a_saved_baseline(here):
     lines = (here / "old.run").read_text().splitlines(keepends=True)
     (here / "new.run").write_text("".join(line for line in lines if line < "q09"))
     text = '[gate]\nunequal = "zero"\n[[rules]]\nkind = "states"\nstate = "not_run"\n'
-    policy = parsed(f'{text}more = 0.3\nslice = "band=tail"', "policy")
+    policy = parse_policy(f'{text}more = 0.3\nslice = "band=tail"', "policy")
     result = gate(collection, "main", "new.run", policy).rules[0].outcome
     assert (result.status, result.n) == ("fail", 6)
 
@@ -218,7 +218,7 @@ def test_states_of_a_slice_against_a_saved_baseline(here):
 )  # fmt: skip
 def test_what_no_rule_can_say_is_reported_by_line(rule):
     with raises("invalid-policy", InputError) as result:
-        parsed(f"[[rules]]\n{rule}", "policy")
+        parse_policy(f"[[rules]]\n{rule}", "policy")
     assert str(result.value).startswith("policy:")
 
 
@@ -244,7 +244,7 @@ def test_the_worst_queries_are_first_those_of_rules():
     worse = {query: {**ranked, "bad": 10.0} for query, ranked in LONG.items()}
     rule = DROP.replace("AP", "nDCG@10")
     text = f"[gate]\nmetrics = ['RR']\n[[rules]]\n{rule}"
-    result = gate(QRELS, LONG, worse, parsed(text, "policy"))
+    result = gate(QRELS, LONG, worse, parse_policy(text, "policy"))
     assert [row["metric"] for row in result.queries] == ["nDCG@10"] * 12 + ["RR"] * 12
     assert result.queries[0]["delta"] > result.queries[12]["delta"]
 
@@ -273,7 +273,7 @@ def test_a_baseline_that_is_saved_without_a_word_fits_the_gate_without_a_word(he
 @pytest.mark.usefixtures("here")
 def test_a_baseline_with_shorter_lists_than_a_rule_looks_at_is_refused():
     baseline.save("main", "qrels.txt", "old.run", depth=10)
-    policy = parsed('[[rules]]\nkind = "judged"\nk = 12\nat_least = 0.1', "policy")
+    policy = parse_policy('[[rules]]\nkind = "judged"\nk = 12\nat_least = 0.1', "policy")
     with raises("baseline-lacks", UsageError):
         gate("qrels.txt", "main", "old.run", policy)
 
@@ -290,4 +290,4 @@ def test_noise_is_measured_by_the_baselines_own_convention():
     otherwise = chosen_convention("trec", ["without_relevant=none"])
     baseline.save("main", "qrels.txt", "old.run", ["AP"], otherwise)
     with raises("unknown-convention", UsageError):
-        baseline.noise("main", "qrels.txt", ["old.run"])
+        baseline.measure_noise("main", "qrels.txt", ["old.run"])

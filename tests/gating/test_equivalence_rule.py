@@ -12,8 +12,8 @@ from rankgate.data.collection import Collection
 from rankgate.decisions.gating.decide import decide
 from rankgate.decisions.gating.evidence import Evidence, Inputs, Terms
 from rankgate.decisions.gating.gate import gate
-from rankgate.decisions.gating.policy import parsed
-from rankgate.decisions.gating.redrawing import flip_rate
+from rankgate.decisions.gating.policy import parse_policy
+from rankgate.decisions.gating.redrawing import compute_flip_rate
 from rankgate.decisions.gating.verdict import Verdict
 from rankgate.measurement.stats.equivalence import tost
 from support.command import assert_refused
@@ -23,7 +23,7 @@ RULE = "[[rules]]\nid = 'same'\nkind = 'equivalence'\nmetric = 'AP'\n"
 
 
 def outcome(delta, head="", more="margin = 0.05"):
-    (ended,) = decide(compared(delta), parsed(f"{head}\n{RULE}{more}\n", "p")).rules
+    (ended,) = decide(compared(delta), parse_policy(f"{head}\n{RULE}{more}\n", "p")).rules
     return ended.outcome
 
 
@@ -66,7 +66,7 @@ def test_a_relative_margin_is_a_share_of_the_baseline():
 def test_what_is_equal_everywhere_is_equivalent_where_lists_are_too():
     qrels = {f"q{i}": {"a": 1} for i in range(20)}
     run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
-    policy = parsed(f"{RULE}margin = 0.01\n", "p")
+    policy = parse_policy(f"{RULE}margin = 0.01\n", "p")
     assert gate(qrels, run, run, policy).verdict == "pass"
     few = dict(list(qrels.items())[:5])
     assert gate(few, run | {"q1": {"b": 1.0}}, run, policy).verdict == "inconclusive"
@@ -78,7 +78,7 @@ def test_a_margin_or_a_share_is_needed(tmp_path, run):
 
 
 def again(delta, text, **options):
-    return decide(compared(delta), parsed(text, "p"), redraws=2000, **options).again
+    return decide(compared(delta), parse_policy(text, "p"), redraws=2000, **options).again
 
 
 PER_QUERY = "[[rules]]\nid = 'drop'\nkind = 'per_query'\nmetric = 'AP'\nmax_drop = 0.3\n"
@@ -131,10 +131,10 @@ def test_rules_that_look_at_no_values_keep_their_outcome():
 def test_what_takes_too_long_is_drawn_less_often_or_not_at_all():
     delta = spread(0.02, n=1000)
     evidence = Evidence(compared(delta), Terms(interval="bca"), Inputs())
-    ended = decide(compared(delta), parsed(f"{RULE}margin = 0.1\n", "p")).rules
-    assert flip_rate(ended, evidence, 400) is None
+    ended = decide(compared(delta), parse_policy(f"{RULE}margin = 0.1\n", "p")).rules
+    assert compute_flip_rate(ended, evidence, 400) is None
     fewer = Evidence(compared(delta[:100]), Terms(interval="bca"), Inputs())
-    assert flip_rate(ended, fewer, 400).draws == 100
+    assert compute_flip_rate(ended, fewer, 400).draws == 100
 
 
 def test_slices_keep_their_numbers_of_queries():
@@ -145,7 +145,7 @@ def test_slices_keep_their_numbers_of_queries():
     rule = (
         "[[rules]]\nid = '{0}'\nkind = 'floor'\nmetric = 'RR'\nat_least = 0.4\nslice = 'part={0}'\n"
     )
-    policy = parsed(rule.format("x") + rule.format("y"), "p")
+    policy = parse_policy(rule.format("x") + rule.format("y"), "p")
     found = gate(Collection(qrels, tags=tags), old, new, policy).again
     assert set(found.rules) == {"x", "y"}
 

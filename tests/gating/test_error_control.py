@@ -12,9 +12,9 @@ from scipy.stats import beta, skew
 from scipy.stats import t as student
 
 from rankgate.decisions.gating.decide import decide
-from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.policy import parse_policy
 from rankgate.decisions.gating.saved.looks import LookNumber
-from rankgate.measurement.stats.interval import guarded_interval, lean
+from rankgate.measurement.stats.interval import corrected_skewness, guarded_interval
 from support.comparisons import compared, spread
 from support.wording import assert_wording
 
@@ -56,19 +56,19 @@ def bound(delta, alpha):
 @pytest.mark.parametrize("looks", [1, 2, 7])
 def test_every_look_spends_its_part_of_alpha_the_first_too(looks):
     # Σ 6 / (π·k)² over k = 1, 2, … is 1, so that all looks together keep 0.05
-    policy, delta = parsed(POLICY.format(looks='looks = "correct"'), "p.toml"), spread(0.0)
+    policy, delta = parse_policy(POLICY.format(looks='looks = "correct"'), "p.toml"), spread(0.0)
     want = bound(delta, 0.05 * 6 / (pi * looks) ** 2)
     assert low_of(looks, policy, delta) == pytest.approx(want, abs=1e-12)
 
 
 @pytest.mark.parametrize("looks", [0, 1, 7])
 def test_without_correction_each_look_has_all_of_alpha(looks):
-    policy, delta = parsed(POLICY.format(looks=""), "p.toml"), spread(0.0)
+    policy, delta = parse_policy(POLICY.format(looks=""), "p.toml"), spread(0.0)
     assert low_of(looks, policy, delta) == pytest.approx(bound(delta, 0.05), abs=1e-12)
 
 
 def test_what_is_not_pinned_is_not_corrected():
-    policy, delta = parsed(POLICY.format(looks='looks = "correct"'), "p.toml"), spread(0.0)
+    policy, delta = parse_policy(POLICY.format(looks='looks = "correct"'), "p.toml"), spread(0.0)
     assert low_of(0, policy, delta) == pytest.approx(bound(delta, 0.05), abs=1e-12)
 
 
@@ -76,20 +76,20 @@ def test_what_is_not_pinned_is_not_corrected():
     ("mean", "says"), [(0.02, "pass"), (-0.045, "inconclusive"), (-0.2, "fail")]
 )
 def test_the_interval_decides_against_the_margin(mean, says):
-    policy = parsed(POLICY.format(looks=""), "p.toml")
+    policy = parse_policy(POLICY.format(looks=""), "p.toml")
     assert decide(compared(spread(mean)), policy).verdict == says
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_few_queries_decide_nothing(n):
-    policy = parsed(POLICY.format(looks=""), "p.toml")
+    policy = parse_policy(POLICY.format(looks=""), "p.toml")
     result = decide(compared(spread(0.3, n)), policy)
     assert result.verdict == "inconclusive"
     assert str(n) in result.rules[0].outcome.reason
 
 
 def test_a_false_pass_at_the_margin_is_no_more_frequent_than_alpha():
-    policy = parsed(POLICY.format(looks=""), "p.toml")
+    policy = parse_policy(POLICY.format(looks=""), "p.toml")
     drawn = np.random.default_rng(7)
     passed = sum(
         decide(compared(drawn.normal(-0.05, 0.1, 30)), policy).verdict == "pass" for _ in range(300)
@@ -115,21 +115,21 @@ def test_a_false_pass_is_no_more_frequent_where_losses_are_skewed(n):
 @pytest.mark.parametrize("shape", [1.0, 4.0])
 def test_the_skewness_of_few_from_a_pearson_iii_law_is_that_of_many_on_average(shape):
     # of Γ(a) it is 2 / √a; the bias that is left is of the order 1/n²
-    shown, less = lean(np.random.default_rng(3).gamma(shape, size=(100, 20_000)))
+    shown, less = corrected_skewness(np.random.default_rng(3).gamma(shape, size=(100, 20_000)))
     true = 2 / sqrt(shape)
     assert abs(less.mean() - true) < 0.04 * true
     assert shown.mean() < true - 0.05 * true
 
 
 def test_a_rule_that_warns_decides_nothing():
-    policy = parsed(POLICY.format(looks=""), "p.toml")
+    policy = parse_policy(POLICY.format(looks=""), "p.toml")
     warns = replace(policy, rules=tuple(replace(rule, tier="warn") for rule in policy.rules))
     result = decide(compared(spread(-0.2)), warns)
     assert (result.verdict, result.rules[0].outcome.status) == ("pass", "fail")
 
 
 def test_losses_that_are_skewed_take_the_promise_back():
-    policy = parsed(POLICY.format(looks=""), "p.toml")
+    policy = parse_policy(POLICY.format(looks=""), "p.toml")
     few_great_losses = np.array([0.01] * 36 + [-0.5] * 4)
     losses, gains = (
         decide(compared(d), policy).notes for d in (few_great_losses, -few_great_losses)

@@ -9,7 +9,7 @@ import pytest
 
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
-from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.policy import parse_policy
 
 QUERIES = [f"q{i:02}" for i in range(60)]
 HOLED = QUERIES[:20]
@@ -29,7 +29,7 @@ def outcome(rule, head="", *, candidate="y"):
     new = {q: {"a": 2.0, "d": 1.0} for q in QUERIES}
     new |= {q: {"x": 2.0, candidate: 1.0} for q in HOLED}
     text = f"[gate]\n{head}\n[[rules]]\nmetric = 'P@2'\n{rule}\n"
-    return gate(Collection(qrels, tags=TAGS), old, new, parsed(text, "p")).rules[0].outcome
+    return gate(Collection(qrels, tags=TAGS), old, new, parse_policy(text, "p")).rules[0].outcome
 
 
 @pytest.mark.parametrize("allowed", ["margin = 0.05", "relative = 0.1"])

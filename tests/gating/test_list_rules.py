@@ -11,8 +11,8 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.collection import Collection
-from rankgate.decisions.gating.policy import parsed
-from rankgate.decisions.gating.saved.baseline import Baseline, dumped
+from rankgate.decisions.gating.policy import parse_policy
+from rankgate.decisions.gating.saved.baseline import Baseline, dump_baseline
 from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.evaluation.scored_system import Scorer
 from support.wording import raises
@@ -44,7 +44,7 @@ def rule(kind, metric, **says):
 
 def ended(baseline, candidate, text, **facts):
     collection = Collection(QRELS, **facts)
-    result = rankgate.gate(collection, baseline, candidate, parsed(text, "p.toml"))
+    result = rankgate.gate(collection, baseline, candidate, parse_policy(text, "p.toml"))
     return result, result.rules[0].outcome
 
 
@@ -115,10 +115,10 @@ def test_less_is_better_of_rankings_too():
     good = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
     bad = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
     text = rule("noninferiority", "Fallout@1", margin=0.1)
-    fine = rankgate.gate(qrels, bad, good, parsed(text, "p"))
+    fine = rankgate.gate(qrels, bad, good, parse_policy(text, "p"))
     assert fine.verdict == "pass"
     assert fine.queries == []
-    worse = rankgate.gate(qrels, good, bad, parsed(text, "p"))
+    worse = rankgate.gate(qrels, good, bad, parse_policy(text, "p"))
     assert worse.verdict == "fail"
     assert worse.rules[0].outcome.delta == 1
     assert "(less is better)" in worse.rules[0].outcome.reason
@@ -129,9 +129,9 @@ def test_no_query_has_a_number_about_all_lists():
     with raises("unsupported-rule", UsageError):
         ended(POPULAR, WIDE, rule("per_query", "Gini@5", max_drop=0.1))
     with raises("invalid-policy", InputError, line=1):
-        parsed(rule("floor", "Gini@5"), "p.toml")
+        parse_policy(rule("floor", "Gini@5"), "p.toml")
     with raises("invalid-policy", InputError, line=2):
-        parsed('[lists]\ntrian = "x"\n' + rule("floor", "Gini@5", at_most=1), "p.toml")
+        parse_policy('[lists]\ntrian = "x"\n' + rule("floor", "Gini@5", at_most=1), "p.toml")
 
 
 def test_what_can_end_one_way_only_is_refused():
@@ -191,7 +191,7 @@ def test_the_command_in_every_form_and_with_a_saved_baseline(place):
     policy = place / "rankgate.toml"
     policy.write_text(policy.read_text().replace("Coverage@5", "Coverage@20"))
     deep = run("gate", "qrels.txt", "main", "wide.run")
-    assert "saved with the first 10; save it again with --depth 20" in str(deep.exception)
+    assert "the first 10 documents of the lists of judged queries; save it" in str(deep.exception)
     policy.write_text(policy.read_text().replace('items = "items.csv"\n', ""))
     given = run("gate", "qrels.txt", "popular.run", "wide.run", "--items", "items.csv")
     assert given.exit_code == 0, given.output
@@ -243,7 +243,7 @@ def test_slices_hold_users_without_judgments(tmp_path, saved):
             Collection(QRELS, tags=tags), ["P@5", "Coverage@5"], depth=10, every_kind=True
         )
         file = tmp_path / "main.json"
-        file.write_text(dumped(Baseline("main", scorer.scored(baseline))))
+        file.write_text(dump_baseline(Baseline("main", scorer.scored(baseline))))
         baseline = str(file)
     result = rankgate.gate(Collection(QRELS, tags=tags), baseline, candidate, policy, log=False)
     assert [each.outcome.n for each in result.rules] == [USERS + 15, 15, 15]

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.data.collection import Collection, Items
-from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.policy import parse_policy
 from rankgate.interface.cli import rankgate as program
 from support.wording import raises
 
@@ -57,7 +57,7 @@ def numbers(collection):
     evaluated = rankgate.evaluate(collection, runs, METRICS).means
     compared = rankgate.compare(collection, OLD, {"new": NEW}, METRICS).metrics
     card = rankgate.scorecard(collection, runs, METRICS, resamples=5).figures
-    verdict = rankgate.gate(collection, OLD, NEW, parsed(POLICY, "p.toml"))
+    verdict = rankgate.gate(collection, OLD, NEW, parse_policy(POLICY, "p.toml"))
     both = dict(card.select("metric", "value").rows())
     assert len(both) == len(METRICS)
     of_card = {(s, m): v for s, m, v in card.select("system", "metric", "value").rows()}
@@ -104,7 +104,7 @@ def test_every_served_user_counts_and_is_reported(collection):
 def test_a_guessed_catalogue_is_reported_everywhere(collection):
     training = Collection(QRELS, training=collection.training)
     some = ["P@5", "Gini@5"]
-    policy = parsed('[gate]\nmetrics = ["P@5", "Gini@5"]\n' + RULE, "p.toml")
+    policy = parse_policy('[gate]\nmetrics = ["P@5", "Gini@5"]\n' + RULE, "p.toml")
     policy_warnings = rankgate.gate(training, OLD, NEW, policy).comparison.warnings
     results = [
         [notice.text for notice in rankgate.evaluate(training, OLD, some).notices],
@@ -123,7 +123,7 @@ def test_a_guessed_catalogue_is_reported_everywhere(collection):
 def test_disliked_items_that_count_are_reported_everywhere():
     given = {"convention": "recommenders"}
     rule = '[[rules]]\nid = "r"\nkind = "noninferiority"\nmetric = "P@5"\nmargin = 0.4'
-    policy = parsed(f'[gate]\nconvention = "recommenders"\n{rule}', "p.toml")
+    policy = parse_policy(f'[gate]\nconvention = "recommenders"\n{rule}', "p.toml")
     results = [
         [notice.text for notice in rankgate.evaluate(QRELS, OLD, ["P@5"], **given).notices],
         rankgate.compare(QRELS, OLD, NEW, ["P@5"], **given).only.warnings,

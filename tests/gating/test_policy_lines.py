@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.decisions.gating.policy import parsed
+from rankgate.decisions.gating.policy import parse_policy
 from support.wording import raises
 
 GOOD = '[gate]\nalpha = 0.05\n\n[[rules]]\nkind = "noninferiority"\nmetric = "AP"\nmargin = 0.02\n'
@@ -27,8 +27,8 @@ GOOD = '[gate]\nalpha = 0.05\n\n[[rules]]\nkind = "noninferiority"\nmetric = "AP
 )
 def test_an_error_names_its_line_and_what_is_near(old, new, code, line):
     with raises(code, InputError, source="p.toml", line=line):
-        parsed(GOOD.replace(old, new), "p.toml")
+        parse_policy(GOOD.replace(old, new), "p.toml")
 
 
 def test_the_same_text_without_a_mistake_is_a_policy():
-    assert parsed(GOOD, "p.toml").metrics == ("AP",)
+    assert parse_policy(GOOD, "p.toml").metrics == ("AP",)

@@ -12,14 +12,14 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from rankgate.core.errors import InputError
-from rankgate.decisions.gating.policy import DEFAULT, parsed
+from rankgate.decisions.gating.policy import DEFAULT_POLICY, parse_policy
 from rankgate.interface.cli import rankgate as program
 from support.wording import raises
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = Draft202012Validator(json.loads((DOCS / "policy.schema.json").read_text()))
 GOOD = {
-    "default": DEFAULT,
+    "default": DEFAULT_POLICY,
     "the page's": re.search(r"```toml\n(.*?)```", (DOCS / "gate.md").read_text(), re.DOTALL).group(
         1
     ),
@@ -72,14 +72,14 @@ BAD = {
 @pytest.mark.parametrize("text", GOOD.values(), ids=GOOD)
 def test_schema_and_reader_take_what_is_right(text):
     SCHEMA.validate(tomllib.loads(text))
-    assert parsed(text, "p.toml").rules
+    assert parse_policy(text, "p.toml").rules
 
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
 def test_schema_and_reader_refuse_what_is_wrong(text):
     assert not SCHEMA.is_valid(tomllib.loads(text))
     with raises("invalid-policy", InputError):
-        parsed(text, "p.toml")
+        parse_policy(text, "p.toml")
 
 
 def test_the_pages_say_what_the_program_says():

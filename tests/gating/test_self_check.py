@@ -8,7 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.decisions.gating.gate_check import GateCheck
-from rankgate.measurement.stats.proportion import wilson
+from rankgate.measurement.stats.proportion import wilson_interval
 from support.wording import raises
 
 QRELS = {f"q{q}": {f"d{d}": int(d < 3) for d in range(10)} for q in range(40)}
@@ -47,7 +47,7 @@ def test_the_rates_are_those_of_verdicts_about_every_pair(tmp_path):
     assert rates["flip"]["pairs"] == sum(verdict != most for verdict in verdicts)
     assert rates["false fail"]["pairs"] == verdicts.count("fail")
     share = rates["flip"]["share"]
-    low, high = wilson(np.array([share * 2]), np.array([2.0]))
+    low, high = wilson_interval(np.array([share * 2]), np.array([2.0]))
     assert (rates["flip"]["low"], rates["flip"]["high"]) == pytest.approx((low[0], high[0]))
     means = [rankgate.evaluate(QRELS, run, "nDCG@10").means["nDCG@10"][0] for run in runs]
     noise = result.metrics.row(0, named=True)

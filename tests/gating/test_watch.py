@@ -10,8 +10,9 @@ import pytest
 from online.arms import START, log
 from rankgate import gate, online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.decisions.gating.policy import parsed, policy, read
-from rankgate.decisions.gating.ramps.stages import earlier
+from rankgate.decisions.gating.policy import parse_policy, policy, read
+from rankgate.decisions.gating.ramps.stages import read_earlier_stages
+from rankgate.decisions.gating.ramps.step import experiment_of
 from support.wording import raises
 
 HEAD = """
@@ -66,7 +67,7 @@ SECOND = 'since = "2026-03-07"'
 
 
 def watched(text, events, **more):
-    return online.watch(parsed(text, "launch.toml"), events, **more)
+    return online.watch(parse_policy(text, "launch.toml"), events, **more)
 
 
 def test_a_harmless_candidate_goes_up_the_ramp():
@@ -227,7 +228,7 @@ def test_results_of_interleaving_and_replay(tmp_path, name, values, status):
         HEAD + f'[earlier]\n{name} = "result.json"\n{name}_margin = 0.05\n'
         "[budget]\nalpha = 0.1\n" + CTR
     )
-    (stage,) = (each for each in earlier(read(place)) if each.name == name)
+    (stage,) = (each for each in read_earlier_stages(read(place)) if each.name == name)
     assert stage.status == status, stage
 
 
@@ -236,13 +237,13 @@ def test_a_result_of_other_systems_is_refused(tmp_path):
     place = tmp_path / "launch.toml"
     place.write_text(HEAD + '[earlier]\ninterleaving = "r.json"\n' + CTR)
     with raises("invalid-result", InputError):
-        earlier(read(place))
+        read_earlier_stages(read(place))
 
 
 def test_one_budget_of_errors_over_all_stages():
     budget = "[budget]\nalpha = 0.04\ngate = 0.5\nreplay = 0\ninterleaving = 0\nramp = 0.5\n"
     text = HEAD + STEPS.format(SECOND) + budget + CTR
-    assert parsed(text, "p")["alpha"] == pytest.approx(0.02)
+    assert parse_policy(text, "p")["alpha"] == pytest.approx(0.02)
     found = watched(text, ramped())
     assert found.steps["alpha"].to_list() == pytest.approx([0.01, 0.01])
     spent = found.stages.filter(pl.col("stage") == "ramp")["alpha"].item()
@@ -324,12 +325,12 @@ def test_a_policy_that_cannot_be_watched(text):
 )
 def test_policies_that_are_wrong_name_the_line(text, line):
     with raises("invalid-policy", InputError, line=line):
-        parsed(text, "launch.toml")
+        parse_policy(text, "launch.toml")
 
 
 def test_bad_words():
     with raises("missing-input", UsageError):
-        online.watch(parsed(HEAD + CTR, "launch.toml"))
+        online.watch(parse_policy(HEAD + CTR, "launch.toml"))
     with raises("invalid-day", UsageError):
         watched(HEAD + CTR, log(20), today="March")
     with raises("no-times", InputError):
@@ -355,3 +356,12 @@ def test_the_command(run, tmp_path):
 def test_the_day_is_that_of_the_log():
     found = watched(HEAD + CTR, log(300, 4))
     assert found.day == str((START + timedelta(days=3)).date())
+
+
+def test_an_experiment_of_a_policy_is_a_design_and_a_test():
+    stated = parse_policy(f"{HEAD}unit = 'session'\ncrossed = 0.1\n{CTR}", "p.toml")
+    experiment = experiment_of(stated)
+    design = online.Design(unit="session", control="old", start="2026-03-01", crossed=0.1)
+    assert experiment.design == design
+    assert experiment.test == online.ExperimentTest(sequential=True, tuned_to=1000)
+    assert experiment.arms == ("old", "new")

@@ -8,8 +8,14 @@ import pytest
 
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
-from rankgate.decisions.gating.policy import parsed
-from rankgate.decisions.gating.words import decimals, limit, measured, percent, signed
+from rankgate.decisions.gating.policy import parse_policy
+from rankgate.decisions.gating.words import (
+    limit_percent,
+    measured_number,
+    needed_decimals,
+    percent,
+    signed_number,
+)
 from support.wording import assert_wording
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(40)}
@@ -23,7 +29,7 @@ def ended(rule, gains, head=""):
     old = {q: then if i < won else first for i, q in enumerate(names)}
     new = {q: then if won <= i < won + lost else first for i, q in enumerate(names)}
     text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nmetric = 'P@1'\n"
-    result = gate(QRELS, old, new, parsed(text, "p"))
+    result = gate(QRELS, old, new, parse_policy(text, "p"))
     return result.rules[0].outcome, result.notes
 
 
@@ -105,10 +111,12 @@ def test_errors_are_promised_where_rules_infer_and_only_there():
 def test_no_number_looks_like_a_bound_that_it_is_not_at(value):
     bound = 0.7
     away = abs(value - bound) > 1e-9
-    for result in (measured(value, bound), signed(value, bound)):
+    for result in (measured_number(value, bound), signed_number(value, bound)):
         assert (float(result) != bound) == away
-    assert (percent(value, bound) != limit(bound)) == away or percent(value, bound) == "70.0%"
-    assert decimals(value, ()) == 4
+    assert (percent(value, bound) != limit_percent(bound)) == away or percent(
+        value, bound
+    ) == "70.0%"
+    assert needed_decimals(value, ()) == 4
 
 
 def test_a_slice_of_too_few_queries_is_named():
@@ -118,7 +126,10 @@ def test_a_slice_of_too_few_queries_is_named():
     rules = ('kind = "floor"\nat_least = 0.1', 'kind = "improvement"')
     text = "".join(f"[[rules]]\n{rule}\nmetric = 'P@1'\nslice = 'band=head'\n" for rule in rules)
     result = gate(
-        Collection(QRELS, tags=tags), run, other, parsed(f"[gate]\nholes = 'ignore'\n{text}", "p")
+        Collection(QRELS, tags=tags),
+        run,
+        other,
+        parse_policy(f"[gate]\nholes = 'ignore'\n{text}", "p"),
     )
     says = "band=head: 1 query has a value on both sides; fewer than 10 decide nothing"
     assert [each.outcome.reason for each in result.rules] == [says, says]

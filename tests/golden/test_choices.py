@@ -21,11 +21,12 @@ import pytest
 
 from rankgate.core.errors import RankgateError
 from rankgate.data import read_qrels, read_run
-from rankgate.measurement.evaluation.evaluate import evaluate, known_metrics
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.metric_selection import find_metrics
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from rankgate.measurement.scoring import CONVENTIONS, Convention
-from rankgate.measurement.scoring.convention import WORDS
+from rankgate.measurement.scoring.convention import DESCRIPTIVE_FIELDS
 from scoring import test_ir_tools
 from support.golden import rows
 
@@ -43,7 +44,7 @@ def choices(how):
     found = {}
     for each in fields(Convention):
         value = getattr(how, each.name)
-        if each.name not in (*WORDS, *MAPS) and value != getattr(PLAIN, each.name):
+        if each.name not in (*DESCRIPTIVE_FIELDS, *MAPS) and value != getattr(PLAIN, each.name):
             found[each.name] = replace(how, **{each.name: getattr(PLAIN, each.name)})
     for table in MAPS:
         for metric, chosen in getattr(how, table).items():
@@ -143,9 +144,7 @@ def touched(choice, wanted, how):
     name = re.match(r"[^(@.]*", key)[0]
     if not wanted or table not in MAPS or name == "*":
         return wanted
-    names = {
-        label: metric.name for label, metric in known_metrics(list(wanted), how, FACET_METRICS)
-    }
+    names = {label: metric.name for label, metric in find_metrics(list(wanted), how, FACET_METRICS)}
     return {label: wanted[label] for label in wanted if names.get(label, name) == name}
 
 

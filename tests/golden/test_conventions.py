@@ -13,7 +13,7 @@ import pytest
 
 from rankgate.compat import pytrec_eval
 from rankgate.core.errors import RankgateError
-from rankgate.measurement.evaluation.trec.columns import columns
+from rankgate.measurement.evaluation.trec.columns import parse_columns
 from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
 from rankgate.measurement.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
@@ -76,7 +76,7 @@ def texts_of(row):
 @cache
 def column(word, level, te9):
     """The column that trec_eval prints for a word."""
-    return columns([word], level=level, te9=te9)[0]
+    return parse_columns([word], level=level, te9=te9)[0]
 
 
 def joined(words):

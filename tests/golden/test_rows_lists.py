@@ -21,8 +21,8 @@ from rankgate.measurement.metrics.lists.evenness import entropy, gini
 from rankgate.measurement.metrics.lists.personalization import personalization
 from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.lists import listed
-from rankgate.measurement.stats.paired import student
+from rankgate.measurement.scoring.lists import code_lists
+from rankgate.measurement.stats.paired import student_test
 from support.golden import rows
 
 EACH = replace(CONVENTIONS["trec"], duplicates="each")  # RecBole's example shows an item twice
@@ -39,7 +39,7 @@ def run_of(row):
 
 
 def lists(row, catalogue):
-    return listed(read_run(run_of(row)), EACH, 10, catalogue=catalogue)
+    return code_lists(read_run(run_of(row)), EACH, 10, catalogue=catalogue)
 
 
 def p_of_identical_runs(row):
@@ -50,7 +50,7 @@ def p_of_identical_runs(row):
     one = run_of(row)
     run = pl.concat([one.with_columns(pl.lit(query).alias("query_id")) for query in qrels])
     values = evaluate(qrels, run, [parse("RR")]).runs[0].values["RR"]
-    return student(values - values).p_value[0]
+    return student_test(values - values).p_value[0]
 
 
 def of_subtopics(row, alpha):

@@ -115,7 +115,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(words, capsys):
     with pytest.raises(RankgateError) as refused:
         evaluate(words.split())
     assert "\n" not in str(refused.value)
-    assert str(refused.value).endswith(".") or str(refused.value).endswith("?")
+    assert str(refused.value).endswith((".", "?"))
     assert capsys.readouterr().out == ""
 
 

@@ -81,7 +81,7 @@ def test_derivatives_are_those_of_the_figures(pool):
     bias = influence("bias", table, grades) + FIGURES["bias"](table, grades)
     assert bias == pytest.approx(grades[None, :] - grades[:, None], abs=1e-6)
     both = [qrels(dict(enumerate(each)), name) for each, name in ((people, "p"), (judge, "j"))]
-    admitted = rankgate.admit(*both, resamples=2).coefficients["alpha, ordinal"].value
+    admitted = rankgate.admit(*both).coefficients["alpha, ordinal"].value
     assert FIGURES["alpha"](table, grades) == pytest.approx(admitted, abs=1e-4)
 
 
@@ -154,6 +154,14 @@ def test_all_pairs_judged_leave_nothing_to_do(pool):
     plan = admit_plan(qrels(judge, "judge"), qrels(people), figure="alpha")
     assert plan.sample.is_empty()
     assert plan.reached == 0
+
+
+def test_pairs_are_drawn_of_what_the_judge_was_asked():
+    graded = qrels({i: i % 2 for i in range(400)}, "judge")
+    pool = graded.table.head(300).select("query_id", "doc_id").with_columns(batch=pl.lit(1))
+    plan = admit_plan(rankgate.JudgeGrades(graded, asked=pool))
+    assert plan.strata["pool"].to_list() == [150, 150]
+    assert plan.sample.join(pool, on=["query_id", "doc_id"], how="anti").is_empty()
 
 
 def test_what_cannot_be_planned_is_one_error():

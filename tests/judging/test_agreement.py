@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import FORMS, rendered
+from rankgate.core.errors import InputError
+from rankgate.core.present.write import FORMS, render_result
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
 from rankgate.judging.agreement import figures
@@ -41,7 +41,7 @@ HAND = [[0, 0, 0], [1, 1, 2], [2, 2, None], [3, None, 1], [0, None, None], [1, 2
 
 
 def test_figures_counted_by_hand():
-    result = agreements(ratings_of(HAND), samples=50)
+    result = agreements(ratings_of(HAND))
     assert dict(result.counts) == {
         "ratings": 14, "raters": 3, "pairs": 6, "overlap": 5, "cannot_tell": 0, "corrected": 0,
         "ties": 2,  # 3 against 1, and 1, 2, 0
@@ -74,7 +74,7 @@ FOUR = [[1, 1, None, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2],
 
 def test_gwets_raters_have_the_published_coefficients():
     """A pair with one grade tells no agreement, and yet how often a grade comes by chance."""
-    result = agreements(ratings_of(FOUR), samples=10)
+    result = agreements(ratings_of(FOUR))
     published = {"Fleiss' kappa": 0.761169, "Conger's kappa": 0.762817, "Gwet's AC1": 0.775444,
                  "Gwet's AC2, linear": 0.858739, "Gwet's AC2, quadratic": 0.914001,
                  "Brennan-Prediger": 0.772727, "alpha, nominal": 0.743421}  # fmt: skip
@@ -122,7 +122,7 @@ def test_people_and_a_model(shared):
                 }
             )
         )
-    result = agreements(Ratings(pl.concat(tables)), samples=200)
+    result = agreements(Ratings(pl.concat(tables)))
     from statsmodels.stats import inter_rater as metrics
 
     both = tables[0].join(tables[1], on=["query_id", "doc_id"])
@@ -148,7 +148,7 @@ def kinds(ratings):
 
 def alarms_of(ratings, scale=None):
     pairs = rated_pairs(ratings, scale)
-    return alarms(figures.agreements(pairs, samples=20), pairs)
+    return alarms(figures.agreements(pairs), pairs)
 
 
 def test_perfect_agreement_is_no_good_news():
@@ -258,14 +258,14 @@ def test_one_grade_outside_the_scale_changes_nothing():
     rows = clear(np.random.default_rng(12), 300, 3).tolist()
     wrong = [[10, *rows[0][1:]], *rows[1:]]
     scale = Scale(0, 3)
-    right = agreements(ratings_of([[None, *rows[0][1:]], *rows[1:]]), scale, samples=20)
-    result = agreements(ratings_of(wrong), scale, samples=20)
+    right = agreements(ratings_of([[None, *rows[0][1:]], *rows[1:]]), scale)
+    result = agreements(ratings_of(wrong), scale)
     assert result.coefficients == right.coefficients
     assert result.counts["outside"] == 1
     (alarm,) = alarms_of(ratings_of(wrong), scale)
     assert (alarm.kind, "10 by A (1)" in alarm.what) == ("outside", True)
     name = "Gwet's AC2, linear"
-    moved = agreements(ratings_of(wrong), samples=20).coefficients[name].value
+    moved = agreements(ratings_of(wrong)).coefficients[name].value
     assert moved > right.coefficients[name].value + 0.1
     (alarm,) = alarms_of(ratings_of(wrong))
     assert (alarm.kind, "grade 10 was given 1 times" in alarm.what) == ("stray", True)
@@ -280,11 +280,22 @@ def test_usual_scales_have_no_stray_grade(grades):
 
 def test_few_queries_give_values_without_intervals():
     rows = clear(np.random.default_rng(14)).tolist()
-    result = agreements(ratings_of(rows, queries=5), samples=20).coefficients["alpha, ordinal"]
+    result = agreements(ratings_of(rows, queries=5)).coefficients["alpha, ordinal"]
     assert np.isfinite(result.value)
     assert np.isnan([result.low, result.high]).all()
     (alarm,) = alarms_of(ratings_of(rows, queries=5))
     assert (alarm.kind, "of 5 queries" in alarm.what) == ("queries", True)
+
+
+@pytest.mark.parametrize(("different", "kinds_of_alarms"), [(4, ["few-differences"]), (5, [])])
+def test_few_queries_with_a_difference_are_named(different, kinds_of_alarms):
+    """All disagreement of 20 queries is in some of them; without any, the alarm is copied."""
+    rows = np.tile(np.arange(4), (2, 40)).T.copy()
+    rows[: different * 8 : 8, 1] = (rows[: different * 8 : 8, 1] + 1) % 4  # one of 8 pairs
+    alarms = alarms_of(ratings_of(rows.tolist(), queries=20))
+    assert [alarm.kind for alarm in alarms] == kinds_of_alarms
+    if alarms:
+        assert f"in {different} of 20 queries" in alarms[0].what
 
 
 def test_nobody_graded():
@@ -295,16 +306,11 @@ def test_nobody_graded():
         )  # fmt: skip
 
 
-def test_an_interval_takes_resamples():
-    with raises("out-of-range", UsageError):
-        agreements(ratings_of(HAND), samples=0)
-
-
 def test_agreement_comes_back_from_json():
     rows = clear(np.random.default_rng(15)).tolist()
     for ratings in (ratings_of(rows), ratings_of(HAND), ratings_of([[1], [2]])):
-        result = agree(ratings, resamples=20)
+        result = agree(ratings)
         again = RaterAgreement.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
         assert again.to_dict() == result.to_dict()
         for form in FORMS:
-            assert rendered(again, form) == rendered(result, form)
+            assert render_result(again, form) == render_result(result, form)

@@ -11,8 +11,8 @@ import pytest
 from rankgate.core.errors import UsageError
 from rankgate.data.ratings import Ratings
 from rankgate.interface.cli import main
-from rankgate.judging.resolution.from_ratings import WAYS, from_ratings, holds_ratings
-from rankgate.judging.resolution.rated import badge
+from rankgate.judging.resolution.from_ratings import TOOL_RULES, from_ratings, holds_ratings
+from rankgate.judging.resolution.rated import percent_change
 from rankgate.measurement.evaluation.commands.eval import FROM_RATINGS
 from support.wording import raises
 
@@ -100,7 +100,7 @@ def test_quepid_without_a_relevant_document_spoils_the_mean():
     [(0.55, 0.5, 10), (0.45, 0.5, -10), (0.5, 0.5, 0), (0.5, 0.0, None), (0.605, 0.5, 21)],
 )
 def test_the_badge_of_a_change(value_, before, shown):
-    assert badge(value_, before) == shown
+    assert percent_change(value_, before) == shown
 
 
 def test_a_scale_that_nobody_said_is_not_guessed():
@@ -111,7 +111,7 @@ def test_a_scale_that_nobody_said_is_not_guessed():
 
 
 def test_the_command_line_knows_every_tool_with_a_way():
-    assert set(FROM_RATINGS) == set(WAYS)
+    assert set(FROM_RATINGS) == set(TOOL_RULES)
 
 
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):

@@ -6,7 +6,7 @@ import json
 import polars as pl
 
 import rankgate
-from rankgate.core.present.write import FORMS, rendered
+from rankgate.core.present.write import FORMS, render_result
 
 OLD = {"q": {"<a>": 3.0, "b": 2.0, "c": 1.0}, "r": {"m": 2.0, "n": 1.0}}
 NEW = {"q": {"b": 3.0, "d": 2.0}, "r": {"n": 2.0, "m": 1.0}}
@@ -29,7 +29,7 @@ def test_the_whole_way(tmp_path):
             writer.writerows(rows)
     back = rankgate.collect(paths, pool=result)
     assert "12 grades by 2 raters" in back._repr_html_()
-    agreed = rankgate.agree(back.ratings, resamples=20)
+    agreed = rankgate.agree(back.ratings)
     assert agreed.found.coefficients["raw agreement"].value == 5 / 6
     assert "6 of 6 pairs have two grades or more" in agreed._repr_html_()
     judged = rankgate.resolve(back.ratings, "mean")
@@ -56,4 +56,4 @@ def test_results_come_back_from_json(tmp_path):
         again = type(result).from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
         assert again.to_dict() == result.to_dict()
         for form in FORMS:
-            assert rendered(again, form) == rendered(result, form)
+            assert render_result(again, form) == render_result(result, form)

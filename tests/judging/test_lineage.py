@@ -43,7 +43,7 @@ def _judge(favour):
 
 
 def admitted(runs, favour=0.0, **options):
-    return admit(_table(PEOPLE), _judge(favour), runs, ["nDCG@5"], resamples=20,
+    return admit(_table(PEOPLE), _judge(favour), runs, ["nDCG@5"],
                  **{"lineage": FAMILIES} | options)  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def test_without_systems_of_its_family_nothing_is_tested(runs):
 )
 def test_a_family_that_wrote_what_it_judges_is_named_without_runs(roles, warned):
     people = {f"q{i}": {"a": i % 3, "b": i % 2} for i in range(60)}
-    result = admit(people, people, lineage=roles, resamples=20)
+    result = admit(people, people, lineage=roles)
     assert [warned in each for each in result.cautions] == [True] * bool(warned)
     assert result.families.is_empty()
 

@@ -10,12 +10,12 @@ import pytest
 from rankgate.core.errors import UsageError
 from rankgate.judging.pooling.candidates import (
     ORDERS,
-    in_order,
-    moved_to_front,
-    pooled,
-    shuffled,
+    move_to_front_order,
+    pool_lists,
+    shuffle_batches,
+    sort_by_key,
 )
-from rankgate.judging.pooling.sampling import queries_drawn, sampled, strata_of
+from rankgate.judging.pooling.sampling import parse_strata, sample_pool, sample_queries
 from rankgate.measurement.scoring.alignment.ranked import RANKS
 from support.wording import raises
 
@@ -34,12 +34,12 @@ def ranks_of(lists, query="q"):
 
 def ordered(name, lists=LISTS, known=(), rel=1):
     ranks = ranks_of(lists)
-    placed = ORDERS[name].place(ranks, pooled(ranks, SYSTEMS), SYSTEMS, dict(known), rel)
-    return in_order(placed)["doc_id"].to_list()
+    placed = ORDERS[name].place(ranks, pool_lists(ranks, SYSTEMS), SYSTEMS, dict(known), rel)
+    return sort_by_key(placed)["doc_id"].to_list()
 
 
 def test_every_document_once_with_the_reason():
-    result = pooled(ranks_of(LISTS), SYSTEMS)
+    result = pool_lists(ranks_of(LISTS), SYSTEMS)
     assert result.select("doc_id", "best_rank", "systems").rows() == [
         ("v", 2, 1), ("w", 3, 1), ("x", 1, 3), ("y", 1, 3), ("z", 3, 1),
     ]  # fmt: skip
@@ -67,13 +67,13 @@ def test_by_disagreement():
 def test_move_to_front_stays_with_the_system_that_proves_right():
     lists = [["a", "b", "c", "d"], ["x", "y", "z"]]
     # a relevant, b relevant, c not: the turn goes over; x not: both have lost one, A goes on
-    assert moved_to_front(lists, {"a": 1, "b": 2, "c": 0, "x": 0}) == [
+    assert move_to_front_order(lists, {"a": 1, "b": 2, "c": 0, "x": 0}) == [
         "a", "b", "c", "x", "d", "y", "z",
     ]  # fmt: skip
     # nothing is known: one of each in turn
-    assert moved_to_front(lists, {}) == ["a", "x", "b", "y", "c", "z", "d"]
+    assert move_to_front_order(lists, {}) == ["a", "x", "b", "y", "c", "z", "d"]
     # a document of both lists is asked once, and only its first system pays for it
-    assert moved_to_front([["a", "b"], ["a", "c"]], {"a": 0}) == ["a", "c", "b"]
+    assert move_to_front_order([["a", "b"], ["a", "c"]], {"a": 0}) == ["a", "c", "b"]
 
 
 def test_a_higher_bound_of_relevance():
@@ -86,13 +86,13 @@ def test_a_higher_bound_of_relevance():
 def test_shuffled_keeps_queries_together_and_batches_apart():
     rows = [(f"q{i % 4}", f"d{i}", 1 + i // 20) for i in range(40)]
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "batch"], orient="row")
-    result = shuffled(table, 3)
+    result = shuffle_batches(table, 3)
     assert result.sort("doc_id").equals(table.sort("doc_id"))
     assert result["batch"].to_list() == [1] * 20 + [2] * 20
     for _, part in result.group_by("batch", maintain_order=True):
         assert len(part["query_id"].rle()) == 4
-    assert result.equals(shuffled(table, 3))
-    assert not result.equals(shuffled(table, 4))
+    assert result.equals(shuffle_batches(table, 3))
+    assert not result.equals(shuffle_batches(table, 4))
 
 
 def pool_of(sizes):
@@ -103,7 +103,7 @@ def pool_of(sizes):
 
 def test_a_sample_has_the_size_and_the_chances_it_says():
     pool = pool_of([3, 5, 8, 8, 7, 4])
-    result, rest = sampled(pool, strata_of("1:1,3:0.5,5:0.1"), 0)
+    result, rest = sample_pool(pool, parse_strata("1:1,3:0.5,5:0.1"), 0)
     # 3 of 3; round(.5 * 13) = 7 of 13; round(.1 * 15) = 2 of 15, as halves go up; rank 6 is out
     assert Counter(result["stratum"]) == {"1-1": 3, "2-3": 7, "4-5": 2}
     assert dict(result.select("stratum", "inclusion").unique().iter_rows()) == pytest.approx(
@@ -121,7 +121,7 @@ def test_estimates_weighed_by_inclusion_are_unbiased():
     )
     found = []
     for seed in range(400):
-        result, _ = sampled(pool, strata_of("1:1,2:0.5,4:0.2"), seed)
+        result, _ = sample_pool(pool, parse_strata("1:1,2:0.5,4:0.2"), seed)
         found.append((result["relevant"] / result["inclusion"]).sum())
     error = np.std(found) / math.sqrt(len(found))
     assert np.mean(found) == pytest.approx(pool["relevant"].sum(), abs=4 * error)
@@ -131,7 +131,7 @@ def test_estimates_weighed_by_inclusion_are_unbiased():
 @pytest.mark.parametrize("words", ["10", "10:0", "10:2", "10:1,5:0.5", "a:1", ""])
 def test_no_strata(words):
     with raises("invalid-stratum", UsageError):
-        strata_of(words)
+        parse_strata(words)
 
 
 SIZES = {"a": 60.0, "b": 20.0, "c": 10.0, "d": 5.0, "e": 4.0, "f": 1.0}
@@ -139,24 +139,24 @@ SIZES = {"a": 60.0, "b": 20.0, "c": 10.0, "d": 5.0, "e": 4.0, "f": 1.0}
 
 def test_chances_in_proportion_to_size():
     """a is more than a third of all: certain; the others share two places, b first."""
-    result = queries_drawn(list(SIZES), 3, "pps", SIZES)
+    result = sample_queries(list(SIZES), 3, "pps", SIZES)
     # a is certain (3 * 60/100 >= 1); of the other 40: b has 2 * 20/40 = 1, certain too
     expected = {"a": 1, "b": 1} | {q: SIZES[q] / 20 for q in "cdef"}
     seen = Counter()
     for seed in range(2000):
-        one = queries_drawn(list(SIZES), 3, "pps", SIZES, seed)
+        one = sample_queries(list(SIZES), 3, "pps", SIZES, seed)
         assert len(one) == 3
         seen.update(one["query_id"])
         for query, chance in one.select("query_id", "query_inclusion").iter_rows():
             assert chance == pytest.approx(expected[query])
     for query, chance in expected.items():
         assert seen[query] / 2000 == pytest.approx(chance, abs=0.045), query
-    assert result.equals(queries_drawn(list(SIZES), 3, "pps", SIZES))
+    assert result.equals(sample_queries(list(SIZES), 3, "pps", SIZES))
 
 
 def test_head_torso_and_tail():
     sizes = {"head": 30.0, **{f"t{i}": 6.0 for i in range(5)}, **{f"z{i}": 1.0 for i in range(30)}}
-    result = queries_drawn(list(sizes), 9, "stratified", sizes, 1)
+    result = sample_queries(list(sizes), 9, "stratified", sizes, 1)
     by = {s: len(part) for (s,), part in result.group_by("query_stratum")}
     assert by == {"head": 1, "torso": 4, "tail": 4}
     chances = dict(result.select("query_stratum", "query_inclusion").unique().iter_rows())
@@ -166,7 +166,7 @@ def test_head_torso_and_tail():
 def test_each_alike():
     seen = Counter()
     for seed in range(1000):
-        seen.update(queries_drawn(list("abcd"), 1, seed=seed)["query_id"])
+        seen.update(sample_queries(list("abcd"), 1, seed=seed)["query_id"])
     assert all(abs(count - 250) < 70 for count in seen.values())
 
 
@@ -181,4 +181,4 @@ def test_each_alike():
 )
 def test_samples_that_cannot_be(count, kind, sizes, code):
     with raises(code, UsageError):
-        queries_drawn(list(SIZES), count, kind, sizes)
+        sample_queries(list(SIZES), count, kind, sizes)

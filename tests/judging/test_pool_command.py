@@ -125,3 +125,16 @@ def test_ratings_of_sheets_are_added_to_what_was_rated_before(run, tmp_path):
     # a correction is a later row
     assert collected({"d1": 0, "d2": 2})[1] == [("d1", 1.0), ("d2", 2.0), ("d1", 0.0)]
     assert collected({"d1": 1, "d2": 2})[1][-1] == ("d1", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("second", "code", "line"),
+    [
+        ('{"query_id": "q1", ', "invalid-json", 2),
+        ('{"query_id": "q2", "doc_id": "a", "grade": {}}', "wrong-type", None),
+    ],
+)
+def test_a_sheet_of_json_lines_that_cannot_be_read_is_refused(run, tmp_path, second, code, line):
+    sheet = tmp_path / "ann.jsonl"
+    sheet.write_text(f'{{"query_id": "q1", "doc_id": "a", "grade": 1}}\n{second}\n')
+    assert_refused(run("collect", sheet), code, sheet, line)

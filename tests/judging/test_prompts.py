@@ -5,7 +5,7 @@ from importlib.resources import files
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.judging.llm.answers import answer_of
+from rankgate.judging.llm.answers import parse_answer
 from rankgate.judging.llm.prompts import Template
 from support.wording import raises
 
@@ -63,7 +63,7 @@ def test_the_shipped_templates_say_every_grade_and_show_an_answer_that_can_be_re
     user = template.filled(QUERY, DOCUMENT).user
     assert "".join(line[0] for line in user.splitlines() if line[1:3] == "  ") == grades
     scale = {float(each): each for each in grades}
-    assert answer_of(user[user.index("Answer with") :], scale).grade in scale
+    assert parse_answer(user[user.index("Answer with") :], scale).grade in scale
 
 
 def test_another_word_is_another_template():
@@ -95,6 +95,6 @@ def test_a_document_cannot_close_its_part(words):
      '{"reason": "x", "grade": 0, "other": 1, "grade": 3}'],
 )  # fmt: skip
 def test_a_key_that_stands_twice_is_no_grade(answer):
-    result = answer_of(answer, {0: "0", 2: "2", 3: "3"})
+    result = parse_answer(answer, {0: "0", 2: "2", 3: "3"})
     assert result.grade is None
     assert "is not a number" in result.reason

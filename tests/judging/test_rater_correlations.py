@@ -11,7 +11,7 @@ from scipy import stats
 
 from rankgate import agree, evaluate
 from rankgate.judging.agreement.agreement import RaterAgreement
-from rankgate.judging.agreement.rater_resampling import rerated
+from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.measurement.stats.agreement.correlations import (
     kendall_values,
     mean_absolute,
@@ -88,7 +88,7 @@ def test_pairs_of_raters_and_queries_have_them():
 
 
 def test_judges_are_a_crossed_effect_of_a_comparison():
-    (each,) = rerated(RATED, *RUNS, ["nDCG@5"], draws=2).components
+    (each,) = resample_raters(RATED, *RUNS, ["nDCG@5"], draws=2).components
     values = np.empty((30, 2, 3))
     for k, rater in enumerate(("ann", "bob", "eve")):
         own = RATED.filter(pl.col("rater") == rater)
@@ -106,10 +106,10 @@ def test_judges_are_a_crossed_effect_of_a_comparison():
 
 def test_judges_with_little_in_common_are_left_out():
     few = RATED.filter((pl.col("rater") != "eve") | (pl.col("query_id") < "q03"))
-    (each,) = rerated(few, *RUNS, ["nDCG@5"], draws=2).components
+    (each,) = resample_raters(few, *RUNS, ["nDCG@5"], draws=2).components
     assert (each.judges, each.left_out, each.queries) == (("ann", "bob"), ("eve",), 30)
     apart = RATED.filter((pl.col("rater") == "ann") | (pl.col("query_id") < "q01"))
-    assert rerated(apart, *RUNS, ["nDCG@5"], draws=2).components == ()
+    assert resample_raters(apart, *RUNS, ["nDCG@5"], draws=2).components == ()
 
 
 def test_the_command_shows_them_and_json_keeps_them(tmp_path, run):

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate import admit
+from rankgate import JudgeGrades, admit
 from rankgate.data import Qrels
 from rankgate.judging.admission.repeated_grades import grade_components
 from support.wording import raises
@@ -67,16 +67,16 @@ def test_an_admission_shows_them(tmp_path, run, monkeypatch):
     for number in (1, 2):
         written(tmp_path, f"{number}.txt", np.minimum(grades + (np.arange(400) % 5 == number), 3))
     words = [f"--repeated=prompt:{number}={number}.txt" for number in (1, 2)]
-    ended = run("admit", "people.txt", "1.txt", *words, "--resamples", "2", "--format", "json")
+    ended = run("admit", "people.txt", "1.txt", *words, "--format", "json")
     rows = json.loads(ended.out)["components"]
     assert {row["source"] for row in rows} == {"pairs", "prompt", "pairs × prompt"}
-    assert "pairs × prompt" in run("admit", "people.txt", "1.txt", *words, "--resamples", "2").out
+    assert "pairs × prompt" in run("admit", "people.txt", "1.txt", *words).out
 
 
 def test_repetitions_that_are_not_crossed_are_refused():
     people = {f"q{i}": {"a": i % 2} for i in range(20)}
     with raises("invalid-design"):
-        admit(people, people, repeated=[people])
+        admit(people, JudgeGrades(people, repeated=[people]))
     with raises("no-common-pairs"):
         grade_components([people, {"other": {"a": 1}}])
     with raises("invalid-design"):

@@ -11,7 +11,7 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data.ratings import Ratings
-from rankgate.judging.agreement.rater_resampling import rerated
+from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.judging.agreement.redrawing import RedrawnGrades
 from support.wording import raises
 
@@ -25,7 +25,7 @@ def rated(rows):
 
 def test_raters_who_agree_change_nothing():
     rows = [("q", doc, rater, grade) for doc, grade in (("a", 0), ("b", 2)) for rater in "xyz"]
-    (effect,) = rerated(rated(rows), *RUNS, ["DCG@1"], draws=50).effects
+    (effect,) = resample_raters(rated(rows), *RUNS, ["DCG@1"], draws=50).effects
     assert (effect.delta, effect.low, effect.high, effect.reversed) == (2, 2, 2, 0)
 
 
@@ -39,7 +39,9 @@ def test_the_share_of_reversals_by_all_that_could_be_drawn():
         for one, two in product(product(a, repeat=3), product(b, repeat=3))
     ]
     want = np.mean(np.array(drawings) < -1e-12)
-    (effect,) = rerated(rated(rows), *RUNS, ["DCG@1"], rule="mean", draws=100, seed=1).effects
+    (effect,) = resample_raters(
+        rated(rows), *RUNS, ["DCG@1"], rule="mean", draws=100, seed=1
+    ).effects
     assert effect.delta == pytest.approx(1 / 3)
     assert effect.reversed == pytest.approx(want, abs=4 * np.sqrt(want * (1 - want) / 100))
 
@@ -58,10 +60,12 @@ def test_who_graded_alone_is_drawn_from_what_others_said():
 
 def test_without_a_pair_of_two_raters_nothing_is_known():
     with raises("no-common-pairs", InputError):
-        rerated(rated([("q", "a", "x", 1), ("q", "b", "x", 0)]), *RUNS)
+        resample_raters(rated([("q", "a", "x", 1), ("q", "b", "x", 0)]), *RUNS)
 
 
 def test_the_same_seed_draws_the_same_raters():
     rows = [("q", doc, r, (i + j) % 3) for i, doc in enumerate("ab") for j, r in enumerate("xyz")]
-    first, second = (rerated(rated(rows), *RUNS, ["DCG@2"], rule="mean", draws=30) for _ in "12")
+    first, second = (
+        resample_raters(rated(rows), *RUNS, ["DCG@2"], rule="mean", draws=30) for _ in "12"
+    )
     assert json.dumps(first.to_dict(), default=str) == json.dumps(second.to_dict(), default=str)

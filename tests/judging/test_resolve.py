@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import FORMS, rendered
-from rankgate.data.place import Place
+from rankgate.core.present.write import FORMS, render_result
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Scale
 from rankgate.data.ratings import Ratings
-from rankgate.data.scales import scale_of
-from rankgate.judging.resolution.apply_rule import resolve
+from rankgate.data.scales import parse_scale
+from rankgate.judging.resolution.apply_rule import resolve_ratings
 from rankgate.judging.resolution.resolution import ResolvedJudgments
 from rankgate.judging.resolution.resolve import resolve as verb
 from rankgate.judging.resolution.rules import RULES
-from rankgate.judging.transformers import TRANSFORMERS, Transformer, transformer_of
+from rankgate.judging.transformers import TRANSFORMERS, Transformer, find_transformer
 from support.wording import assert_wording, raises
 
 
@@ -30,7 +30,7 @@ def rated(grades, **columns):
         for j, grade in enumerate(given_)
     ]
     table = pl.DataFrame(rows, schema_overrides={"grade": pl.Float64})
-    place = Place("ratings.csv", lambda row: row + 2)
+    place = RowLocation("ratings.csv", lambda row: row + 2)
     return Ratings(table.with_columns(**columns), place=place)
 
 
@@ -64,23 +64,25 @@ def grades_of(resolution, pairs):
     ],
 )
 def test_a_rule_on_one_pair(rule, given_, expected):
-    assert grades_of(resolve(rated([given_]), rule), 1) == [expected]
+    assert grades_of(resolve_ratings(rated([given_]), rule), 1) == [expected]
 
 
 def test_a_transformer_by_name_by_lines_or_from_a_file(tmp_path):
     (tmp_path / "map.txt").write_text("1: 0\n2: 1\n")
     steps = ((1.0, 0.0), (2.0, 1.0))
     for words in ("1: 0; 2: 1", "1: 0\n2: 1", str(tmp_path / "map.txt"), tmp_path / "map.txt"):
-        assert transformer_of(words).steps == steps
-    assert transformer_of("graded-to-binary") is TRANSFORMERS["graded-to-binary"]
-    assert transformer_of(None) is None
+        assert find_transformer(words).steps == steps
+    assert find_transformer("graded-to-binary") is TRANSFORMERS["graded-to-binary"]
+    assert find_transformer(None) is None
     with raises("unknown-choice", UsageError):
-        transformer_of("graded-to-nothing")
+        find_transformer("graded-to-nothing")
 
 
 def test_searchtweak_transforms_before_it_aggregates():
     """Grades 1, 1, 0 are relevant by majority; their mean .67 would not be a grade to map."""
-    result = resolve(rated([[1, 1, 0]]), "majority", transformer=TRANSFORMERS["graded-to-binary"])
+    result = resolve_ratings(
+        rated([[1, 1, 0]]), "majority", transformer=TRANSFORMERS["graded-to-binary"]
+    )
     assert grades_of(result, 1) == [1]
     assert result.qrels.made_by["transformer"] == "graded-to-binary"
     assert result.qrels.made_by["maps"] == "0: 0\n1: 1\n2: 1\n3: 1"
@@ -128,15 +130,15 @@ def test_a_grade_the_transformer_does_not_name():
 
 def test_a_grade_outside_the_scale_is_never_clipped():
     with raises("grade-outside-scale", InputError, line=4):
-        resolve(rated([[3, 0], [5, 10]]), "mean", scale=scale_of("0..3"))
+        resolve_ratings(rated([[3, 0], [5, 10]]), "mean", scale=parse_scale("0..3"))
 
 
 def test_a_scale_with_grades_of_its_own():
-    assert resolve(rated([[100, 10]]), scale=scale_of("0,1,10,100")).counts["ties"] == 1
+    assert resolve_ratings(rated([[100, 10]]), scale=parse_scale("0,1,10,100")).counts["ties"] == 1
     with raises("grade-outside-scale", InputError):
-        resolve(rated([[50]]), scale=scale_of("0,1,10,100"))
+        resolve_ratings(rated([[50]]), scale=parse_scale("0,1,10,100"))
     with raises("unknown-scale", UsageError):
-        scale_of("3..0")
+        parse_scale("3..0")
 
 
 def test_the_last_word_of_a_rater_counts():
@@ -151,7 +153,7 @@ def test_the_last_word_of_a_rater_counts():
             }
         )
     )
-    result = resolve(ratings, "mean")
+    result = resolve_ratings(ratings, "mean")
     assert grades_of(result, 1) == [1.5]
     assert result.counts["corrected"] == 2
 
@@ -160,64 +162,64 @@ def test_a_withdrawn_grade_is_no_grade():
     table = pl.DataFrame(
         {"query_id": "q", "doc_id": "d0", "rater": ["ann", "ann"], "grade": [2.0, None]}
     )
-    result = resolve(Ratings(table), "mean")
+    result = resolve_ratings(Ratings(table), "mean")
     assert result.qrels is None
     assert result.unresolved["why"].to_list() == ["no grade"]
 
 
 def test_slots_take_the_first_grades():
-    result = resolve(rated([[0, None, 3, 3]]), "mean", slots=1)
+    result = resolve_ratings(rated([[0, None, 3, 3]]), "mean", slots=1)
     assert grades_of(result, 1) == [0]
     assert result.counts["beyond_slots"] == 2
-    assert grades_of(resolve(rated([[0, None, 3, 3]]), "mean", slots=3), 1) == [2]
+    assert grades_of(resolve_ratings(rated([[0, None, 3, 3]]), "mean", slots=3), 1) == [2]
 
 
 def test_ties_are_reported_with_their_grades():
-    result = resolve(rated([[1, 0], [1, 1]]))
+    result = resolve_ratings(rated([[1, 0], [1, 1]]))
     assert result.unresolved.rows() == [("q", "d0", "tie", [1.0, 0.0])]
     assert dict(result.counts)["resolved"] == 1
 
 
 def test_the_adjudicator_decides_where_raters_differ():
     ratings = rated([[1, 0, 2], [1, 1], [0, 1, None, 1], [0, 1]])
-    result = resolve(ratings, "adjudicated", {"adjudicator": "r2"})
+    result = resolve_ratings(ratings, "adjudicated", {"adjudicator": "r2"})
     assert grades_of(result, 4) == [2, 1, 1, None]
     assert result.unresolved["why"].to_list() == ["not adjudicated"]
     assert result.counts["adjudicated"] == 1
     words = {"adjudicator": "r2", "otherwise": "unanimous"}
-    assert grades_of(resolve(ratings, "adjudicated", words), 4) == [2, 1, None, None]
+    assert grades_of(resolve_ratings(ratings, "adjudicated", words), 4) == [2, 1, None, None]
     words = {"adjudicator": "r2", "otherwise": "median"}
-    assert grades_of(resolve(ratings, "adjudicated", words), 4) == [2, 1, 1, 0.5]
+    assert grades_of(resolve_ratings(ratings, "adjudicated", words), 4) == [2, 1, 1, 0.5]
     with raises("invalid-parameter", UsageError):
-        resolve(ratings, "adjudicated", {"adjudicator": "r2", "otherwise": "latest"})
+        resolve_ratings(ratings, "adjudicated", {"adjudicator": "r2", "otherwise": "latest"})
     with pytest.raises(UsageError):
-        resolve(rated([[1]]), "adjudicated")
+        resolve_ratings(rated([[1]]), "adjudicated")
     with raises("unknown-choice", UsageError):
-        resolve(rated([[1]]), "adjudicated", {"adjudicator": "nobody"})
+        resolve_ratings(rated([[1]]), "adjudicated", {"adjudicator": "nobody"})
 
 
 def test_dawid_and_skene_trusts_who_is_consistent():
     """Two careful raters against three who always say 3."""
     truth = [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 2] * 5
-    result = resolve(rated([[t, t, 3, 3, 3] for t in truth]), "dawid-skene")
+    result = resolve_ratings(rated([[t, t, 3, 3, 3] for t in truth]), "dawid-skene")
     assert grades_of(result, len(truth)) == truth
-    assert grades_of(resolve(rated([[t, t, 3, 3, 3] for t in truth])), 4) == [3, 3, 3, 3]
+    assert grades_of(resolve_ratings(rated([[t, t, 3, 3, 3] for t in truth])), 4) == [3, 3, 3, 3]
 
 
 def test_parameters_are_checked():
     with raises("unknown-parameter", UsageError):
-        resolve(rated([[1]]), "mean", {"foo": 1})
+        resolve_ratings(rated([[1]]), "mean", {"foo": 1})
     with raises("unknown-rule", UsageError):
-        resolve(rated([[1]]), "majorty")
+        resolve_ratings(rated([[1]]), "majorty")
     with raises("invalid-parameter", UsageError):
-        resolve(rated([[1]]), "top-three", {"rounded": "maybe"})
-    assert grades_of(resolve(rated([[4, 1]]), "top-three", {"rounded": "yes"}), 1) == [3]
+        resolve_ratings(rated([[1]]), "top-three", {"rounded": "maybe"})
+    assert grades_of(resolve_ratings(rated([[4, 1]]), "top-three", {"rounded": "yes"}), 1) == [3]
 
 
 def test_the_scale_goes_with_the_judgments():
     ratings = Ratings(rated([[3]]).table, scale=Scale(0, 3))
-    assert resolve(ratings, "mean").qrels.scale == Scale(0, 3)
-    binary = resolve(ratings, transformer=TRANSFORMERS["graded-to-binary"]).qrels.scale
+    assert resolve_ratings(ratings, "mean").qrels.scale == Scale(0, 3)
+    binary = resolve_ratings(ratings, transformer=TRANSFORMERS["graded-to-binary"]).qrels.scale
     assert (binary.lowest, binary.highest) == (0, 1)
 
 
@@ -229,7 +231,7 @@ def test_the_scale_goes_with_the_judgments():
     st.sampled_from([name for name in RULES if name not in {"adjudicated", "latest"}]),
 )  # fmt: skip
 def test_every_pair_is_judged_or_reported(grades, rule):
-    result = resolve(rated(grades), rule)
+    result = resolve_ratings(rated(grades), rule)
     judged = 0 if result.qrels is None else len(result.qrels.table)
     assert judged + len(result.unresolved) == result.counts["pairs"] == len(grades)
     for got, given_ in zip(grades_of(result, len(grades)), grades, strict=True):
@@ -243,17 +245,19 @@ def test_latest_needs_times_where_grades_differ():
     """The order of files must not choose the grade."""
     day = [datetime(2026, 1, d, tzinfo=UTC) for d in (3, 1, 2)]
     timed = rated([[0, 3, 1]], at=pl.Series(day))
-    assert grades_of(resolve(timed, "latest"), 1) == [0]
+    assert grades_of(resolve_ratings(timed, "latest"), 1) == [0]
     turned = Ratings(timed.table.reverse())
-    assert grades_of(resolve(turned, "latest"), 1) == [0]
+    assert grades_of(resolve_ratings(turned, "latest"), 1) == [0]
     with raises("missing-input", UsageError):
-        resolve(rated([[0, 3, 1], [2, 2]]), "latest")
+        resolve_ratings(rated([[0, 3, 1], [2, 2]]), "latest")
     with raises("missing-input", UsageError):
-        resolve(rated([[0, 3]], at=pl.Series([day[0], day[0]])), "latest")
+        resolve_ratings(rated([[0, 3]], at=pl.Series([day[0], day[0]])), "latest")
     with raises("missing-input", UsageError):
-        resolve(rated([[0, 3]], at=pl.Series([day[0], None])), "latest")
-    assert grades_of(resolve(rated([[0, 3, 1], [2, 2]]), "latest", {"order": "file"}), 2) == [1, 2]
-    assert grades_of(resolve(rated([[1, 1]]), "latest"), 1) == [1]
+        resolve_ratings(rated([[0, 3]], at=pl.Series([day[0], None])), "latest")
+    assert grades_of(
+        resolve_ratings(rated([[0, 3, 1], [2, 2]]), "latest", {"order": "file"}), 2
+    ) == [1, 2]
+    assert grades_of(resolve_ratings(rated([[1, 1]]), "latest"), 1) == [1]
 
 
 def test_slots_without_times_are_said():
@@ -271,4 +275,4 @@ def test_judgments_come_back_from_json():
     again = ResolvedJudgments.from_dict(json.loads(json.dumps(result.to_dict())))
     assert again.to_dict() == result.to_dict()
     for form in FORMS:
-        assert rendered(again, form) == rendered(result, form)
+        assert render_result(again, form) == render_result(result, form)

@@ -10,7 +10,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
-from rankgate.judging.rating.pool_tasks import pool_of
+from rankgate.judging.rating.pool_tasks import pool_table
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.judging.sheets.collected import collect
 from rankgate.judging.sheets.sheets import sheets
@@ -277,13 +277,13 @@ def test_pools_that_are_none(tmp_path):
     place = tmp_path / "pool.csv"
     place.write_text("query,document\nq,a\nq,b\nq,a\n")
     with raises("duplicate-document", DuplicateError, line=4):
-        pool_of(place)
+        pool_table(place)
     place.write_text("query,document,batch\nq,a,first\n")
     with raises("not-a-whole-number", InputError):
-        pool_of(place)
+        pool_table(place)
     place.write_text("query,document\n")
     with raises("nothing-to-rate", InputError):
-        pool_of(place)
+        pool_table(place)
 
 
 def test_an_adjudicator_sees_what_others_said_and_nobody_else_does(tmp_path):

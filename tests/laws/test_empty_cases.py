@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,30 +32,35 @@ def with_required(metric):
 
 
 METRICS = {metric.name: metric for metric in (*by_name.values(), *SEQUENCE_METRICS)}
+NAMES = [name for name in METRICS if name not in NEEDS_ANSWERS]
 
 
-def value(metric, case, how):
-    scores = rankgate.evaluate(*CASES[case], [with_required(metric)], how).runs[0]
-    return next(iter(scores.per_query(str(with_required(metric))).values()), None)
+@cache
+def values(case, mark):
+    """The value of each metric, where what is filled in is a mark, or by the plain convention."""
+    how = rankgate.convention("trec")
+    if mark is not None:
+        how = replace(how, special={}, **dict.fromkeys(CASES, mark))
+    metrics = {name: with_required(METRICS[name]) for name in NAMES}
+    scores = rankgate.evaluate(*CASES[case], list(metrics.values()), how).runs[0]
+    return {
+        name: next(iter(scores.per_query(str(metric)).values()), None)
+        for name, metric in metrics.items()
+    }
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("name", [name for name in METRICS if name not in NEEDS_ANSWERS])
+@pytest.mark.parametrize("name", NAMES)
 def test_an_empty_case_counts_what_the_page_says_or_has_a_value_of_its_own(name, case):
     """Under two conventions that mark what they fill in: marks are where the page has marks."""
-    metric, plain = METRICS[name], rankgate.convention("trec")
-    kinds = ("without_relevant", "nothing_retrieved", "nothing_judged")
-    filled = [
-        value(metric, case, replace(plain, special={}, **dict.fromkeys(kinds, mark)))
-        for mark in MARKS
-    ]
+    filled = [values(case, mark)[name] for mark in MARKS]
     if filled[0] == filled[1]:
         if filled[0] is None:
             assert metric_details(name).conventions["trec"]["without_relevant"] == "left out"
         return
     assert filled == list(MARKS)
     if case != "nothing_judged":
-        counted = value(metric, case, plain)
+        counted = values(case, None)[name]
         assert ("undefined" if counted is None else counted) == metric_details(name).conventions[
             "trec"
         ][case]

@@ -22,16 +22,19 @@ from rankgate.measurement.scoring.presets import CONVENTIONS
 from support.wording import raises
 
 LARGE = (1024.0, 1e200, 1.7e308, -1.7e308, 5e-324)
-OF_JUDGMENTS = (*FACET_METRICS, *BROWSING_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS)
+OF_JUDGMENTS = (*BROWSING_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS)
+OF_CALLS = "EvidenceRate(per=", "CitationP", "CitationR", "RefusalP", "RefusalR"
+"""How the names of metrics begin that need calls or answers of an agent."""
 RUN = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "z": 0.5}}
 
 
-def _variants(metric):
-    """The metric with each choice of each parameter, by name."""
-    return list({str(variant): variant for variant in _all_variants(metric)}.values())
+def _variants(metrics):
+    """Metrics with each choice of each parameter, each name once."""
+    every = (variant for metric in metrics for variant in _variants_of(metric))
+    return list({str(variant): variant for variant in every}.values())
 
 
-def _all_variants(metric):
+def _variants_of(metric):
     examples = {
         name: 10 if metric.parameters[name].kind == "int" else 0.5 for name in metric.missing
     }
@@ -51,21 +54,31 @@ def _refused(error):
 def _means(variants, error_value, collection, runs):
     """The mean of each variant; the value of its error for one that is refused.
 
-    They are evaluated together, and in halves where one is refused.
+    They are evaluated together; where one is refused, those before and those after it.
     """
+    if not variants:
+        return {}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            scores = rankgate.evaluate(collection, runs, variants).runs[0]
+            return rankgate.evaluate(collection, runs, variants).runs[0].means
         except RankgateError as error:
-            if len(variants) == 1:
-                return {str(variants[0]): error_value(error)}
-        else:
-            return scores.means
+            refused, parts = _split(variants, error)
+            means = {str(variant): error_value(error) for variant in refused}
+    for part in parts:
+        means |= _means(part, error_value, collection, runs)
+    return means
+
+
+def _split(variants, error):
+    """The variant that an error names, and the others in two parts; two halves without a name."""
+    if len(variants) == 1:
+        return variants, []
+    for at, variant in enumerate(variants):
+        if error.problem.startswith((f"{variant}: grade ", f"{variant} needs ")):
+            return [variant], [variants[:at], variants[at + 1 :]]
     half = len(variants) // 2
-    halves = variants[:half], variants[half:]
-    first, second = (_means(part, error_value, collection, runs) for part in halves)
-    return first | second
+    return [], [variants[:half], variants[half:]]
 
 
 def _infinite(variants, qrels):
@@ -74,25 +87,20 @@ def _infinite(variants, qrels):
     return [name for name, mean in means.items() if math.isinf(mean)]
 
 
-@pytest.mark.parametrize("metric", CATALOGUE, ids=str)
-def test_great_grades_give_finite_values_or_are_refused_by_name(metric):
-    for grade in LARGE:
-        qrels = {"q": {"a": grade, "b": 3.0, "c": 0.0, "d": grade}}
-        assert not _infinite(_variants(metric), qrels), grade
+@pytest.mark.parametrize("grade", LARGE)
+def test_great_grades_give_finite_values_or_are_refused_by_name(grade):
+    qrels = {"q": {"a": grade, "b": 3.0, "c": 0.0, "d": grade}}
+    assert not _infinite(_variants(CATALOGUE), qrels)
 
 
-@pytest.mark.parametrize("metric", OF_JUDGMENTS, ids=str)
-def test_great_grades_of_subtopics_and_samples_are_finite_or_refused(metric):
-    for grade in LARGE:
-        rows = [
-            ("q", topic, document, value)
-            for topic in "12"
-            for document, value in {"a": grade, "b": 3.0, "c": 0.0, "d": grade}.items()
-        ]
-        columns = ["query_id", "subtopic", "doc_id", "grade"]
-        with_topics = pl.DataFrame(rows, columns, orient="row")
-        qrels = with_topics if metric in FACET_METRICS else {"q": {d: g for *_, d, g in rows}}
-        assert not _infinite(_variants(metric), qrels), grade
+@pytest.mark.parametrize("grade", LARGE)
+def test_great_grades_of_subtopics_and_samples_are_finite_or_refused(grade):
+    grades = {"a": grade, "b": 3.0, "c": 0.0, "d": grade}
+    rows = [("q", topic, *graded) for topic in "12" for graded in grades.items()]
+    columns = ["query_id", "subtopic", "doc_id", "grade"]
+    with_topics = pl.DataFrame(rows, columns, orient="row")
+    assert not _infinite(_variants(FACET_METRICS), with_topics)
+    assert not _infinite(_variants(OF_JUDGMENTS), {"q": grades})
 
 
 def _zero_if_lacking(error):
@@ -108,55 +116,57 @@ def _assert_finite(variants, collection, run):
     assert not [name for name, mean in means.items() if math.isinf(mean)]
 
 
-@pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
-def test_great_grades_and_features_give_finite_values_of_lists(metric):
+@pytest.mark.parametrize("number", LARGE)
+def test_great_grades_and_features_give_finite_values_of_lists(number):
     shown = {"u": {"a": 3.0, "b": 2.0, "c": 1.0}, "v": {"b": 3.0, "c": 2.0, "d": 1.0}}
     first = {"u": {"a": 1.0}, "v": {"a": 1.0}}
     log = {"user_id": ["u", "u", "v", "w"], "item_id": ["d", "b", "a", "b"]}
-    for number in LARGE:
-        items = pl.DataFrame({
-            "item": list("abcd"), "size": [number, 1.0, -number, 2.0],
-            "price": [number, number, 1.0, 0.0], "genre": ["x", "y", "x|y", "z"],
+    items = pl.DataFrame(
+        {
+            "item": list("abcd"),
+            "size": [number, 1.0, -number, 2.0],
+            "price": [number, number, 1.0, 0.0],
+            "genre": ["x", "y", "x|y", "z"],
             "maker": ["1", "2", "1", "2"],
-        })  # fmt: skip
-        collection = rankgate.Collection(
-            {"u": {"a": number, "b": 3, "d": number}, "v": {"b": number, "c": 1}},
-            items=rankgate.Items(
-                items, features=["size", "price"], category="genre", group="maker"
-            ),
-            training=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}),
-            reference=first,
-        )
-        run = rankgate.read_run(shown, earlier=first)
-        _assert_finite(_variants(metric @ 3), collection, run)
+        }
+    )
+    collection = rankgate.Collection(
+        {"u": {"a": number, "b": 3, "d": number}, "v": {"b": number, "c": 1}},
+        items=rankgate.Items(items, features=["size", "price"], category="genre", group="maker"),
+        training=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}),
+        reference=first,
+    )
+    run = rankgate.read_run(shown, earlier=first)
+    _assert_finite(_variants([metric @ 3 for metric in LIST_METRICS]), collection, run)
 
 
-@pytest.mark.parametrize("metric", SEQUENCE_METRICS, ids=str)
-def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(metric, tmp_path):
+@pytest.mark.parametrize("number", LARGE)
+def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(number, tmp_path):
     ids = "ids:(?P<session>.+)-(?P<position>[0-9]+)"
     shown = {"s-1": {"x": 3.0, "b": 2.0, "z": 1.0}, "s-2": {"a": 3.0, "b": 2.0}, "t-1": {"c": 1.0}}
     agent = tmp_path / "agent.jsonl"
-    variants = _variants(metric)
-    for number in LARGE:
-        size = abs(number)
-        lengths = {"item": list("abcxz"), "tokens": [size, 1.0, size, size, 2.0]}
-        calls = [
-            {"query": "a", "documents": ["x", "y"], "tokens": size, "seconds": size},
-            {"documents": ["e", "y"], "tokens": size, "seconds": 1.0},
-        ]
-        task = {"calls": calls, "cited": ["e", "x"], "evidence": ["e", "f"]}
-        rows = [
-            {"query_id": query, **task, "answered": answered}
-            for query, answered in {"p": True, "q": False}.items()
-        ]
-        agent.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        by_task = {"s": {"a": number, "b": 3.0, "c": 0.0, "d": number}, "t": {"c": number}}
-        by_query = {"s-1": {"x": number, "z": number, "b": 1.0}, "s-2": {"a": number}}
-        items = rankgate.Items(pl.DataFrame(lengths), length="tokens")
-        of_tasks = rankgate.Collection(by_task, items=items, sequences=ids)
-        _assert_finite(variants, of_tasks, shown)
-        _assert_finite(variants, rankgate.Collection(by_query, items=items), shown)
-        _assert_finite(variants, agent, agent)
+    variants = _variants(SEQUENCE_METRICS)
+    of_rankings = [each for each in variants if not str(each).startswith(OF_CALLS)]
+    without_lengths = [each for each in variants if "unit='tokens'" not in str(each)]
+    size = abs(number)
+    lengths = {"item": list("abcxz"), "tokens": [size, 1.0, size, size, 2.0]}
+    calls = [
+        {"query": "a", "documents": ["x", "y"], "tokens": size, "seconds": size},
+        {"documents": ["e", "y"], "tokens": size, "seconds": 1.0},
+    ]
+    task = {"calls": calls, "cited": ["e", "x"], "evidence": ["e", "f"]}
+    rows = [
+        {"query_id": query, **task, "answered": answered}
+        for query, answered in {"p": True, "q": False}.items()
+    ]
+    agent.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    by_task = {"s": {"a": number, "b": 3.0, "c": 0.0, "d": number}, "t": {"c": number}}
+    by_query = {"s-1": {"x": number, "z": number, "b": 1.0}, "s-2": {"a": number}}
+    items = rankgate.Items(pl.DataFrame(lengths), length="tokens")
+    of_tasks = rankgate.Collection(by_task, items=items, sequences=ids)
+    _assert_finite(of_rankings, of_tasks, shown)
+    _assert_finite(of_rankings, rankgate.Collection(by_query, items=items), shown)
+    _assert_finite(without_lengths, agent, agent)
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)

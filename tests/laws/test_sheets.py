@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
-from rankgate.core.formulas import guarded, unguarded
+from rankgate.core.formulas import guard_cell, unguard_cell
 from rankgate.data.text import cells
-from rankgate.judging.rating.tasks import tasks_of
-from rankgate.judging.sheets.rows import filled, sheet
+from rankgate.judging.rating.tasks import tasks_from_tables
+from rankgate.judging.sheets.rows import make_sheet, read_filled_sheets
 
 # no surrogates and no control characters but those of texts; line ends in ids are those of CSV
 TEXT = st.text(
@@ -25,8 +25,8 @@ POOLS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6, unique=True)
 
 @given(TEXT)
 def test_a_guarded_word_begins_like_no_formula_and_comes_back(word):
-    assert guarded(word)[0] not in "=+-@\t\r"
-    assert unguarded(guarded(word)) == word
+    assert guard_cell(word)[0] not in "=+-@\t\r"
+    assert unguard_cell(guard_cell(word)) == word
 
 
 @given(POOLS, st.sampled_from(["csv", "xlsx"]))
@@ -35,7 +35,7 @@ def test_a_guarded_word_begins_like_no_formula_and_comes_back(word):
 @example([('"', "a\tb")], "csv")
 def test_ids_come_back(pairs, form):
     pool = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
-    head, rows = sheet(tasks_of(pool), "ann", "graded")
+    head, rows = make_sheet(tasks_from_tables(pool), "ann", "graded")
     for row in rows:
         row[head.index("grade")] = "2"
     with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +45,7 @@ def test_ids_come_back(pairs, form):
                 cells.write_csv(head, rows, out)
             else:
                 cells.write_xlsx(head, rows, out, choices={"grade": ["0", "1", "2", "3"]})
-        ratings, notes = filled([cells.read(place)], pool=pool)
+        ratings, notes = read_filled_sheets([cells.read(place)], pool=pool)
     assert ratings.table.select("query_id", "doc_id").rows() == pairs
     assert notes == ()
 
@@ -53,11 +53,13 @@ def test_ids_come_back(pairs, form):
 @given(POOLS, st.data())
 def test_an_id_that_was_changed_is_always_found(pairs, data):
     pool = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
-    head, rows = sheet(tasks_of(pool), "ann", "graded")
+    head, rows = make_sheet(tasks_from_tables(pool), "ann", "graded")
     for row in rows:
         row[head.index("grade")] = "2"
     victim, column = data.draw(st.sampled_from(rows)), data.draw(st.sampled_from([1, 2]))
-    changed = data.draw(TEXT.filter(lambda word: unguarded(word) != unguarded(victim[column])))
+    changed = data.draw(
+        TEXT.filter(lambda word: unguard_cell(word) != unguard_cell(victim[column]))
+    )
     victim[column] = changed
     text = io.BytesIO()
     cells.write_csv(head, rows, text)
@@ -68,7 +70,7 @@ def test_an_id_that_was_changed_is_always_found(pairs, data):
               for i, row in enumerate(again[1:], 2)),
     )  # fmt: skip
     try:
-        filled([held], pool=pool)
+        read_filled_sheets([held], pool=pool)
     except InputError as error:
         assert error.line == rows.index(victim) + 2  # noqa: PT017 - the line is what matters
     else:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
-from rankgate.core.present.write import rendered
+from rankgate.core.present.write import render_result
 from rankgate.data.files.validate import validate
 from rankgate.measurement.description.describe import describe
 
@@ -83,5 +83,5 @@ def test_what_is_valid_can_be_read_and_the_other_way_round(tmp_path, content, ag
             each.check for each in result.problems if each.severity == "error"
         }
         result = both
-    assert all(rendered(result, form) for form in ("text", "json", "markdown"))
+    assert all(render_result(result, form) for form in ("text", "json", "markdown"))
     assert all(each.what and each.count >= 1 for each in result.problems)

@@ -108,6 +108,28 @@ def test_verbs_answer_with_figures_and_text(place):
     assert answers[4][1]["text"].split(":")[0].lower() == verdict["verdict"]
 
 
+def test_a_collection_is_an_object_of_its_fields(place):
+    (place / "labels.csv").write_text("term,sku,label\nq1,a,yes\nq1,b,yes\nq2,c,yes\n")
+    collection = {
+        "judgments": "labels.csv",
+        "columns": "query=term,doc=sku,grade=label",
+        "grades": {"yes": 1},
+        "tags": [{"query_id": "q1", "cluster": "x"}, {"query_id": "q2", "cluster": "y"}],
+    }
+    compared = {"baseline": "old.run", "candidates": ["new.run"], "metrics": ["nDCG@10"]}
+    calls = [
+        ("compare", {"qrels": "qrels.txt", **compared}),
+        ("compare", {"qrels": collection, **compared}),
+        ("compare", {"qrels": {**collection, "tgas": 1}, **compared}),
+    ]
+    _, ((_, plain), (_, stated), (wrong, problem)) = talk(place, calls)
+    first, second = (answer["result"]["comparisons"][0] for answer in (plain, stated))
+    for name in ("baseline", "candidate", "delta"):
+        assert [row[name] for row in first["metrics"]] == [row[name] for row in second["metrics"]]
+    assert wrong
+    assert "did you mean tags?" in problem
+
+
 def test_nothing_outside_of_the_folder_is_read(place, tmp_path):
     (place / "far.toml").write_text(
         f'[lists]\nitems = "{tmp_path}/secret.txt"\n[[rules]]\nid="a"\nkind="noninferiority"\n'
@@ -119,6 +141,7 @@ def test_nothing_outside_of_the_folder_is_read(place, tmp_path):
     secrets = [
         "../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "trec:../secret.txt",
         "sub/../../secret.txt", "/etc/passwd", "-", "", "sidecar.letor", "a\0b",
+        "link.txt:table", "../secret.txt:table",
     ]  # fmt: skip
     calls = [("describe", {"files": [name]}) for name in secrets]
     calls += [("gate", {**FILES, "policy": name}) for name in ("far.toml", "up.toml")]
@@ -127,15 +150,19 @@ def test_nothing_outside_of_the_folder_is_read(place, tmp_path):
     (place / "linked").symlink_to(tmp_path)
     for number, judgments in enumerate(
         ("../secret.txt", f"{tmp_path}/secret.txt", f"trec:{tmp_path}/secret.txt",
-         "linked/secret.txt")
+         "linked/secret.txt", "linked/secret.txt:table")
     ):  # fmt: skip
         collection = f"collection{number}.toml"
         (place / collection).write_text(f'[collection]\njudgments = "{judgments}"\n')
         calls += [("holes", {**FILES, "qrels": collection})]
+        calls += [("holes", {**FILES, "qrels": {"judgments": judgments}})]
+        calls += [("holes", {**FILES, "qrels": {"judgments": "qrels.txt", "tags": judgments}})]
+    (place / "named.toml").write_text('[collection]\njudgments = "ir_datasets:vaswani"\n')
+    calls += [("holes", {**FILES, "qrels": "named.toml"})]
     _, answers = talk(place, calls)
     for (name, asked), (wrong, answer) in zip(calls, answers, strict=True):
         assert wrong, (name, asked)
-        assert "outside-folder" in answer or "invalid-path" in answer, (asked, answer)
+        assert ("invalid-path" if asked == {"files": ["-"]} else "outside-folder") in answer
         assert "Traceback" not in answer
 
 

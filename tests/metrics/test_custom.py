@@ -273,11 +273,7 @@ def test_a_function_that_misbehaves_is_one_clear_error(function):
     with raises("function-failed", UsageError) as refused:
         rankgate.evaluate(QRELS, RUN, [function, P @ 1])
     assert len(str(refused.value)) < 200
-    assert (
-        "query 'q'" in str(refused.value)
-        or "query 'r'" in str(refused.value)
-        or "first" in str(refused.value)
-    )
+    assert "'r'" in str(refused.value)
 
 
 def test_a_block_is_read_only():

@@ -23,7 +23,7 @@ from rankgate.measurement.metrics.lists.popularity import (
     PopRSP,
     PopularityLift,
     TailShare,
-    tail_of,
+    is_long_tail,
 )
 from rankgate.measurement.metrics.lists.prefixes import (
     FAIR,
@@ -31,8 +31,8 @@ from rankgate.measurement.metrics.lists.prefixes import (
     RKL,
     RND,
     RRD,
-    adjusted,
-    failing,
+    adjusted_alpha,
+    failure_chance,
     least_protected,
 )
 
@@ -136,19 +136,19 @@ def test_fa_ir_adjusted_for_all_prefixes():
     table = least_protected(10)
     rows = np.array([[n >> i & 1 for i in range(10)] for n in range(1024)])
     missed = (np.cumsum(rows, axis=1) < np.array(table)).any(axis=1)
-    assert failing(table) == pytest.approx(missed.mean(), abs=1e-15)
-    assert failing(table) == pytest.approx(0.12890625)  # fairsearchcore 1.0.4
-    assert failing(least_protected(40, 0.3), 0.3) == pytest.approx(0.23359548842978983)
+    assert failure_chance(table) == pytest.approx(missed.mean(), abs=1e-15)
+    assert failure_chance(table) == pytest.approx(0.12890625)  # fairsearchcore 1.0.4
+    assert failure_chance(least_protected(40, 0.3), 0.3) == pytest.approx(0.23359548842978983)
     # of 100 places; it does not look at the last one
-    assert failing(least_protected(99)) == pytest.approx(0.33934996926289673)
+    assert failure_chance(least_protected(99)) == pytest.approx(0.33934996926289673)
     for k, p in ((10, 0.5), (20, 0.5), (40, 0.3)):
-        level = adjusted(k, p)
+        level = adjusted_alpha(k, p)
         assert (
-            failing(least_protected(k, p, level), p)
+            failure_chance(least_protected(k, p, level), p)
             <= 0.1
-            < failing(least_protected(k, p, level * 1.001 + 1e-9), p)
+            < failure_chance(least_protected(k, p, level * 1.001 + 1e-9), p)
         )
-    assert least_protected(20, 0.5, adjusted(20)) == (  # fairsearchcore's adjusted table
+    assert least_protected(20, 0.5, adjusted_alpha(20)) == (  # fairsearchcore's adjusted table
         *(0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6),
     )
     late = Listed(np.arange(10)[None], 10, groups=np.array([0, 0, 0, 0, 1, 0, 0, 1, 0, 1]))
@@ -191,8 +191,8 @@ def test_ndkl_is_written_out():
 
 def test_the_head_and_the_tail():
     seen = np.array([10, 5, 3, 1, 1])
-    assert tail_of(seen).tolist() == [False, True, True, True, True]
-    assert tail_of(seen, "interactions", 0.8).tolist() == [False, False, False, True, True]
+    assert is_long_tail(seen).tolist() == [False, True, True, True, True]
+    assert is_long_tail(seen, "interactions", 0.8).tolist() == [False, False, False, True, True]
     result = Listed(np.array([[0, 1], [3, NONE]]), 5, seen=seen, people=10,
                   relevant=np.array([[0, 1], [1, 3]]),
                   history=np.array([[4, NONE], [0, 1]]))  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import NONE, Listed
-from rankgate.measurement.metrics.lists.calibration import between, miscalibration
+from rankgate.measurement.metrics.lists.calibration import divergence_of_shares, miscalibration
 from rankgate.measurement.metrics.lists.diversity import ILD
 from support.wording import raises
 
@@ -21,11 +21,11 @@ def test_other_divergences_are_written_out():
     js = sum(a * log2(a / m) for row in (p, q) for a, m in zip(row, middle, strict=True)) / 2
     hellinger = sqrt(sum((sqrt(a) - sqrt(b)) ** 2 for a, b in zip(p, q, strict=True)) / 2)
     for kind, value in (("js", js), ("hellinger", hellinger)):
-        assert between(np.array([p]), np.array([q]), kind)[0] == pytest.approx(value)
+        assert divergence_of_shares(np.array([p]), np.array([q]), kind)[0] == pytest.approx(value)
     result = Listed(np.array([[0, 1, 0]]), 2, categories=np.eye(2), history=np.array([[0, 1]]))
     weights = [1, 1 / log2(3), 1 / 2]
     share = (weights[0] + weights[2]) / sum(weights)
-    expected = between(np.array([[0.5, 0.5]]), np.array([[share, 1 - share]]))[0]
+    expected = divergence_of_shares(np.array([[0.5, 0.5]]), np.array([[share, 1 - share]]))[0]
     assert miscalibration(result, weight="log2")[0] == pytest.approx(expected)
 
 

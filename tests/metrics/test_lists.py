@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
-from rankgate.measurement.metrics.lists.calibration import between, miscalibration
+from rankgate.measurement.metrics.lists.calibration import divergence_of_shares, miscalibration
 from rankgate.measurement.metrics.lists.coverage import coverage, full_lists, list_coverage
 from rankgate.measurement.metrics.lists.diversity import ILD, intra_list_diversity
 from rankgate.measurement.metrics.lists.evenness import entropy, evenness, gini
 from rankgate.measurement.metrics.lists.expected import EED, EEL, EER
-from rankgate.measurement.metrics.lists.listed import among
+from rankgate.measurement.metrics.lists.listed import is_in_row
 from rankgate.measurement.metrics.lists.novelty import EFD, EPC, Novelty, novelty
 from rankgate.measurement.metrics.lists.personalization import personalization
 from rankgate.measurement.metrics.lists.popularity import Popularity
@@ -109,10 +109,12 @@ def test_steck_s_calibration():
     p = np.array([[0.7, 0.3]])
     for q, result in (((1, 0), 1.133981751), ((0.5, 0.5), 0.080690870), ((0, 1), 2.864534673),
                     ((0.7, 0.3), 0)):  # fmt: skip
-        assert between(p, np.array([q], float))[0] == pytest.approx(result, abs=1e-9)
-    assert between(p, p, "hellinger")[0] == 0
-    assert between(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "js")[0] == pytest.approx(1)
-    assert between(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "hellinger")[0] == 1
+        assert divergence_of_shares(p, np.array([q], float))[0] == pytest.approx(result, abs=1e-9)
+    assert divergence_of_shares(p, p, "hellinger")[0] == 0
+    assert divergence_of_shares(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "js")[
+        0
+    ] == pytest.approx(1)
+    assert divergence_of_shares(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "hellinger")[0] == 1
 
 
 def test_calibration_comes_from_categories_and_histories():
@@ -229,7 +231,7 @@ def test_every_value_is_within_its_bounds(lists):
 @given(rows, rows)
 def test_membership_is_that_of_sets(lists, others):
     size = min(len(lists), len(others))
-    result = among(np.array(lists[:size]), np.array(others[:size]))
+    result = is_in_row(np.array(lists[:size]), np.array(others[:size]))
     for row, other, found in zip(lists, others, result, strict=False):
         assert found.tolist() == [item != NONE and item in other for item in row]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.measurement.metrics import names, trec
-from rankgate.measurement.metrics.built_in import HOMES, built_in
+from rankgate.measurement.metrics.built_in import MODULE_OF_METRIC, find_built_in
 from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
 from rankgate.measurement.metrics.names import parse, parse_all
 from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
@@ -54,6 +54,16 @@ SPELLINGS = {
     "MRR@10": "RR@10",
     "mrr": "RR",
     "hit_rate@5": "Success@5",
+    "HR@10": "Success@10",
+    # those of MTEB and others
+    "ndcg_at_10": "nDCG@10",
+    "precision_at_5": "P@5",
+    "recall-at-100": "R@100",
+    "success_at_5": "Success@5",
+    "hit_rate_at_1": "Success@1",
+    "map_at_1000": "AP@1000",
+    "mrr_at_10": "RR@10",
+    "nDCG(gain='exp')_at_3": "nDCG(gain='exp')@3",
     "HitRate@5": "Success@5",
     "precision@5": "P@5",
     "Precision@5": "P@5",
@@ -190,8 +200,8 @@ def test_what_names_nothing_is_refused_with_the_way_out(text, code):
 def test_every_built_in_metric_is_where_its_names_say():
     metrics = [*CATALOGUE, *PREFERENCE_METRICS, *SAMPLE_METRICS]
     by_every_name = {name: each for each in metrics for name in (each.name, *each.aliases)}
-    assert {name: built_in(name) for name in HOMES} == by_every_name
-    assert built_in("ndcg") is None
+    assert {name: find_built_in(name) for name in MODULE_OF_METRIC} == by_every_name
+    assert find_built_in("ndcg") is None
 
 
 def test_no_two_metrics_share_a_name_in_some_case():
@@ -202,7 +212,7 @@ def test_no_two_metrics_share_a_name_in_some_case():
 
 
 def test_every_name_of_trec_eval_is_read():
-    for name in trec.NAMED:
+    for name in trec.METRICS_BY_TREC_NAME:
         assert parse_all(name)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from metrics.test_list_blocks import ITEMS, lists
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, ragged
-from rankgate.measurement.metrics.lists.listed import among, shared
+from rankgate.measurement.metrics.lists.listed import count_shared, is_in_row
 from rankgate.measurement.metrics.lists.ragged import Ragged
-from rankgate.measurement.metrics.lists.restricted import restricted
+from rankgate.measurement.metrics.lists.restricted import restrict_lists
 
 
 def ragged_of(matrix):
@@ -41,7 +41,10 @@ def test_metrics_give_the_same(metric, cells, both, monkeypatch):
     monkeypatch.setattr(ragged, "_CELLS", cells)
     matrices, rows = both
     kept = np.arange(ITEMS) % 3 > 0
-    for one, other in ((matrices, rows), (restricted(matrices, kept), restricted(rows, kept))):
+    for one, other in (
+        (matrices, rows),
+        (restrict_lists(matrices, kept), restrict_lists(rows, kept)),
+    ):
         assert metric.value(other) == pytest.approx(metric.value(one), rel=1e-12, nan_ok=True)
         if metric.merge != "items":
             np.testing.assert_allclose(metric.values(other), metric.values(one), rtol=1e-12)
@@ -51,8 +54,13 @@ def test_metrics_give_the_same(metric, cells, both, monkeypatch):
 def test_shared_items_are_counted(cells, both, monkeypatch):
     monkeypatch.setattr(ragged, "_CELLS", cells)
     matrices, rows = both
-    assert shared(rows.relevant, rows.history) == among(matrices.relevant, matrices.history).sum()
-    assert shared(rows.items, rows.history) == among(matrices.items, matrices.history).sum()
+    assert (
+        count_shared(rows.relevant, rows.history)
+        == is_in_row(matrices.relevant, matrices.history).sum()
+    )
+    assert (
+        count_shared(rows.items, rows.history) == is_in_row(matrices.items, matrices.history).sum()
+    )
 
 
 def test_rows_by_place_and_rows_that_are_not_there(both):
@@ -68,4 +76,4 @@ def test_no_list_at_all():
     nothing = Ragged.of(np.zeros(0, np.int32), np.zeros(1, np.int64))
     listed = Listed(np.zeros((0, 3), np.int64), ITEMS, history=nothing, relevant=nothing)
     assert [len(part.items) for part in listed.parts(["history"])] == [0]
-    assert shared(listed.items, nothing) == 0
+    assert count_shared(listed.items, nothing) == 0

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.measurement.evaluation.lists.resampled import redrawn
+from rankgate.measurement.evaluation.lists.resampled import resample_users
 from rankgate.measurement.metrics.lists import Listed
-from rankgate.measurement.metrics.lists.listed import NONE, firsts_of
+from rankgate.measurement.metrics.lists.listed import NONE, is_first
 from rankgate.measurement.metrics.lists.personalization import Personalization
 
 REPEATING = np.array([[1, 1, 1], [2, 2, 2], [1, 2, NONE], [3, 1, 3]])
@@ -46,7 +46,7 @@ def test_disjoint_lists_have_nothing_in_common() -> None:
 
 def test_resamples_are_of_sets_too() -> None:
     listed = Listed(REPEATING, 4)
-    drawn, _ = redrawn([listed], {"p": Personalization}, 200, 1)
+    drawn, _ = resample_users([listed], {"p": Personalization}, 200, 1)
     values = drawn["p"].again[0]
     assert np.nanmin(values) >= -1e-12
     assert np.nanmax(values) <= 1 + 1e-12
@@ -59,7 +59,7 @@ def test_first_places_are_those_of_python(width: int) -> None:
         [item != NONE and item not in row[:at] for at, item in enumerate(row)]
         for row in items.tolist()
     ]
-    assert firsts_of(items).tolist() == wanted
+    assert is_first(items).tolist() == wanted
 
 
 def test_an_interval_holds_its_own_value() -> None:

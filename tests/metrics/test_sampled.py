@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.sampled import OF_RANK, corrected, rank_chances
+from rankgate.measurement.metrics.sampled import OF_RANK, corrected_mean, rank_chances
 from support.wording import raises
 
 ITEMS, NEGATIVES, USERS = 800, 99, 40_000
@@ -49,7 +49,7 @@ def test_the_correction_comes_nearer(metric: str, skew: float) -> None:
     ranks, sampled = drawn(skew, 7)
     name, _, cutoff = metric.partition("@")
     exact = OF_RANK[name](ranks.astype(float), float(cutoff or np.inf)).mean()
-    raw, found = corrected(sampled, metric, ITEMS, NEGATIVES, 0.01)
+    raw, found = corrected_mean(sampled, metric, ITEMS, NEGATIVES, 0.01)
     assert abs(found - exact) < abs(raw - exact) / 2
     assert raw > exact
 
@@ -61,7 +61,7 @@ def test_systems_that_sampling_turns_around_are_set_right() -> None:
     raw, found = [], []
     for ranks in (first, second):
         sampled = 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, NEGATIVES)
-        pair = corrected(sampled, "R@10", ITEMS, NEGATIVES, 0.01)
+        pair = corrected_mean(sampled, "R@10", ITEMS, NEGATIVES, 0.01)
         raw.append(pair[0])
         found.append(pair[1])
     assert raw[0] < raw[1]
@@ -71,7 +71,7 @@ def test_systems_that_sampling_turns_around_are_set_right() -> None:
 def test_nothing_is_corrected_where_all_are_drawn() -> None:
     ranks = np.random.default_rng(2).integers(1, 21, 100)
     for metric in ("nDCG@5", "RR", "P@5", "Success@3"):
-        raw, found = corrected(ranks, metric, 20, 19, 0.0)
+        raw, found = corrected_mean(ranks, metric, 20, 19, 0.0)
         assert found == pytest.approx(raw)
 
 
@@ -83,10 +83,10 @@ def test_what_does_not_fit_is_refused(
     metric: str, items: int, negatives: int, ranks: list[int]
 ) -> None:
     with pytest.raises(UsageError):
-        corrected(np.array(ranks), metric, items, negatives)
+        corrected_mean(np.array(ranks), metric, items, negatives)
 
 
 @pytest.mark.parametrize("variance", [-0.1, 1.1])
 def test_a_variance_is_a_share(variance: float) -> None:
     with raises("out-of-range", UsageError):
-        corrected(np.array([1]), "RR", 10, 5, variance)
+        corrected_mean(np.array([1]), "RR", 10, 5, variance)

@@ -12,15 +12,15 @@ from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
 from rankgate.online.offline_online.prediction import (
-    corrected,
+    corrected_correlation,
     corrected_interval,
-    fit,
-    left_out,
+    fit_line,
     pearson,
+    predict_left_out,
     reliability,
     skill,
     spearman,
-    threshold,
+    threshold_of_chance,
 )
 from support.wording import raises
 
@@ -56,17 +56,17 @@ def test_correlations_are_scipys():
 def test_a_line_is_weighted_least_squares():
     x, y = np.array([0.0, 1.0, 2.0, 4.0]), np.array([0.1, 1.2, 1.9, 4.3])
     wide = np.full(4, 0.5)  # all scatter is error of measurement: equal weights
-    found = fit(x, y, wide)
+    found = fit_line(x, y, wide)
     assert (found.slope, found.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1)))
     assert found.scatter == 0
     uneven = np.array([0.5, 1.0, 0.5, 2.0])
-    again = fit(x, y, uneven)
+    again = fit_line(x, y, uneven)
     assert (again.slope, again.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1, w=1 / uneven)))
 
 
 def test_left_out_by_hand():
     x, y, error = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]), np.ones(3)
-    line, mean = left_out(x, y, error)
+    line, mean = predict_left_out(x, y, error)
     assert line.tolist() == pytest.approx([-1.0, 1.5, 2.0])
     assert mean.tolist() == pytest.approx([2.0, 1.5, 0.5])
     assert skill(y, line, mean) == pytest.approx(1 - (1 + 0.25 + 1) / (4 + 0.25 + 6.25))
@@ -82,7 +82,9 @@ def test_attenuation_is_corrected():
         ones = np.ones(200)
         r = pearson(seen[0], seen[1])
         plain.append(float(r))
-        values.append(float(corrected(r, reliability(seen[0], ones), reliability(seen[1], ones))))
+        values.append(
+            float(corrected_correlation(r, reliability(seen[0], ones), reliability(seen[1], ones)))
+        )
     assert np.mean(plain) == pytest.approx(0.4, abs=0.02)
     assert np.mean(values) == pytest.approx(0.8, abs=0.03)
 
@@ -125,14 +127,14 @@ def test_values_that_are_mostly_error_have_no_corrected_correlation():
 def test_a_threshold_has_its_chance():
     # online = 0.5 x - 0.01 exactly: the threshold of 50 % is where the line crosses 0
     x = np.linspace(-0.1, 0.1, 50)
-    line = fit(x, 0.5 * x - 0.01, np.full(50, 1e-4))
-    assert threshold(line, 0.5, -0.1, 0.1) == pytest.approx(0.02, abs=0.001)
-    assert threshold(fit(x, -x, np.full(50, 1e-4)), 0.8, -0.1, 0.1) is None
+    line = fit_line(x, 0.5 * x - 0.01, np.full(50, 1e-4))
+    assert threshold_of_chance(line, 0.5, -0.1, 0.1) == pytest.approx(0.02, abs=0.001)
+    assert threshold_of_chance(fit_line(x, -x, np.full(50, 1e-4)), 0.8, -0.1, 0.1) is None
     # with scatter: among experiments at the threshold the chance to rise is as asked
     random = np.random.default_rng(5)
     several = random.normal(0, 0.1, 4000)
     truth = 0.5 * several + random.normal(0, 0.02, 4000)
-    found = threshold(fit(several, truth, np.full(4000, 1e-6)), 0.8, -0.3, 0.3)
+    found = threshold_of_chance(fit_line(several, truth, np.full(4000, 1e-6)), 0.8, -0.3, 0.3)
     near = np.abs(several - found) < 0.01
     assert (truth[near] > 0).mean() == pytest.approx(0.8, abs=0.05)
 

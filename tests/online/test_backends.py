@@ -12,7 +12,7 @@ from support.spark import spark  # noqa: F401 - a fixture
 
 
 def all_tables(rows):
-    searches = tables.banded(tables.followed(tables.searches(rows)))
+    searches = tables.with_bands(tables.with_next_search(tables.searches(rows)))
     sessions = tables.sessions(rows, searches, ("click and survey>=4", "purchase"))
     return {
         "searches": searches,
@@ -25,7 +25,7 @@ def all_tables(rows):
 
 @pytest.mark.parametrize("dialect", ["databricks", "postgres", "snowflake"])
 def test_every_kpi_is_sql(dialect):
-    made = all_tables(tables.visits(tables.events()))
+    made = all_tables(tables.with_visits(tables.events()))
     for each in KPIS.values():
         table = ibis.table(made[each.table].schema(), name=each.table)
         sql = ibis.to_sql(table.aggregate(**each.columns(table)), dialect=dialect)
@@ -54,7 +54,7 @@ def test_values_are_the_same_on_spark(tmp_path, spark):  # noqa: F811 - the fixt
         return made[name]
 
     rows = made["events"]
-    searches = kept("searches", tables.followed(tables.searches(rows)))
+    searches = kept("searches", tables.with_next_search(tables.searches(rows)))
     kept("clicks", tables.clicks(rows, searches))
     sessions = kept("sessions", tables.sessions(rows, searches))
     kept("users", tables.users(sessions))

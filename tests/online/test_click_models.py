@@ -7,7 +7,12 @@ from scipy.stats import norm
 
 from online.clicks import RANKS, World
 from rankgate import online
-from rankgate.online.clicks.baselines import coec, coec_opensearch, counts, expected_clicks
+from rankgate.online.clicks.baselines import (
+    coec,
+    coec_opensearch,
+    count_clicks_by_pair,
+    expected_clicks,
+)
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.harvest import position_bias
 from rankgate.online.clicks.model import Settings, fitness
@@ -119,7 +124,7 @@ def test_sdbn_counts_looks_down_to_the_last_click():
 
 def test_clicks_are_as_many_as_expected(world, simulated):
     searches = world.packed(simulated["pbm"])
-    clicks, _ = counts(searches)
+    clicks, _ = count_clicks_by_pair(searches)
     assert expected_clicks(searches).sum() == pytest.approx(clicks.sum())
     ratio = coec(searches, 0, np.inf)
     np.testing.assert_allclose(ratio, clicks / expected_clicks(searches))

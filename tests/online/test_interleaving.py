@@ -17,9 +17,12 @@ from rankgate.interface.cli import rankgate as program
 from rankgate.online.interleaving.assignment import Assignment
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.interleave import interleave
-from rankgate.online.interleaving.methods.optimised import inverse, probabilities
+from rankgate.online.interleaving.methods.optimised import (
+    mixed_list_probabilities,
+    reciprocal_rank_difference,
+)
 from rankgate.online.interleaving.pair_test import needed_units
-from rankgate.online.interleaving.simulate_tests import credits_of
+from rankgate.online.interleaving.simulate_tests import credits_of_clicks
 from support.wording import raises
 
 DRAWS = 3000
@@ -60,7 +63,9 @@ def test_c02_lists_of_balanced_interleaving():
 
 
 def test_c03_probabilities_of_optimised_interleaving():
-    lists, shares, depth = probabilities(("1", "2"), ("2", "3"), 2, inverse)
+    lists, shares, depth = mixed_list_probabilities(
+        ("1", "2"), ("2", "3"), 2, reciprocal_rank_difference
+    )
     assert depth == 2
     found = dict(zip(lists, shares, strict=True))
     assert found == pytest.approx(
@@ -100,7 +105,7 @@ def random_clicks(lists, method, rate, seed=1, length=3):
     rates = rate if np.isscalar(rate) else rate[:depth]  # balanced lists end where one ends
     clicks = np.random.default_rng(seed).random((DRAWS, depth)) < rates
     clicks &= np.array([[slot < len(each.docs) for slot in range(depth)] for each in shown])
-    credit = credits_of(shown, clicks)
+    credit = credits_of_clicks(shown, clicks)
     delta = credit[:, 1] - credit[:, 0]
     return delta.mean(), delta.std() / math.sqrt(DRAWS)
 
@@ -157,7 +162,7 @@ def test_preference_interval_and_verdict_are_of_one_test(method):
             result = online.preference([*zip(shown, clicks, strict=True)])
             pair = result.pairs.row(0, named=True)
             outside = pair["low"] > 0 or pair["high"] < 0
-            assert outside == (pair["preferred"] is not None) or result.verdict
+            assert outside == (pair["preferred"] is not None)
             if result.test == "t":
                 assert pair["preference"] == pair["credit"]
 
@@ -177,7 +182,7 @@ def test_several_lists():
         scored = online.preference([(each, [each.docs.index("d") + 1]) for each in shown])
         assert len(scored.pairs) == 3
         best = scored.pairs.filter(pl.col("preferred").is_not_null())["preferred"].to_list()
-        assert best == ["z", "z"] or set(best) == {"y", "z"}, method
+        assert best == ["z", "z"], method
         assert scored.p_teams > 0.001
 
 

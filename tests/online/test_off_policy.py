@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import rendered
+from rankgate.core.present.write import render_result
 from rankgate.interface.cli import rankgate as program
 from rankgate.online.off_policy.bandit_log import BanditLog
 from rankgate.online.off_policy.catalogue import ESTIMATORS
-from rankgate.online.off_policy.estimator import Settings
+from rankgate.online.off_policy.estimator import EstimatorSettings
 from rankgate.online.off_policy.read_log import read_log
 from support.wording import raises
 
@@ -64,7 +64,7 @@ def arrays(frame):
 def test_estimators_agree_with_obp(campaign, shared):
     log = arrays(men(shared) if campaign == "men" else women())
     for name, value in OBP[campaign].items():
-        found = ESTIMATORS[name].estimate(log, Settings())
+        found = ESTIMATORS[name].estimate(log, EstimatorSettings())
         assert found.value == pytest.approx(value, rel=1e-10), name
         assert found.parts.mean() == pytest.approx(value, rel=1e-9)
 
@@ -81,10 +81,10 @@ def test_slate_estimators_agree_with_obp():
          "action": np.tile(["a", "b", "c"], 6), "reward": reward, "propensity": logged,
          "target": target}
     ).sample(fraction=1, shuffle=True, seed=1)  # fmt: skip
-    log = read_log(online.DecisionLog(frame), "target")
+    log = read_log(frame, "target")
     expected = {"ips": 1.9471672711383974, "iips": 1.7567206209969368, "rips": 2.314779531270243}
     for name, value in expected.items():
-        found = ESTIMATORS[name].estimate(log, Settings())
+        found = ESTIMATORS[name].estimate(log, EstimatorSettings())
         assert found.value == pytest.approx(value, rel=1e-12)
     few = online.ope(frame, "target")
     assert few.verdict == "inconclusive"
@@ -212,7 +212,7 @@ def test_refused_without_support(tmp_path):
     found = online.ope(frame, target)
     assert found.unsupported == pytest.approx(0.2)
     assert found.checks.filter(outcome="blocks")["check"].to_list() == ["support"]
-    assert online.ope(online.DecisionLog(frame, actions=4), "uniform").verdict == "inconclusive"
+    assert online.ope(frame, "uniform:4").verdict == "inconclusive"
     assert online.ope(frame, target, max_unsupported=0.3).estimator
 
 
@@ -238,7 +238,7 @@ def test_the_order_of_rows_is_no_drift():
     words = frame.with_columns(time=pl.lit("monday"))
     assert "drift" not in online.ope(words, "new").checks["check"].to_list()
     with raises("invalid-time", InputError):
-        online.ope(online.DecisionLog(words, columns="time=time"), "new")
+        online.ope(words, "new", columns="time=time")
 
 
 RARE = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.62])
@@ -289,8 +289,8 @@ def test_the_error_of_the_direct_method_is_that_of_refitting(tmp_path):
     assert few.estimate["value"] > 0
     assert few.estimate["low"] is None
     assert "no-interval" in [notice.code for notice in few.notices]
-    assert "no interval" in rendered(few, "text")
-    assert "<svg" not in rendered(few, "html")  # nothing to draw
+    assert "no interval" in render_result(few, "text")
+    assert "<svg" not in render_result(few, "html")  # nothing to draw
 
 
 def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
@@ -304,9 +304,7 @@ def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
     renamed = frame.rename({"action": "offer", "reward": "bought"})
     others = pl.DataFrame({"offer": columns["action"], "share": columns["probability"]})
     names = "action=offer,reward=bought,probability=share"
-    assert online.ope(online.DecisionLog(renamed, columns=names), others).estimates.equals(
-        expected.estimates
-    )
+    assert online.ope(renamed, others, columns=names).estimates.equals(expected.estimates)
     log, target = tmp_path / "log.csv", tmp_path / "others.csv"
     renamed.write_csv(log)
     others.write_csv(target)
@@ -314,14 +312,14 @@ def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
     done = CliRunner().invoke(program, [*words, "--format", "json"])
     assert json.loads(done.output)["estimator"] == expected.estimator
     with raises("duplicate-name", UsageError):
-        online.ope(online.DecisionLog(renamed, columns=f"{names},action=bought"), others)
+        online.ope(renamed, others, columns=f"{names},action=bought")
 
 
 def test_two_propensities_are_refused_until_one_is_named():
     frame = decisions(1000, 4).with_columns(pscore=pl.col("propensity") / 2)
     with raises("ambiguous-column", InputError):
         online.ope(frame, "uniform")
-    one = online.ope(online.DecisionLog(frame, columns={"propensity": "propensity"}), "uniform")
+    one = online.ope(frame, "uniform", columns={"propensity": "propensity"})
     assert one.mean_weight == pytest.approx(1, abs=0.1)
     # the target's own column is no propensity of the log
     assert online.ope(frame.drop("new"), "pscore").mean_weight == pytest.approx(0.5)
@@ -358,11 +356,14 @@ def test_logs_that_cannot_be_right(tmp_path):
     with raises("unknown-target", UsageError):
         online.ope(good, "newer")
     with raises("too-few-actions", UsageError):
-        online.ope(online.DecisionLog(good, actions=2), "uniform")
+        online.ope(good, "uniform:2")
+    for wrong in ("uniform:", "uniform:0", "uniform:many", "uniform:-4"):
+        with raises("invalid-parameter", UsageError):
+            online.ope(good, wrong)
     with raises("estimator-not-allowed", UsageError):
         online.ope(good, "new", estimators=["dr"])
     with raises("unknown-column", UsageError):
-        online.ope(online.DecisionLog(good, columns={"context": "x"}), "new")
+        online.ope(good, "new", columns={"context": "x"})
     twice = slates(3, WORLDS["independent"][0]).with_columns(position=1)
     with raises("duplicate-slot", InputError):
         online.ope(twice, "uniform")

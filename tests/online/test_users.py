@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 import rankgate
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.users.per_user import rate
+from rankgate.online.users.per_user import user_rate
 from support.wording import raises
 
 START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
@@ -90,8 +90,8 @@ def test_a_rate_has_the_error_of_the_delta_method():
     for _ in range(400):
         drawn = random.integers(4000, size=4000)
         resampled.append(total[drawn].sum() / count[drawn].sum())
-    assert rate(total, count).error == pytest.approx(np.std(resampled), rel=0.15)
-    assert np.isnan(rate(total[:1], count[:1]).error)
+    assert user_rate(total, count).error == pytest.approx(np.std(resampled), rel=0.15)
+    assert np.isnan(user_rate(total[:1], count[:1]).error)
 
 
 @pytest.fixture(scope="module")

@@ -93,6 +93,23 @@ def test_a_plan_despite_a_fault(tmp_path):
     assert despite == "the log has too few values, or all are the same"
 
 
+def test_verbs_report_faults_of_a_log_in_the_same_words(tmp_path):
+    """A fault goes before the lack of events, of which it may be the cause."""
+    rows = honest()
+    for row in rows:
+        attributes = row.setdefault("event_attributes", {})
+        attributes["variant"] = ("old", "new")[int(row["client_id"][1:]) % 2]
+    log = written(tmp_path / "log.ndjson", rows)
+    names = ["search_ctr", "conversion_rate"]
+    log.write_text(log.read_text() + "{broken\n" * 500)
+    planned = dict(online.plan(log, names).kpis.select("kpi", "why").rows())
+    design = online.Design(control="old")
+    result = online.ab(online.Events(log), names, design=design)
+    compared = result.metrics.select("metric", "why").rows()
+    assert dict(compared) == planned
+    assert planned == dict.fromkeys(names, "a fault of the log forbids it: invalid-json")
+
+
 DESIGN = """[design]
 variant = "arm"
 control = "old"
@@ -164,10 +181,8 @@ def test_other_values_are_checked_at_once():
         online.Privacy(queries="shred")
     with raises("invalid-parameter", UsageError):
         online.Grading(grades="stars")
-    with raises("invalid-parameter", UsageError):
-        online.DecisionLog("log.csv", actions=0)
-    with raises("unknown-column", UsageError):
-        online.DecisionLog("log.csv", columns="context=x")
+    with raises("unknown-column", UsageError):  # before the file is looked for
+        online.ope("log.csv", "uniform", columns="context=x")
     assert online.Grading("value").to_dict() == {"rule": "value", "min_examined": 10.0}
 
 
@@ -222,10 +237,10 @@ def test_a_command_needs_experiments_or_a_log_with_judgments(run, tmp_path):
 
 
 def test_spark_says_what_it_does_not_have():
-    from rankgate.spark.logs import on_spark
+    from rankgate.spark.logs import refuse_preparation
 
-    assert on_spark(online.Events("table:events", success=["click"])).success == ["click"]
+    refuse_preparation(online.Events("table:events", success=["click"]))
     with raises("unused-option", UsageError):
-        on_spark(online.Events("table:events", without_bots=True))
+        refuse_preparation(online.Events("table:events", without_bots=True))
     with raises("unused-option", UsageError):
-        on_spark(online.Events("table:events", success=["click"]), success=False)
+        refuse_preparation(online.Events("table:events", success=["click"]), success=False)

@@ -36,8 +36,8 @@ def small(example, monkeypatch):
 
 
 def test_words_only_from_documents_to_a_verdict(small, capsys, tmp_path, monkeypatch):
-    documents = small.corpora.harvest()[::4]
-    monkeypatch.setattr(small.corpora, "harvest", lambda: documents)
+    documents = small.corpora.harvest_docstrings()[::4]
+    monkeypatch.setattr(small.corpora, "harvest_docstrings", lambda: documents)
     assert small.main(["--lexical", "--into", str(tmp_path), "stdlib", "cacm"]) == 0
     printed = capsys.readouterr().out
     for part in (
@@ -55,8 +55,8 @@ def test_words_only_from_documents_to_a_verdict(small, capsys, tmp_path, monkeyp
 @pytest.mark.model
 @pytest.mark.slow
 def test_dense_stages_too(small, capsys, tmp_path, monkeypatch):
-    documents = small.corpora.harvest()[::12]
-    monkeypatch.setattr(small.corpora, "harvest", lambda: documents)
+    documents = small.corpora.harvest_docstrings()[::12]
+    monkeypatch.setattr(small.corpora, "harvest_docstrings", lambda: documents)
     assert small.main(["--into", str(tmp_path), "stdlib"]) == 0
     printed = capsys.readouterr().out
     assert "bm25 → dense → hybrid → rerank" in " ".join(printed.split())

@@ -17,20 +17,20 @@ from online import arms
 from online.logs import event, honest, written
 from rankgate import online
 from rankgate.core.errors import UsageError
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.core.present.forms import documents as forms
 from rankgate.core.present.kinds import result_class
 from rankgate.core.present.pages import links
-from rankgate.core.present.pages.notebook import html
-from rankgate.core.present.pages.page import content, page
+from rankgate.core.present.pages.notebook import notebook_html
+from rankgate.core.present.pages.page import document_page, page_content
 from rankgate.core.present.result import Result
-from rankgate.core.present.write import FORMS, rendered
-from rankgate.data.files.checklist import checklist
+from rankgate.core.present.write import FORMS, render_result
+from rankgate.data.files.checklist import make_checklist
 from rankgate.data.files.format import format_details
 from rankgate.data.files.formats import formats
 from rankgate.decisions.comparison.ranks import ranks
 from rankgate.decisions.gating.policies import policy_keys
-from rankgate.decisions.gating.policy import default, parsed
+from rankgate.decisions.gating.policy import load_default_policy, parse_policy
 from rankgate.decisions.gating.saved.baselines import SavedBaselines, save
 from rankgate.decisions.unjudged.calibration import calibration
 from rankgate.engines.engine_kinds import engines
@@ -195,6 +195,9 @@ def made(folder, ratings):
             RUNS, "linear", learning=rankgate.FusionLearning(QRELS, tune=True)
         ),
         "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, collection=QRELS),
+        "rank_similarities": lambda: rankgate.rank_similarity(
+            {**RUNS, "<script>": {**NEW}}, depth=3
+        ),
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),
         "reanchored": reanchored,
         "event_log": lambda: online.ingest(user_log(folder), folder / "events"),
@@ -209,7 +212,7 @@ def made(folder, ratings):
             user_log(folder), held_out=0, grading=online.Grading(min_examined=1)
         ),
         "ramp_verdict": lambda: online.watch(
-            parsed(
+            parse_policy(
                 '[experiment]\ncontrol = "old"\ntreatment = "new"\n[[rules]]\nid = "<script>"\n'
                 'kind = "kpi_noninferiority"\nkpi = "search_ctr"\nrelative = 0.1\n',
                 "launch.toml",
@@ -243,14 +246,16 @@ def made(folder, ratings):
         "reusability": lambda: rankgate.reusability(QRELS, [OLD, NEW]),
         "agreement": lambda: rankgate.agree(ratings),
         "resolution": lambda: rankgate.resolve(ratings),
-        "admission": lambda: rankgate.admit(QRELS, QRELS, [OLD, NEW], repeated=[QRELS, QRELS]),
+        "admission": lambda: rankgate.admit(
+            QRELS, rankgate.JudgeGrades(QRELS, repeated=[QRELS, QRELS]), [OLD, NEW]
+        ),
         "admission_plan": lambda: rankgate.admit_plan(QRELS, QRELS),
         "gold_check": lambda: rankgate.check_gold(
             QRELS, pl.DataFrame([each for each in RATINGS if each["doc_id"] == "a"]), [OLD]
         ),
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
-        "checklist": checklist,
+        "checklist": make_checklist,
         "store_check": lambda: StoreCheck("x.db", (StoreFinding("missing-blob", "ab", "gone."),)),
         "alert_check": lambda: AlertCheck(
             "shop",
@@ -263,7 +268,7 @@ def made(folder, ratings):
         "model_ratings": lambda: ModelRatings(
             "llm",
             "m",
-            Named("graded", "0" * 64),
+            InputHash("graded", "0" * 64),
             9,
             5,
             2,
@@ -289,7 +294,7 @@ def made(folder, ratings):
                 "main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True
             )
         ),
-        "policy": default,
+        "policy": load_default_policy,
         "policies": policy_keys,
         "metric": lambda: metric_details("nDCG"),
         "metrics": metrics,
@@ -345,11 +350,11 @@ def result(request, folder, ratings, results):
 
 
 def test_a_result_makes_the_round_trip(result):
-    values = json.loads(rendered(result, "json"))
+    values = json.loads(render_result(result, "json"))
     assert list(values)[:2] == ["schema_version", "kind"]
     again = result_class(values["kind"]).from_dict(values)
-    assert json.loads(rendered(again, "json")) == values
-    assert forms.text(again.document()) == forms.text(result.document())
+    assert json.loads(render_result(again, "json")) == values
+    assert forms.render_text(again.document()) == forms.render_text(result.document())
 
 
 def test_its_json_follows_its_schema(result):
@@ -371,37 +376,37 @@ def test_its_repr_is_one_short_line(result):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_can_be_made_and_escapes(result, form):
-    text = rendered(result, form)
+    text = render_result(result, form)
     assert text.endswith("\n")
     assert form != "html" or text.count("<script>") == 1  # of the page itself, none of the data
 
 
 def test_a_notebook_and_a_report_show_it(result):
-    assert "<script>" not in html(result.document())
+    assert "<script>" not in notebook_html(result.document())
     document = compose([ReportPart(result)])
     assert document.title
     assert len(document.sections) > 1
-    assert page(document).count("<section") == len(document.sections)
+    assert document_page(document).count("<section") == len(document.sections)
 
 
 def test_a_server_shows_it_with_files_of_its_tables_and_charts(result):
     again = type(result).from_dict(json.loads(json.dumps(result.to_dict())))
     document = compose([ReportPart(again, "x.json", "0" * 64)])
-    shown = content(document, links.Links("/t/", "/c/", lambda query: f"/q?{query}"))
-    anchors = [anchor for anchor, _ in links.tables(document)]
+    shown = page_content(document, links.Links("/t/", "/c/", lambda query: f"/q?{query}"))
+    anchors = [anchor for anchor, _ in links.anchored_tables(document)]
     assert len(anchors) == len(set(anchors))
     assert shown.count('href="/t/') == 2 * len(anchors)
     assert all(f'href="/t/{quote(anchor)}.csv"' in shown for anchor in anchors)
-    assert shown.count('href="/c/') <= 2 * len(list(links.charts(document)))
+    assert shown.count('href="/c/') <= 2 * len(list(links.anchored_charts(document)))
     assert " style=" not in shown
 
 
 def test_looking_at_it_does_not_change_it(result):
-    before = rendered(result, "json")
+    before = render_result(result, "json")
     for _ in range(2):
         with suppress(UsageError):  # it has no table
             result.to_polars()
-    assert rendered(result, "json") == before
+    assert render_result(result, "json") == before
 
 
 def _search(text, **_):
@@ -428,11 +433,11 @@ def test_its_stored_json_is_read(result):
     """As the first version with this test wrote it; kept as it is when its class changes."""
     path = STORED / f"{result.kind}.json"
     if os.environ.get("RANKGATE_STORED") == "write" and not path.exists():
-        path.write_text(rendered(result, "json"))
+        path.write_text(render_result(result, "json"))
     values = json.loads(path.read_text())
     again = result_class(result.kind).from_dict(values)
-    assert _holds(json.loads(rendered(again, "json")), values)
-    assert forms.text(again.document())
+    assert _holds(json.loads(render_result(again, "json")), values)
+    assert forms.render_text(again.document())
 
 
 def _holds(now, stored):

@@ -25,6 +25,7 @@ COMMANDS = (
     "explain qrels.txt old.run --query q1 -m RR",
     "reconcile qrels.txt old.run -m RR",
     "rank-similarity old.run new.run",
+    "rank-similarity old.run new.run third.run",
     "fuse old.run new.run -o fused.run",
     "convert qrels.txt out.csv",
     "metrics",
@@ -50,7 +51,7 @@ def _folder(tmp_path, monkeypatch):
     queries = [f"q{i}" for i in range(24)]
     grades = "".join(f"{q} 0 a 1\n{q} 0 b 0\n{q} 0 c 2\n" for q in queries)
     Path("qrels.txt").write_text(grades)
-    for name, docs in (("old", "bac"), ("new", "acb")):
+    for name, docs in (("old", "bac"), ("new", "acb"), ("third", "cab")):
         lines = [f"{q} Q0 {d} {r} {9 - r} t\n" for q in queries for r, d in enumerate(docs)]
         Path(f"{name}.run").write_text("".join(lines))
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import rankgate
-from rankgate.core.present.write import rendered
+from rankgate.core.present.write import render_result
 from rankgate.data.collection import Collection, Items
 from rankgate.recommenders.scorecard import Scorecard
 
@@ -42,7 +42,7 @@ def test_json_is_read_again(card: Scorecard) -> None:
     assert json.loads(json.dumps(again.to_dict())) == values
     assert values["kind"] == "scorecard"
     for form in ("text", "markdown", "latex", "csv", "html"):
-        assert rendered(again, form) == rendered(card, form)
+        assert render_result(again, form) == render_result(card, form)
 
 
 def test_its_main_table_is_the_figures(card: Scorecard) -> None:

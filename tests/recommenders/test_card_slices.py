@@ -9,7 +9,7 @@ from scipy import stats
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.core.present.write import rendered
+from rankgate.core.present.write import render_result
 from rankgate.data.collection import Collection, Items
 from rankgate.measurement.evaluation.evaluate import evaluate
 from support.wording import assert_warned, raises
@@ -164,9 +164,9 @@ def test_what_is_no_slice_is_reported():
 
 def test_every_form_shows_every_part(card):
     for form in ("text", "markdown", "latex", "csv", "html", "json"):
-        text = rendered(card, form)
+        text = render_result(card, form)
         for part in ("new", "heavy", "old", "head", "tail", "(none)"):
             assert part in text, (form, part)
     assert max(map(len, str(card).splitlines())) <= 80
     assert "<table>" in card._repr_html_()
-    assert "▲" not in rendered(card, "latex")
+    assert "▲" not in render_result(card, "latex")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.measurement.evaluation.lists.resampled import redrawn
+from rankgate.measurement.evaluation.lists.resampled import resample_users
 from rankgate.measurement.metrics.lists import Coverage, Gini, Listed
-from rankgate.measurement.stats.resampling.resampled import Redrawn, left_out
+from rankgate.measurement.stats.resampling.resampled import ResampledValues, leave_out_weights
 
 METRICS = {"Coverage": Coverage, "Gini": Gini}
 
@@ -30,7 +30,7 @@ def test_they_cover_even_where_most_items_are_shown_once(items, users):
     held = dict.fromkeys(METRICS, 0)
     for seed in range(150):
         listed = some()
-        result, _ = redrawn([listed], METRICS, 200, seed)
+        result, _ = resample_users([listed], METRICS, 200, seed)
         for label, metric in METRICS.items():
             low, high = result[label][0].ends(metric.value(listed), 0.9)
             held[label] += low <= truth[label] <= high
@@ -41,9 +41,9 @@ def test_they_cover_even_where_most_items_are_shown_once(items, users):
 def test_one_pass_gives_what_each_weighting_gives():
     rng = np.random.default_rng(2)
     listed = Listed(np.argsort(rng.random((30, 12)), axis=1)[:, :4], 12)
-    result, count = redrawn([listed], METRICS, 20, 5)
+    result, count = resample_users([listed], METRICS, 20, 5)
     assert count == 20
-    (weights,) = left_out(30, 5)
+    (weights,) = leave_out_weights(30, 5)
     for label, metric in METRICS.items():
         for at in range(30):
             own = Listed(listed.items[weights[:, at] > 0], 12)
@@ -54,12 +54,12 @@ def test_one_pass_gives_what_each_weighting_gives():
 def test_the_jackknife_of_a_mean_is_its_standard_error():
     values = np.random.default_rng(1).normal(size=40)
     without = (values.sum() - values) / 39
-    result = Redrawn(np.full(10, values.mean()), without)
+    result = ResampledValues(np.full(10, values.mean()), without)
     assert result.error == pytest.approx(values.std(ddof=1) / np.sqrt(40))
 
 
 def test_no_interval_without_numbers():
-    result = Redrawn(np.array([1.0, np.nan]), np.array([1.0, 2.0]))
+    result = ResampledValues(np.array([1.0, np.nan]), np.array([1.0, 2.0]))
     assert np.isnan(result.ends(1.0, 0.9)).all()
     assert np.isnan(result.chance(1.0))
-    assert np.isnan(Redrawn(np.zeros(0), np.zeros(0)).error)
+    assert np.isnan(ResampledValues(np.zeros(0), np.zeros(0)).error)

@@ -10,7 +10,7 @@ import pytest
 
 import rankgate
 from rankgate.data.collection import Collection, Items
-from rankgate.measurement.metrics.sampled import corrected
+from rankgate.measurement.metrics.sampled import corrected_mean
 from support.wording import assert_warned
 
 USERS, ITEMS, NEGATIVES = 400, 300, 49
@@ -57,7 +57,7 @@ def test_corrected_figures_are_near_those_on_all_items() -> None:
     for name, ranks in RANKS.items():
         seen = np.array([RUNS[name][user].index("i0") + 1 for user in QRELS])
         for metric, exact in EXACT.items():
-            plain, found = corrected(seen, metric, ITEMS, NEGATIVES)
+            plain, found = corrected_mean(seen, metric, ITEMS, NEGATIVES)
             assert value[name, f"{metric} sampled({NEGATIVES})"] == pytest.approx(plain)
             assert value[name, f"{metric} corrected({NEGATIVES})"] == pytest.approx(found)
             assert abs(found - exact(ranks)) < abs(plain - exact(ranks)) / 2

@@ -12,13 +12,19 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import rendered as render
+from rankgate.core.present.write import render_result as render
 from rankgate.data.collection import Collection, Items
 from rankgate.data.logs.candidates import sample
 from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.metrics.lists import NONE
 from rankgate.measurement.metrics.lists.coverage import Coverage
-from rankgate.measurement.scoring.catalogue import Catalogue, grouped, numbers, one_hot, places
+from rankgate.measurement.scoring.catalogue import (
+    Catalogue,
+    find_positions,
+    group_codes,
+    label_shares,
+    number_columns,
+)
 from rankgate.metrics import P
 from support.wording import assert_warned, assert_wording, raises
 
@@ -221,13 +227,13 @@ def test_a_world_is_coded():
     world = Catalogue(pl.Series(["a", "b", "c"]), pl.Series(["u", "v"]))
     pairs = pl.DataFrame({"query_id": ["v", "u", "v", "z"], "doc_id": ["c", "a", "x", "a"]})
     assert world.matrix(pairs).tolist() == [[0], [2]]
-    shares, names = one_hot(world.items, pl.Series(["c", "a"]), pl.Series(["X| Y", None]))
+    shares, names = label_shares(world.items, pl.Series(["c", "a"]), pl.Series(["X| Y", None]))
     assert (shares.tolist(), names) == ([[0, 0], [0, 0], [0.5, 0.5]], ["X", "Y"])
-    codes, groups = grouped(world.items, pl.Series(["c", "a"]), pl.Series(["n", "m"]))
+    codes, groups = group_codes(world.items, pl.Series(["c", "a"]), pl.Series(["n", "m"]))
     assert (codes.tolist(), groups) == ([0, NONE, 1], ["m", "n"])
     sizes = {"size": pl.Series([3.0, None])}
-    assert numbers(world.items, pl.Series(["b", "a"]), sizes).tolist() == [[0], [3], [0]]
-    assert places(pl.Series(["c", "q"]), world.items).tolist() == [2, NONE]
+    assert number_columns(world.items, pl.Series(["b", "a"]), sizes).tolist() == [[0], [3], [0]]
+    assert find_positions(pl.Series(["c", "q"]), world.items).tolist() == [2, NONE]
 
 
 def test_the_command(tmp_path):

@@ -15,7 +15,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import WAYS, SplitPlan, masks_of
+from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan, make_masks
 from rankgate.data.qrels import Qrels
 from rankgate.interface.cli import rankgate as program
 from rankgate.recommenders.splitting import split
@@ -34,11 +34,11 @@ def log_of(rows):
 LOG = log_of([(u, f"{u}{k}", 10 * k + at) for at, u in enumerate("pqr") for k in range(1, 6)])
 
 
-@given(ROWS, st.sampled_from(sorted(WAYS)), st.integers(0, 3))
+@given(ROWS, st.sampled_from(sorted(SPLIT_METHODS)), st.integers(0, 3))
 def test_parts_share_no_row_and_the_future_stays_out(rows, way, seed):
     log = log_of(rows)
     try:
-        folds = masks_of(log, SplitPlan(way, seed=seed))
+        folds = make_masks(log, SplitPlan(way, seed=seed))
     except InputError:
         return  # so few rows that a part is empty
     at, users = log.table["at"].to_numpy(), log.table["query_id"].to_numpy()
@@ -61,7 +61,7 @@ def test_parts_share_no_row_and_the_future_stays_out(rows, way, seed):
 
 def test_the_sizes_are_those_that_were_asked_for():
     def tested(**plan):
-        ((_, test),) = masks_of(LOG, SplitPlan(**plan))
+        ((_, test),) = make_masks(LOG, SplitPlan(**plan))
         return LOG.table.filter(pl.Series(test))["doc_id"].to_list()
 
     assert tested(way="leave-last") == ["p5", "q5", "r5"]
@@ -75,7 +75,7 @@ def test_the_sizes_are_those_that_were_asked_for():
 
 
 def test_windows_follow_each_other():
-    folds = masks_of(LOG, SplitPlan("windows", share=0.4, windows=2))
+    folds = make_masks(LOG, SplitPlan("windows", share=0.4, windows=2))
     tested = [LOG.table.filter(pl.Series(test))["doc_id"].to_list() for _, test in folds]
     assert [sorted(part) for part in tested] == [["p4", "q4", "r4"], ["p5", "q5", "r5"]]
     assert [int(train.sum()) for train, _ in folds] == [9, 12]

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.logs.reading import opened, read_interactions
+from rankgate.data.logs.reading import open_log, read_interactions
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.sorted_users import stretched
-from rankgate.data.logs.splits import WAYS, SplitPlan
-from rankgate.recommenders.split_files import written
+from rankgate.data.logs.sorted_users import sort_log
+from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan
+from rankgate.recommenders.split_files import write_split
 from rankgate.recommenders.split_stream import split_into
 from rankgate.recommenders.splitting import split
 from support.wording import raises
@@ -37,7 +37,7 @@ def _codes(names):
 
 
 ASKED = st.tuples(
-    st.sampled_from(sorted(WAYS)), st.booleans(), st.sampled_from(RULES),
+    st.sampled_from(sorted(SPLIT_METHODS)), st.booleans(), st.sampled_from(RULES),
     st.sampled_from(["unseen", "all", "sampled"]),
 )  # fmt: skip
 
@@ -59,7 +59,7 @@ def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size
         assert refused.value.code == code
         return
     whole, parts = folder / "whole", folder / "parts"
-    names = written(result, whole)
+    names = write_split(result, whole)
     figures, found = split_into(
         log, plan, rule, folder=parts, candidates=candidates, negatives=2, rows=size
     )
@@ -72,7 +72,7 @@ def test_stretches_give_what_the_whole_gives(tmp_path_factory, rows, asked, size
 
 def test_a_stretch_holds_whole_users_in_order(tmp_path):
     rows = [(f"u{k % 7}", f"i{k}", k, "view", 1) for k in range(70)]
-    result = stretched(opened(frame_of(rows)), tmp_path, rows=20)
+    result = sort_log(open_log(frame_of(rows)), tmp_path, rows=20)
     assert [len(each.table) for each in result] == list(result.lengths)
     assert max(result.lengths) <= 30
     assert len(result.lengths) > 2
@@ -94,10 +94,10 @@ def test_units_that_change_between_pieces_are_refused(tmp_path):
     early = [(f"u{k}", "i", 1_700_000_000 + k, "view", 1) for k in range(10)]
     late = [(f"u{k}", "i", 1_700_000_000_000 + k, "view", 1) for k in range(10)]
     pieces = iter([frame_of(early), frame_of(late)])
-    raw = opened(frame_of(early))
+    raw = open_log(frame_of(early))
     names = {"user": "query_id", "item": "doc_id", "time": "at"}
     mixed = raw.__class__(raw.name, raw.place, (each.rename(names) for each in pieces), None)
     with raises("mixed-times", InputError):
-        stretched(mixed, tmp_path, rows=10)
+        sort_log(mixed, tmp_path, rows=10)
     with raises("no-interactions", InputError):
-        stretched(raw.__class__("log", raw.place, iter(()), None), tmp_path)
+        sort_log(raw.__class__("log", raw.place, iter(()), None), tmp_path)

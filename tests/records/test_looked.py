@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rankgate.workspace.records.follow import history_of
+from rankgate.workspace.records.follow import make_history
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -27,9 +27,9 @@ def test_what_was_found_before_changes_nothing():
     values[15:] += 0.2
     series, looked = points(values), {}
     for end in (12, 29, 30, 20):  # longer, and shorter again
-        plain = history_of(series[:end], (), lambda _: None)
-        kept = history_of(series[:end], (), lambda _: None, looked=looked)
+        plain = make_history(series[:end], (), lambda _: None)
+        kept = make_history(series[:end], (), lambda _: None, looked=looked)
         assert kept.changes.equals(plain.changes)
     other = points(np.concatenate([values[:5], values[:5] + 0.3, values[10:]]))  # other contents
-    plain = history_of(other, (), lambda _: None)
-    assert history_of(other, (), lambda _: None, looked=looked).changes.equals(plain.changes)
+    plain = make_history(other, (), lambda _: None)
+    assert make_history(other, (), lambda _: None, looked=looked).changes.equals(plain.changes)

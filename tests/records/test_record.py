@@ -14,7 +14,7 @@ from rankgate.store.check import check
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import projects
 from rankgate.store.records import records, series
-from rankgate.workspace.records.places.folder import Folder
+from rankgate.workspace.records.places.folder import FolderStorage
 from rankgate.workspace.records.provenance import provenance
 from support.wording import raises
 
@@ -42,7 +42,7 @@ def evaluation(run=NEW, name="app"):
 
 
 def points(folder, metric="RR"):
-    return Folder.at(folder).points(metric, None, "", None)
+    return FolderStorage.at(folder).points(metric, None, "", None)
 
 
 def test_an_evaluation_is_recorded_once_with_its_values(folder):
@@ -63,7 +63,7 @@ def test_an_evaluation_is_recorded_once_with_its_values(folder):
     assert (point.n, point.revision, point.branch) == (8, "1f3c", "main")
     assert point.evaluated_at == datetime(2026, 3, 1, tzinfo=UTC)
     assert point.qrels_sha256 == rankgate.read_qrels(QRELS).sha256
-    place = Folder.at(folder)
+    place = FolderStorage.at(folder)
     table = place.per_query(point)
     assert table.columns == ["system", "query_id", "RR", "P@1"]
     assert table["RR"].to_list() == values
@@ -87,12 +87,14 @@ def test_a_store_holds_the_same(store, tmp_path):
     assert done.records["record"].to_list() == again.records["record"].to_list() == ["1"]
     rankgate.record(evaluation(), at="2026-03-02", **given)
     with store.read() as connection:
-        found = series.points(connection, 1, "RR")
+        found = series.list_points(connection, 1, "RR")
         assert [each.value for each in found] == [0.625, 0.625]
         assert found[0].labels == {"nightly": "yes"}
-        assert len(runs.listed(connection, 1)) == len(judgments.listed(connection, 1)) == 1
-        result = records.result(records.get(connection, 1), store.blobs)
-    assert rankgate.Evaluation.from_dict(result)["app", "RR"] == 0.625
+        assert (
+            len(runs.list_runs(connection, 1)) == len(judgments.list_judgments(connection, 1)) == 1
+        )
+        result = records.read_result(records.get(connection, 1), store.blobs)
+    assert rankgate.Scores.from_dict(result)["app", "RR"] == 0.625
     assert check(store) == ()
     with raises("unknown-project"):
         rankgate.record(evaluation(), store=url, project="other")
@@ -220,7 +222,7 @@ def test_commands_record_what_they_print(files, words, systems):
     call = words.split()
     done = CliRunner().invoke(program, [*call, *([] if "gate" in call else ["--record"])])
     assert done.exception is None or done.exit_code in (0, 1, 3)
-    place = Folder.at(files / "history")
+    place = FolderStorage.at(files / "history")
     if not systems:
         assert not (files / "history").exists()
         return
@@ -237,7 +239,7 @@ def test_the_gate_records_when_it_is_asked_to(files):
     assert not (files / "history").exists()
     done = CliRunner().invoke(program, [*call, "--record", "--format", "json"])
     verdict = json.loads(done.stdout)["verdict"]
-    found = Folder.at(files / "history").points("nDCG@10", "new", "", None)
+    found = FolderStorage.at(files / "history").points("nDCG@10", "new", "", None)
     assert [each.verdict for each in found] == [verdict]
 
 
@@ -249,5 +251,7 @@ def test_the_command_records_files_and_annotations():
                          "new=new.run", "--label", "a=b", "--annotate", "deploy=v2",
                          "--at", "2026-03-01", "--format", "json"])  # fmt: skip
     assert json.loads(done.stdout)["records"][0]["figures"] == 1
-    assert [(e.kind, e.text) for e in Folder.at("h").annotations(None, None)] == [("deploy", "v2")]
+    assert [(e.kind, e.text) for e in FolderStorage.at("h").annotations(None, None)] == [
+        ("deploy", "v2")
+    ]
     assert run(program, ["record"]).exception.code == "missing-input"

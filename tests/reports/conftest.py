@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from rankgate.decisions.unjudged.calibration import calibration
-from rankgate.workspace.reports.pictured import ChartRequest, result_for
+from rankgate.workspace.reports.pictured import ChartRequest, compute_result
 
 QUERIES = [f"q{i}" for i in range(12)]
 QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
@@ -52,7 +52,7 @@ class Results(dict):
     def __missing__(self, need):
         qrels = self.ratings if need == "agreed" else QRELS
         request = ChartRequest(qrels, (OLD, NEW)[: RUNS[need]], query="q1")
-        return self.setdefault(need, result_for(need, request))
+        return self.setdefault(need, compute_result(need, request))
 
 
 @pytest.fixture(scope="session")

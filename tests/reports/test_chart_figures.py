@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+import rankgate
 from rankgate.data import read_run
-from rankgate.workspace.reports.kinds import kind
-from rankgate.workspace.reports.pictured import ChartRequest, result_for
+from rankgate.workspace.reports.kinds import find_chart_kind
+from rankgate.workspace.reports.pictured import ChartRequest, compute_result
 
 
 def _drawn(name, results):
-    return kind(name).draw(results[kind(name).needs]).rows
+    return find_chart_kind(name).draw(results[find_chart_kind(name).needs]).rows
 
 
 def test_deltas_are_the_comparison_s_sorted(results):
@@ -121,7 +122,11 @@ def test_agreement_is_a_matrix_with_both_halves(results):
 def test_admission_has_people_s_grades_by_the_judge_s():
     people = {"q": {"a": 2, "b": 1, "c": 0, "d": 0}}
     judge = {"q": {"a": 1, "b": 1, "c": 1, "d": 0}}
-    rows = kind("admission").draw(result_for("admitted", ChartRequest(people, (judge,)))).rows
+    rows = (
+        find_chart_kind("admission")
+        .draw(compute_result("admitted", ChartRequest(people, (judge,))))
+        .rows
+    )
     assert [(row["judge"], row["grade"], row["count"], row["share"]) for row in rows] == [
         (1, 2, 1, 1 / 3), (1, 1, 1, 1 / 3), (1, 0, 1, 1 / 3), (0, 0, 1, 1.0),
     ]  # fmt: skip
@@ -144,14 +149,16 @@ def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
         name: {"q": {doc: -float(i) for i, doc in enumerate(docs)}} for name, docs in lists.items()
     }
     named = tuple(replace(read_run(run), name=name) for name, run in runs.items())
-    result = result_for("tradeoff", ChartRequest(qrels, named, ("RR", "R@3")))
+    result = compute_result("tradeoff", ChartRequest(qrels, named, ("RR", "R@3")))
     assert result.front == ("whole",)
-    points = {row["system"]: (row["x"], row["y"]) for row in kind("pareto").draw(result).rows}
+    points = {
+        row["system"]: (row["x"], row["y"]) for row in find_chart_kind("pareto").draw(result).rows
+    }
     assert points == {
         "whole": (1, 1), "late": (0.5, 2 / 3), "lone": (1, 1 / 3), "worse": (0.5, 1 / 3)
     }  # fmt: skip
     rows = {(row["series"], row["metric"]): row["share"] for row in
-            kind("scorecard").draw(result).rows}  # fmt: skip
+            find_chart_kind("scorecard").draw(result).rows}  # fmt: skip
     assert rows["whole", "RR"] == rows["whole", "R@3"] == rows["lone", "RR"] == 1
     # axes begin at 0, so that a share of the axis is a share of the largest mean
     assert rows["worse", "RR"] == 0.5
@@ -176,8 +183,8 @@ def _many(count):
 )
 def test_the_best_systems_get_the_colours(name, metrics):
     qrels, runs = _many(9)
-    result = result_for(kind(name).needs, ChartRequest(qrels, runs, metrics))
-    text = kind(name).draw(result).json()
+    result = compute_result(find_chart_kind(name).needs, ChartRequest(qrels, runs, metrics))
+    text = find_chart_kind(name).draw(result).json()
     domains = [
         scale["domain"]
         for scale in _values(json.loads(text), "scale")
@@ -201,34 +208,73 @@ def _values(spec, key):
 
 def test_every_system_of_pareto_keeps_its_name():
     qrels, runs = _many(30)
-    result = result_for("tradeoff", ChartRequest(qrels, runs, ("RR", "AP")))
-    text = kind("pareto").draw(result).svg()
+    result = compute_result("tradeoff", ChartRequest(qrels, runs, ("RR", "AP")))
+    text = find_chart_kind("pareto").draw(result).svg()
     assert all(f">system{i}<" in text for i in range(30))
 
 
 def test_values_are_sorted_by_their_means():
     qrels, runs = _many(5)
-    result = result_for("evaluation", ChartRequest(qrels, runs, ("AP",)))
-    spec = kind("distributions").draw(result).spec()
+    result = compute_result("evaluation", ChartRequest(qrels, runs, ("AP",)))
+    spec = find_chart_kind("distributions").draw(result).spec()
     orders = {tuple(y["sort"]) for y in _values(spec, "y") if y.get("sort")}
     assert orders == {tuple(f"system{i}" for i in reversed(range(5)))}
 
 
 def test_an_axis_that_does_not_start_at_0_says_so():
     qrels, runs = _many(3)
-    result = result_for("tradeoff", ChartRequest(qrels, runs, ("RR", "AP")))
-    titles = {x["title"] for x in _values(kind("pareto").draw(result).spec(), "x") if "title" in x}
+    result = compute_result("tradeoff", ChartRequest(qrels, runs, ("RR", "AP")))
+    titles = {
+        x["title"]
+        for x in _values(find_chart_kind("pareto").draw(result).spec(), "x")
+        if "title" in x
+    }
     assert all("starts at" in title for title in titles)
 
 
 def test_one_query_says_why_it_has_no_interval():
     qrels, runs = _many(2)
-    result = result_for("comparisons", ChartRequest(qrels, runs, ("AP",)))
-    assert "no interval: 1 query" in kind("forest").draw(result).svg()
+    result = compute_result("comparisons", ChartRequest(qrels, runs, ("AP",)))
+    assert "no interval: 1 query" in find_chart_kind("forest").draw(result).svg()
 
 
 def test_equal_differences_have_no_interval_to_draw():
     qrels = {f"q{i}": {"good": 1} for i in range(5)}
     old, new = ({query: {"x": 2.0, "good": score} for query in qrels} for score in (1.0, 3.0))
-    result = result_for("comparisons", ChartRequest(qrels, (old, new), ("RR",)))
-    assert "no interval: equal differences" in kind("forest").draw(result).svg()
+    result = compute_result("comparisons", ChartRequest(qrels, (old, new), ("RR",)))
+    assert "no interval: equal differences" in find_chart_kind("forest").draw(result).svg()
+
+
+HARD = {"hard": {"a": 1, "b": 0}, "easy": {"a": 1, "b": 0}, "split": {"a": 1, "b": 0}}
+
+
+def _first(*queries):
+    """A run that finds the relevant document of some queries."""
+    return {q: {"a": 2.0, "b": 1.0 + 2 * (q not in queries)} for q in HARD}
+
+
+def test_heat_has_hard_queries_and_good_systems_first():
+    runs = {"bad": _first("easy"), "good": _first("easy", "split")}
+    picture = rankgate.plot("heat", HARD, runs, ["P@1"])
+    assert [(row["row"], row["column"], row["value"]) for row in picture.rows] == [
+        *(("good", "hard", 0), ("good", "split", 1), ("good", "easy", 1)),
+        *(("bad", "hard", 0), ("bad", "split", 0), ("bad", "easy", 1)),
+    ]
+
+
+def test_heat_of_a_comparison_is_that_of_the_values_of_all_its_systems():
+    runs = {"bad": _first("easy"), "good": _first("easy", "split")}
+    of_values = rankgate.evaluate(HARD, {**runs, "best": _first(*HARD)}, ["P@1"]).plot("heat")
+    compared = rankgate.compare(HARD, {"best": _first(*HARD)}, runs, ["P@1"]).plot("heat")
+    assert compared.rows == of_values.rows
+
+
+def test_heat_draws_columns_of_whole_points_and_thins_very_many_queries():
+    qrels = {f"q{i:04}": {"a": 1, "b": 0} for i in range(1000)}
+    run = {q: {"a": 1.0, "b": float(i % 3)} for i, q in enumerate(qrels)}
+    picture = rankgate.plot("heat", qrels, {"one": run, "two": run}, ["P@1"])
+    assert len(picture.rows) == 2 * len(qrels)
+    (panel,) = picture.spec()["concat"]
+    assert panel["width"] == 680
+    assert len(panel["encoding"]["x"]["scale"]["domain"]) == 680
+    assert "680 of the queries" in picture.about

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from rankgate.core.present.charts import style
 from rankgate.core.present.charts.heat import needs_white
-from rankgate.core.present.charts.style import DARK, PAPER, SYSTEMS, of_grade
-from rankgate.core.present.charts.words import short, shorts, spread
+from rankgate.core.present.charts.style import DARK, PAPER, SYSTEMS, grade_colour
+from rankgate.core.present.charts.words import separate_positions, shorten_name, shorten_names
 
 
 def _luminance(shade):
@@ -93,10 +93,10 @@ def test_words_in_cells_can_be_read(shades, domain):
 
 
 def test_grades_get_colours_in_their_order():
-    assert of_grade(None, 3) == style.LINE
-    assert [of_grade(g, 4) for g in range(5)] == list(style.GRADES)
-    assert of_grade(-2, 3) == of_grade(0, 3) == style.GRADES[0]
-    assert of_grade(5, 0) == style.GRADES[0]
+    assert grade_colour(None, 3) == style.LINE
+    assert [grade_colour(g, 4) for g in range(5)] == list(style.GRADES)
+    assert grade_colour(-2, 3) == grade_colour(0, 3) == style.GRADES[0]
+    assert grade_colour(5, 0) == style.GRADES[0]
 
 
 # words
@@ -106,7 +106,7 @@ def test_grades_get_colours_in_their_order():
 def test_labels_keep_their_distance_and_their_order(places, gap):
     if gap * (len(places) - 1) > 1:
         return
-    moved = spread(places, gap, 0, 1)
+    moved = separate_positions(places, gap, 0, 1)
     ordered = sorted(moved)
     assert all(0 - 1e-9 <= each <= 1 + 1e-9 for each in moved)
     assert all(b - a >= gap - 1e-9 for a, b in pairwise(ordered))
@@ -117,17 +117,17 @@ def test_labels_keep_their_distance_and_their_order(places, gap):
 
 
 def test_labels_that_have_room_stay():
-    assert spread([0.1, 0.5, 0.9], 0.1, 0, 1) == [0.1, 0.5, 0.9]
-    assert spread([], 0.1, 0, 1) == []
+    assert separate_positions([0.1, 0.5, 0.9], 0.1, 0, 1) == [0.1, 0.5, 0.9]
+    assert separate_positions([], 0.1, 0, 1) == []
 
 
 @given(st.text(max_size=60), st.integers(5, 40))
 def test_short_names_fit_in_one_line(name, most):
-    result = short(name, most)
+    result = shorten_name(name, most)
     assert len(result) <= most
     assert result == "" or result.isprintable()
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=12), max_size=8))
 def test_short_names_stay_apart(names):
-    assert len(set(shorts(names, 5))) == len(names)
+    assert len(set(shorten_names(names, 5))) == len(names)

@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 
 from rankgate.core.errors import MissingExtraError, UsageError
-from rankgate.core.present.charts.narrow import narrow
-from rankgate.core.present.charts.style import DARK, PAPER, on_dark
-from rankgate.core.present.pages.chart import page
+from rankgate.core.present.charts.narrow import narrow_spec
+from rankgate.core.present.charts.style import DARK, PAPER, dark_spec
+from rankgate.core.present.pages.chart import picture_page
 from rankgate.data import read_run
-from rankgate.workspace.reports.kinds import KINDS, kind
-from rankgate.workspace.reports.pictured import NEEDS, ChartRequest, result_for
+from rankgate.workspace.reports.kinds import CHART_KINDS, find_chart_kind
+from rankgate.workspace.reports.pictured import RESULT_MAKERS, ChartRequest, compute_result
 from support.wording import raises
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'<!--"
@@ -26,14 +26,14 @@ def _parsed(drawn):
     return ET.fromstring(drawn)  # noqa: S314 - drawn by ourselves, and to be found whole
 
 
-@pytest.fixture(params=KINDS, ids=lambda each: each.name)
+@pytest.fixture(params=CHART_KINDS, ids=lambda each: each.name)
 def each(request):
     return request.param
 
 
 def test_every_kind_has_its_own_name_and_a_result_that_is_made():
-    assert len({each.name for each in KINDS}) == len(KINDS)
-    assert {each.needs for each in KINDS} == set(NEEDS)
+    assert len({each.name for each in CHART_KINDS}) == len(CHART_KINDS)
+    assert {each.needs for each in CHART_KINDS} == set(RESULT_MAKERS)
 
 
 def test_each_kind_is_drawn_as_svg_with_its_stamp(each, results):
@@ -55,7 +55,7 @@ def test_a_panel_that_is_alone_keeps_its_heading(name, results):
     full = results["comparison"].only
     first = full.names[0]
     alone = replace(full, metrics=full.metrics.filter(metric=first))
-    result = kind(name).draw(replace(results["comparison"], comparisons=(alone,)))
+    result = find_chart_kind(name).draw(replace(results["comparison"], comparisons=(alone,)))
     words = "".join(_parsed(result.svg()).itertext())
     row = full.metrics.row(0, named=True)
     assert f"{first}: " in words
@@ -71,7 +71,7 @@ def test_the_same_figures_give_the_same_bytes(each, results):
 
 
 def test_figures_that_differ_have_another_hash(results):
-    result = kind("deltas").draw(results["comparison"])
+    result = find_chart_kind("deltas").draw(results["comparison"])
     rows = (*result.rows[:-1], {**result.rows[-1], "delta": result.rows[-1]["delta"] + 1e-12})
     assert replace(result, rows=rows).hash != result.hash
 
@@ -92,13 +92,13 @@ def test_dark_changes_colours_and_no_figure(each, results):
 
 def test_data_with_a_colour_for_a_name_keep_it():
     spec = {"data": {"values": [{"query": PAPER}]}, "mark": {"color": PAPER}}
-    assert on_dark(spec) == {"data": spec["data"], "mark": {"color": DARK[PAPER]}}
+    assert dark_spec(spec) == {"data": spec["data"], "mark": {"color": DARK[PAPER]}}
 
 
 _RATED = {"agreed", "admitted"}  # of ratings, and of two sets of judgments
 
 
-@pytest.mark.parametrize("name", [each.name for each in KINDS if each.needs not in _RATED])
+@pytest.mark.parametrize("name", [each.name for each in CHART_KINDS if each.needs not in _RATED])
 def test_whatever_stands_in_data_stays_text(name, collection):
     qrels = {
         EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in collection.qrels.items()
@@ -107,11 +107,11 @@ def test_whatever_stands_in_data_stays_text(name, collection):
     for i, run in enumerate(collection.runs):
         ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}
         runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
-    need = kind(name).needs
+    need = find_chart_kind(name).needs
     asked = ChartRequest(qrels, tuple(runs)[: collection.takes[need]], query=f"{EVIL}q1")
-    result = kind(name).draw(result_for(need, asked))
+    result = find_chart_kind(name).draw(compute_result(need, asked))
     _parsed(result.svg())
-    drawn = page(replace(result, title=f"{result.title} {EVIL}"))
+    drawn = picture_page(replace(result, title=f"{result.title} {EVIL}"))
     assert drawn.count("</script") == drawn.count("<script") == 1
     begin = drawn.index("const specs=")  # behind it is what data can reach
     reached = drawn[: drawn.index("<script")] + drawn[begin:]
@@ -122,8 +122,8 @@ def test_whatever_stands_in_data_stays_text(name, collection):
 
 
 def test_a_page_is_whole_and_its_data_can_be_read_back(results):
-    result = kind("deltas").draw(results["comparison"])
-    drawn = page(result)
+    result = find_chart_kind("deltas").draw(results["comparison"])
+    drawn = picture_page(result)
     assert "vegaEmbed" in drawn
     assert not re.search(r'(src|href)="?https?:', drawn)
     begin = drawn.index("const specs=") + len("const specs=")
@@ -135,7 +135,7 @@ def test_a_page_is_whole_and_its_data_can_be_read_back(results):
 
 
 def test_png_is_a_png_and_scale_is_its_size(results):
-    result = kind("stages").draw(results["pipeline"])
+    result = find_chart_kind("stages").draw(results["pipeline"])
     one, two = result.png(scale=1), result.png("dark", scale=2)
     assert one[:8] == two[:8] == b"\x89PNG\r\n\x1a\n"
     widths = [int.from_bytes(each[16:20], "big") for each in (one, two)]
@@ -143,7 +143,7 @@ def test_png_is_a_png_and_scale_is_its_size(results):
 
 
 def test_written_gives_each_form(results):
-    result = kind("deltas").draw(results["comparison"])
+    result = find_chart_kind("deltas").draw(results["comparison"])
     assert result.written("svg").startswith("<svg")
     assert "prefers-color-scheme" in result.written("svg")
     assert "prefers-color-scheme" not in result.written("svg", "dark")
@@ -151,17 +151,17 @@ def test_written_gives_each_form(results):
 
 
 def test_bars_of_text_have_every_query_or_both_ends(results, collection):
-    result = kind("deltas").text(results["comparison"], 80)
+    result = find_chart_kind("deltas").text(results["comparison"], 80)
     lines = [line for line in result.splitlines() if line.startswith("q")]
     assert len(lines) == len(collection.qrels)
     assert max(map(len, result.splitlines())) <= 80
     assert result.splitlines()[0].startswith("nDCG@10: ")
     with raises("binary-output", UsageError):
-        kind("scatter").text(results["comparison"], 80)
+        find_chart_kind("scatter").text(results["comparison"], 80)
 
 
 def test_text_histograms_count_every_query(results, collection):
-    result = kind("distributions").text(results["evaluation"], 80)
+    result = find_chart_kind("distributions").text(results["evaluation"], 80)
     counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", result)]
     assert sum(counts) == 2 * len(collection.qrels)
 
@@ -169,13 +169,13 @@ def test_text_histograms_count_every_query(results, collection):
 def test_without_the_extra_one_sentence_says_so(results, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     with raises("missing-extra", MissingExtraError):
-        kind("deltas").draw(results["comparison"])
+        find_chart_kind("deltas").draw(results["comparison"])
 
 
 def test_a_metric_without_cutoffs_or_levels_gives_no_curve(results):
     for name in ("cutoffs", "precision-recall"):
         with raises("nothing-to-draw", UsageError):
-            kind(name).draw(results["evaluation"])
+            find_chart_kind(name).draw(results["evaluation"])
 
 
 @pytest.mark.parametrize("count", [61, 800])
@@ -183,7 +183,9 @@ def test_many_queries_are_drawn_too(count):
     qrels = {f"q{i}": {"a": 1} for i in range(count)}
     old = {q: {"b": 2.0, "a": 1.0} for q in qrels}
     new = {q: {"a": 2.0, "b": 1.0} if i % 3 else old[q] for i, q in enumerate(qrels)}
-    result = kind("deltas").draw(result_for("comparison", ChartRequest(qrels, (old, new), ("RR",))))
+    result = find_chart_kind("deltas").draw(
+        compute_result("comparison", ChartRequest(qrels, (old, new), ("RR",)))
+    )
     drawn = result.svg()
     _parsed(drawn)
     assert len(result.rows) == count
@@ -191,9 +193,9 @@ def test_many_queries_are_drawn_too(count):
 
 
 def test_a_page_has_a_chart_for_phones(results):
-    wide = kind("forest").draw(results["comparisons"])
+    wide = find_chart_kind("forest").draw(results["comparisons"])
     spec = wide.spec()
-    phone = narrow(spec, fluid=True)
+    phone = narrow_spec(spec, fluid=True)
     assert phone["columns"] == 1
     assert phone["concat"][0]["width"] < spec["concat"][0]["width"]
     moved = spec["concat"][0]["width"] - phone["concat"][0]["width"]

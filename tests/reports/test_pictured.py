@@ -6,9 +6,9 @@ import pytest
 
 from rankgate.core.errors import UsageError
 from rankgate.decisions.comparison.compare import compare
-from rankgate.decisions.comparison.planned import planned
-from rankgate.decisions.comparison.ranks import ranks, ranks_of
-from rankgate.workspace.reports.pictured import ChartRequest, at_cutoffs, result_for
+from rankgate.decisions.comparison.planned import power_curves
+from rankgate.decisions.comparison.ranks import grades_by_rank, ranks
+from rankgate.workspace.reports.pictured import ChartRequest, compute_result, metrics_at_cutoffs
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(12)]
@@ -30,29 +30,31 @@ NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in e
 )
 def test_too_few_or_too_many_runs_are_reported(need, runs, code):
     with raises(code, UsageError):
-        result_for(need, ChartRequest(QRELS, runs))
+        compute_result(need, ChartRequest(QRELS, runs))
 
 
 def test_what_is_unasked_is_by_how_many_runs_there_are():
-    one, two = (result_for("cutoffs", ChartRequest(QRELS, runs)) for runs in ((OLD,), (OLD, NEW)))
+    one, two = (
+        compute_result("cutoffs", ChartRequest(QRELS, runs)) for runs in ((OLD,), (OLD, NEW))
+    )
     stems = [list(dict.fromkeys(m.split("@")[0] for m in each.metrics)) for each in (one, two)]
     assert stems == [["P", "R", "F", "AP", "nDCG"], ["P", "R", "nDCG"]]
 
 
 def test_a_cutoff_that_is_named_stays():
-    assert at_cutoffs(("P", "nDCG(gain='exp')", "RR@7"), (1, 5)) == (
+    assert metrics_at_cutoffs(("P", "nDCG(gain='exp')", "RR@7"), (1, 5)) == (
         "P@1", "P@5", "nDCG(gain='exp')@1", "nDCG(gain='exp')@5", "RR@7",
     )  # fmt: skip
 
 
 def test_two_metrics_where_one_is_needed_are_reported():
     with raises("several-metrics", UsageError):
-        result_for("reconciliation", ChartRequest(QRELS, (OLD,), ("AP", "RR")))
+        compute_result("reconciliation", ChartRequest(QRELS, (OLD,), ("AP", "RR")))
 
 
 def test_power_at_the_queries_there_are_is_what_the_comparison_says():
     compared = compare(QRELS, OLD, NEW, ["nDCG@10"]).comparisons[0]
-    result, curves = compared.metrics.row(0, named=True), planned(compared).curves
+    result, curves = compared.metrics.row(0, named=True), power_curves(compared).curves
     at = curves.filter(curves["n"] == result["n"])["detectable"][0]
     assert at == pytest.approx(result["mde"], rel=1e-9)
     assert curves["detectable"].is_sorted(descending=True)
@@ -60,11 +62,11 @@ def test_power_at_the_queries_there_are_is_what_the_comparison_says():
 
 def test_equal_differences_have_no_power():
     with raises("no-spread", UsageError):
-        planned(compare(QRELS, OLD, OLD, ["nDCG@10"]).comparisons[0])
+        power_curves(compare(QRELS, OLD, OLD, ["nDCG@10"]).comparisons[0])
 
 
 def test_ranks_of_a_comparison_are_those_of_its_runs():
-    result = ranks_of(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4))
+    result = grades_by_rank(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4))
     same = ranks(QRELS, {result.systems[0]: OLD, "new": NEW}, depth=4)
     assert result.judged.equals(same.judged)
     assert result.grades.equals(same.grades)

@@ -22,7 +22,10 @@ def _scored():
 
 
 MADE = [
-    *((_compared, name) for name in ("deltas", "scatter", "forest", "judged", "grades", "power")),
+    *(
+        (_compared, name)
+        for name in ("deltas", "scatter", "forest", "heat", "judged", "grades", "power")
+    ),
     *(
         (_scored, name)
         for name in ("distributions", "cutoffs", "precision-recall", "scorecard", "pareto")

@@ -16,7 +16,7 @@ from rankgate import online
 from rankgate.core.present.kinds import result_class
 from rankgate.interface.cli import rankgate as program
 from rankgate.interface.kinds_of_results import CLASSES
-from rankgate.workspace.reports.kinds import KINDS, OF_RESULTS
+from rankgate.workspace.reports.kinds import CHART_KINDS, RESULT_CHART_KINDS
 from support.command import assert_refused
 
 
@@ -76,6 +76,16 @@ def test_without_a_file_deltas_are_bars_of_text(plot):
     assert sum("░" in line for line in lines) == 3
 
 
+def test_without_a_file_heat_is_the_queries_on_which_systems_differ_most(plot):
+    done = plot("heat", "qrels.txt", "old.run", "new.run", "-m", "RR")
+    lines = done.out.splitlines()
+    assert lines[0] == "RR: 9 queries, those on which systems differ most first"
+    assert lines[2].split() == ["query", "spread", "new", "old"]
+    # of RR of 1/2 the new list makes 1, or 1/3 for every third query
+    assert lines[3].split() == ["q1", "0.5000", "1.0000", "0.5000"]
+    assert lines[-1].split() == ["q6", "0.1667", "0.3333", "0.5000"]
+
+
 def test_without_a_file_cutoffs_are_lines_of_means(plot):
     done = plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "R", "-k", "1,3")
     # relevant are b at 2 and a at 3
@@ -132,12 +142,14 @@ def test_grades_have_the_names_that_are_said(files, plot):
 
 def test_the_help_names_every_kind():
     result = CliRunner().invoke(program, ["plot", "--help"]).output
-    assert all(f"{each.name}  " in result for each in KINDS)
+    assert all(f"{each.name}  " in result for each in CHART_KINDS)
 
 
 def test_the_page_of_pictures_names_every_kind():
     page = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text()
-    assert re.findall(r"^\| `([a-z-]+)` ", page, re.MULTILINE) == [each.name for each in KINDS]
+    assert re.findall(r"^\| `([a-z-]+)` ", page, re.MULTILINE) == [
+        each.name for each in CHART_KINDS
+    ]
 
 
 def test_eval_starts_without_altair(files):
@@ -157,7 +169,7 @@ def test_python_starts_without_altair():
 
 
 def test_every_chart_of_a_result_can_be_drawn_from_a_file():
-    named = {each.name for each in (*KINDS, *OF_RESULTS)}
+    named = {each.name for each in (*CHART_KINDS, *RESULT_CHART_KINDS)}
     for kind in CLASSES:
         assert set(result_class(kind).charts) <= named, kind
 

@@ -10,8 +10,8 @@ import stat
 
 import pytest
 
-from rankgate.core.present.forms.as_latex import escaped
-from rankgate.core.present.marks import DIGITS, LETTERS, mark
+from rankgate.core.present.forms.as_latex import escape_latex
+from rankgate.core.present.marks import DIGITS, LETTERS, system_mark
 from support.command import assert_refused
 
 SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")
@@ -45,7 +45,9 @@ def test_latex_marks_what_tukey_tells_apart(run, data):
     table = result.out[: result.out.index(r"\end{tabular}")]
     lines = [line for line in table.splitlines() if line.startswith(r"\textsuperscript")]
     assert len(lines) == 4
-    named = {name: line for name in SYSTEMS for line in lines if f"}} {escaped(name)} &" in line}
+    named = {
+        name: line for name in SYSTEMS for line in lines if f"}} {escape_latex(name)} &" in line
+    }
     assert set(named) == set(SYSTEMS)
     for name, line in named.items():
         value = line.split(" & ")[1]
@@ -101,7 +103,7 @@ def test_markdown_says_what_the_page_says(run, data):
 
 
 def test_marks_never_run_out():
-    marks = [mark(i) for i in range(200)]
+    marks = [system_mark(i) for i in range(200)]
     assert len(set(marks)) == 200
     read = re.compile(f"[{LETTERS}][{DIGITS}]*")
     assert read.findall("".join(marks)) == marks  # next to each other they remain distinct

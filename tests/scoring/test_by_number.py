@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import rankgate.metrics
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.data import read_qrels, read_run
-from rankgate.data.memory.matrices import Lists, source_of
-from rankgate.measurement.evaluation.rankings import measured_run
+from rankgate.data.memory.matrices import Lists, make_source
+from rankgate.measurement.evaluation.rankings import measure_run
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.scoring import CONVENTIONS, matrix_source, plan
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -70,6 +70,11 @@ def result(scores):
     return repr((scores.query_ids.to_list(), values, dict(scores.means), scores.counts))
 
 
+def numbers(scores):
+    """Values and means; ties are counted as far as the lists are looked at."""
+    return repr(({name: each.tolist() for name, each in scores.values.items()}, scores.means))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", CONVENTIONS)
@@ -78,21 +83,23 @@ def test_by_number_as_by_id(name, form):
     index = JudgmentIndex.of(qrels)
     by_id = replace(how, own_id="kept")  # the number of a row is no id of a document
     plain = result(scored(score, index, run, METRICS, by_id))
-    source = source_of(FORMS[form], "run")
-    for coded in (JudgmentIndex.of_matrix(source_of(GRADES, "qrels")), index):
+    source = make_source(FORMS[form], "run")
+    for coded in (JudgmentIndex.of_matrix(make_source(GRADES, "qrels")), index):
         assert result(scored(score_by_number, coded, source, METRICS, how)) == plain
 
 
 def score_by_number(judgments, matrix, metrics, how, *, strict=True):
     """As `evaluate` does, which goes by id where numbers do not suffice."""
     plan = Plan.of(metrics, [how])
-    measurement, source = measured_run(judgments, matrix, plan, strict=strict)
+    measurement, source = measure_run(judgments, matrix, plan, strict=strict)
     return measurement.score(0, source, strict=strict)
 
 
-def near(metrics, how):
-    found = Plan.of([(str(each), each) for each in metrics], [how], "error")
-    return all(found.depth(way) is not None for way in found.ways)
+def depths_of(metric, how):
+    """How deep a metric looks; empty if to the end."""
+    made = Plan.of([(str(metric), metric)], [how], "error")
+    depths = tuple(made.depth(way) for way in made.ways)
+    return () if None in depths else depths
 
 
 def variants(metric, how):
@@ -109,28 +116,22 @@ def variants(metric, how):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["trec", *(n for n, how in CONVENTIONS.items() if how.forced)])
 def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
-    monkeypatch.setattr(plan, "SHOWN", 5)
-    how, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(source_of(GRADES, "qrels"))
+    monkeypatch.setattr(plan, "JUDGED_CUTOFF", 5)
+    how, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(make_source(GRADES, "qrels"))
     source, index, run = (
-        source_of(SCORES, "run"),
+        make_source(SCORES, "run"),
         JudgmentIndex.of(read_qrels(GRADES)),
         read_run(SCORES),
     )
-    looked = 0
+    by_depth = {}
     for metric in (each for cut in CUT for each in variants(cut, how)):
-        if metric.missing or not near([metric], how):
-            continue
-        looked += 1
-        pair = [("it", metric)]
-        by_id = scored(score, index, run, pair, how)
-        by_no = scored(score_by_number, coded, source, pair, how)
-        if isinstance(by_id, str):
-            assert by_id == by_no
-        else:
-            np.testing.assert_array_equal(
-                by_no.values["it"], by_id.values["it"], err_msg=str(metric)
-            )
-            assert by_no.means["it"] == pytest.approx(by_id.means["it"], nan_ok=True, rel=0, abs=0)
+        if not metric.missing and (depths := depths_of(metric, how)):
+            by_depth.setdefault(depths, {})[str(metric)] = metric
+    for metrics in by_depth.values():
+        pairs = list(metrics.items())
+        by_id = numbers(score(index, run, pairs, how))
+        assert numbers(score_by_number(coded, source, pairs, how)) == by_id
+    looked = sum(map(len, by_depth.values()))
     assert looked > 40 or how.judged_only or "no_hit" in how.forced
 
 
@@ -139,7 +140,10 @@ def test_only_what_is_near_is_looked_at(monkeypatch):
     whole = []
     monkeypatch.setattr(matrix_source, "aligned_blocks",
                         lambda *given: whole.append(given[3]) or iter(()))  # fmt: skip
-    coded, source = JudgmentIndex.of_matrix(source_of(GRADES, "qrels")), source_of(SCORES, "run")
+    coded, source = (
+        JudgmentIndex.of_matrix(make_source(GRADES, "qrels")),
+        make_source(SCORES, "run"),
+    )
     for names in (["nDCG@5"], ["nDCG@12", "P@3"], ["AP"], ["nDCG@5", "RR"], ["FallOut@5"]):
         metrics = [(n, rankgate.measurement.metrics.names.parse(n)) for n in names]
         score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
@@ -175,5 +179,5 @@ def test_whatever_is_in_them(pair, name):
         plain = result(score(JudgmentIndex.of(qrels), run, metrics, how))
     except RankgateError:
         return  # refused, by id
-    coded = JudgmentIndex.of_matrix(source_of(grades, "qrels"))
-    assert result(score_by_number(coded, source_of(rankings, "run"), metrics, how)) == plain
+    coded = JudgmentIndex.of_matrix(make_source(grades, "qrels"))
+    assert result(score_by_number(coded, make_source(rankings, "run"), metrics, how)) == plain

@@ -8,7 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import RankgateError
-from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.catalogue import by_name
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.names import parse
@@ -19,7 +19,7 @@ RUN = {"q": {"c": 3.0, "b": 2.0, "a": 1.0}}
 
 
 def _metric(text, how):
-    return chosen_metrics(text, how, LIST_METRICS)[0][1]
+    return find_ranking_metrics(text, how, LIST_METRICS)[0][1]
 
 
 def _ours(text, how):

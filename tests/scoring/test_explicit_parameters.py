@@ -18,7 +18,7 @@ from rankgate.measurement.metrics.judged import block
 from rankgate.measurement.metrics.lists import LIST_METRICS, Listed
 from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.overrides import overridden
+from rankgate.measurement.scoring.overrides import override_convention
 from rankgate.metrics import RBP, RR, SDCG, nDCG
 from support.wording import raises
 
@@ -187,7 +187,7 @@ def test_truncated_levels_know_fractional_grades():
 
 
 def test_judged_only_can_be_switched_off():
-    how = overridden(CONVENTIONS["trec"], ["judged_only=true"])
+    how = override_convention(CONVENTIONS["trec"], ["judged_only=true"])
     ranked = {"1": {"u": 3.0, "a": 2.0}}
     assert mean(RR, how, {"1": {"a": 1}}, ranked) == 1
     assert mean(RR(judged_only=False), how, {"1": {"a": 1}}, ranked) == 1 / 2

@@ -10,11 +10,11 @@ import pytest
 
 from rankgate.core.errors import UsageError
 from rankgate.data.collection import Collection
-from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.overrides import overridden
+from rankgate.measurement.scoring.overrides import override_convention
 from rankgate.recommenders.scorecard import scorecard
 from support.wording import raises
 
@@ -22,7 +22,7 @@ SIX = Listed(np.array([[1, 2, 3], [1, 2, 4], [1, 5, 6]]), 10)
 
 
 def under(convention, name):
-    ((_, metric),) = chosen_metrics([name], CONVENTIONS[convention], LIST_METRICS)
+    ((_, metric),) = find_ranking_metrics([name], CONVENTIONS[convention], LIST_METRICS)
     return metric
 
 
@@ -167,12 +167,12 @@ def test_one_s_own_parameters_go_before_the_convention_s():
 
 
 def test_a_convention_of_one_s_own_binds_them():
-    how = overridden(CONVENTIONS["trec"], ["Gini.over=shown"])
-    ((_, metric),) = chosen_metrics(["Gini@3"], how, LIST_METRICS)
+    how = override_convention(CONVENTIONS["trec"], ["Gini.over=shown"])
+    ((_, metric),) = find_ranking_metrics(["Gini@3"], how, LIST_METRICS)
     assert metric.value(SIX) == pytest.approx(0.2407407, abs=1e-7)  # ClayRS
     assert how.hash != CONVENTIONS["trec"].hash
     with raises("invalid-axis-value", UsageError):
-        overridden(CONVENTIONS["trec"], ["Gini.over=all"])
+        override_convention(CONVENTIONS["trec"], ["Gini.over=all"])
 
 
 def test_every_name_of_a_tool_is_a_metric_with_parameters_that_there_are():
@@ -209,7 +209,7 @@ def test_the_scorecard_has_the_number_of_the_tool():
 
 def test_rankings_alone_have_no_such_metric():
     with raises("unknown-metric", UsageError):
-        chosen_metrics(["Gini@10"])
+        find_ranking_metrics(["Gini@10"])
 
 
 def test_lenskit_s_gini_of_exposure():

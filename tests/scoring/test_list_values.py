@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Coverage, Listed
-from rankgate.measurement.metrics.lists.accumulate import add_parts, number_of
+from rankgate.measurement.metrics.lists.accumulate import final_value, merge_partials
 from rankgate.measurement.metrics.lists.diversity import ILD
 from rankgate.measurement.scoring import convention
 from rankgate.measurement.scoring.list_values import ListBlock
-from rankgate.measurement.scoring.lists import measured_lists
+from rankgate.measurement.scoring.lists import measure_lists
 from rankgate.measurement.scoring.plan import Measurement, Plan
 from support.wording import raises
 
@@ -69,13 +69,13 @@ def test_exact_sums_of_two_blocks_make_the_number_of_one(lists, end):
     first, second = (PLAN.measure(cut(whole, *each)).lists.parts for each in ((0, end), (end, 99)))
     numbers = PLAN.measure(whole).lists.numbers
     for (label, metric), one, two in zip(METRICS.items(), first, second, strict=True):
-        found = number_of(metric, add_parts(one, two))
+        found = final_value(metric, merge_partials(one, two))
         assert found == pytest.approx(numbers[label], rel=1e-12, abs=1e-12, nan_ok=True), label
 
 
 def test_metrics_together_give_what_each_gives_alone():
     result = block(np.array([[0, 1, 2, 3], [4, 0, NONE, NONE], [5, 1, 0, NONE]])).listed
-    found = measured_lists(METRICS, result)
+    found = measure_lists(METRICS, result)
     assert list(found.numbers) == list(METRICS)
     for label, metric in METRICS.items():
         assert found.numbers[label] == pytest.approx(metric.value(result), rel=1e-12, nan_ok=True)
@@ -87,4 +87,4 @@ def test_metrics_together_give_what_each_gives_alone():
 @pytest.mark.parametrize("metric", [ILD, Coverage(over="training")], ids=str)
 def test_what_is_missing_is_an_error(metric):
     with raises("missing-input", UsageError):
-        measured_lists({str(metric): metric}, Listed(np.array([[0, 1]]), 4))
+        measure_lists({str(metric): metric}, Listed(np.array([[0, 1]]), 4))

@@ -12,28 +12,28 @@ from rankgate.measurement.metrics.lists import NONE
 from rankgate.measurement.metrics.lists.coverage import coverage
 from rankgate.measurement.metrics.lists.novelty import Novelty
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.lists import listed
+from rankgate.measurement.scoring.lists import code_lists
 
 RUN = {"1": {"a": 1.0, "b": 1.0, "c": 0.5}, "2": {"a": 2.0}}
 
 
 def test_lists_stand_as_the_convention_has_them():
-    result = listed(read_run(RUN), CONVENTIONS["trec"], 2, catalogue=["a", "b", "c", "d"])
+    result = code_lists(read_run(RUN), CONVENTIONS["trec"], 2, catalogue=["a", "b", "c", "d"])
     assert result.items.tolist() == [[1, 0], [0, NONE]]
     other = replace(CONVENTIONS["trec"], ties="doc_id_asc")
-    assert listed(read_run(RUN), other, 2, catalogue=4).items.tolist() == [[0, 1], [0, NONE]]
+    assert code_lists(read_run(RUN), other, 2, catalogue=4).items.tolist() == [[0, 1], [0, NONE]]
     assert coverage(result.sums()) == 2 / 4
 
 
 def test_items_of_before_are_part_of_the_catalogue():
-    result = listed(read_run(RUN), CONVENTIONS["trec"], 3, seen={"z": 1, "a": 2}, people=2)
+    result = code_lists(read_run(RUN), CONVENTIONS["trec"], 3, seen={"z": 1, "a": 2}, people=2)
     assert result.catalogue == 4
     assert Novelty.value(result) == 0
-    assert listed(read_run(RUN), CONVENTIONS["trec"], 3).catalogue == 3
+    assert code_lists(read_run(RUN), CONVENTIONS["trec"], 3).catalogue == 3
 
 
 def test_a_query_that_returned_nothing_is_an_empty_list():
     states = pl.DataFrame({"query_id": ["3"], "state": ["zero"]})
     run = replace(read_run(RUN), queries=states)
-    result = listed(run, CONVENTIONS["trec"], 1)
+    result = code_lists(run, CONVENTIONS["trec"], 1)
     assert np.array_equal(result.items[2], [NONE])

@@ -12,7 +12,7 @@ from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.measurement.scoring.axes import axes
 from rankgate.measurement.scoring.chosen import chosen_convention as overridden
-from rankgate.measurement.scoring.convention import WORDS
+from rankgate.measurement.scoring.convention import DESCRIPTIVE_FIELDS
 from rankgate.measurement.scoring.differences import Choices
 from support.wording import raises
 
@@ -21,7 +21,9 @@ RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"y": 1.0}}
 
 
 def test_every_field_that_chooses_is_an_axis_with_words():
-    chosen = {each.name for each in fields(Convention)} - WORDS - {"parameters", "special"}
+    chosen = (
+        {each.name for each in fields(Convention)} - DESCRIPTIVE_FIELDS - {"parameters", "special"}
+    )
     assert set(axes()) == chosen
     assert all(len(axis.help) > 20 for axis in axes().values())
 

@@ -50,6 +50,6 @@ def test_where_all_hashes_are_the_same(collection):
     )
     with pytest.MonkeyPatch.context() as patch:
         for home in homes:
-            patch.setattr(f"{home}.pairs_of", one)
+            patch.setattr(f"{home}.hash_pairs", one)
         after = result(rows(qrels, "grade"), rows(run, "score"), CONVENTIONS["trec"])
     assert after == before

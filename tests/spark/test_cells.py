@@ -11,14 +11,14 @@ from polars.testing import assert_frame_equal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.spark import cells as module
-from rankgate.spark.cells import Cells, Packing, unpacked
-from rankgate.spark.pieces import Reading, pieces_of
+from rankgate.spark.cells import Cells, Packing, unpack_cells
+from rankgate.spark.pieces import PieceReading, list_pieces
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-SIX = Cells(6, (0, 1), module.probed())
+SIX = Cells(6, (0, 1), module.probe_hashes())
 TYPES = {"cell": pa.int32(), "part": pa.int8(), "rows": pa.binary()}
 
 
@@ -43,7 +43,7 @@ def test_each_query_comes_back_whole_in_one_cell(queries, size):
     rows = frame(queries)
     batches = [each.to_arrow() for each in rows.iter_slices(size)]
     batches = [batch for table in batches for batch in table.to_batches()]
-    found = [*unpacked(moved(Packing(SIX, 1).over(batches)))]
+    found = [*unpack_cells(moved(Packing(SIX, 1).over(batches)))]
     whole = pl.concat([each[1] for each in found]) if found else rows.clear()
     assert_frame_equal(whole, rows, check_row_order=False)
     seen = [set(each[1]["query_id"]) for each in found]
@@ -54,7 +54,7 @@ def test_rows_come_back_in_their_order():
     first = frame(["q"] * 3).with_columns(row0=pl.lit(1), row1=pl.Series([0, 1, 2]))
     second = frame(["q"] * 3).with_columns(row0=pl.lit(0), row1=pl.Series([2, 0, 1]))
     packed = [*SIX.packed([first], 1), *SIX.packed([second], 1)]
-    (cell,) = unpacked(moved(packed))
+    (cell,) = unpack_cells(moved(packed))
     assert cell[1]["number"].to_list() == [1, 2, 0, 0, 1, 2]
     assert cell[1].columns == ["query_id", "doc_id", "number"]
 
@@ -65,12 +65,12 @@ def test_another_hash_is_an_error():
 
 
 def test_a_query_that_is_longer_than_any_ranking(monkeypatch):
-    monkeypatch.setattr(module, "_LONGEST", 10)
+    monkeypatch.setattr(module, "_MAX_QUERY_ROWS", 10)
     several = [f"q{i}" for i in range(30)]  # many short queries of one cell are fine
-    one = Cells(1, (0,), module.probed())
-    assert len([*unpacked(moved(one.packed([frame(several)], 1)))]) == 1
+    one = Cells(1, (0,), module.probe_hashes())
+    assert len([*unpack_cells(moved(one.packed([frame(several)], 1)))]) == 1
     with raises("too-large", InputError):
-        [*unpacked(moved(one.packed([frame([*several, *["long"] * 11])], 1)))]
+        [*unpack_cells(moved(one.packed([frame([*several, *["long"] * 11])], 1)))]
 
 
 def test_spark_puts_the_keys_into_their_partitions(spark):  # noqa: F811
@@ -91,22 +91,22 @@ def test_pieces_of_files_are_all_rows_once_and_in_order(tmp_path, monkeypatch):
     (folder / "_SUCCESS").touch()
     rows.head(300).rename({"number": "score"}).write_parquet(folder / "a.parquet")
     rows.slice(300).rename({"number": "score"}).write_parquet(folder / "b.parquet")
-    pieces = pieces_of([str(folder)], "score", {}, 4)
+    pieces = list_pieces([str(folder)], "score", {}, 4)
     assert len(pieces.every) > 4
-    one = Cells(1, (0,), module.probed())
-    task = Reading(((1, pieces),), one, ordered=True)
+    one = Cells(1, (0,), module.probe_hashes())
+    task = PieceReading(((1, pieces),), one, ordered=True)
     numbers = [*range(len(task.work()))][::-1]
     ids = pa.RecordBatch.from_pydict({"id": numbers})
-    (cell,) = unpacked(moved(task.over([ids])))
+    (cell,) = unpack_cells(moved(task.over([ids])))
     assert_frame_equal(cell[1], rows)
 
 
 @pytest.mark.parametrize("name", ["s3a://bucket/run.parquet", "part-*.parquet"])
 def test_spark_reads_what_is_no_file_of_this_machine(name):
-    assert pieces_of([name], "score", {}, 2) is None
+    assert list_pieces([name], "score", {}, 2) is None
 
 
 def test_spark_reads_columns_that_are_names_of_folders(tmp_path):
     (tmp_path / "day=1").mkdir()
     frame(["q"]).write_parquet(tmp_path / "day=1" / "a.parquet")
-    assert pieces_of([str(tmp_path)], "score", {}, 2) is None
+    assert list_pieces([str(tmp_path)], "score", {}, 2) is None

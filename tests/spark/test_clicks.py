@@ -9,15 +9,19 @@ from polars.testing import assert_frame_equal
 
 from online.logs import event, search, written
 from rankgate import online
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
 from rankgate.online.clicks import click_counts as counting
 from rankgate.online.indicators import tables
 from rankgate.spark import click_counts
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 from support.wording import raises
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -50,8 +54,8 @@ def local(events, **chosen):
 
 
 @pytest.mark.parametrize("chosen", [{}, {"ranks": 2}, {"min_searches": 5}])
-def test_counts_are_those_of_duckdb(spark, events, chosen):  # noqa: F811
-    found = pl.DataFrame(click_counts(str(events), **chosen, spark=spark).toArrow())
+def test_counts_are_those_of_duckdb(events, chosen):
+    found = pl.DataFrame(click_counts(there(events), **chosen).toArrow())
     assert_frame_equal(
         *(each.cast(counting.COLUMNS) for each in (found, local(events, **chosen))),
         check_row_order=False,
@@ -67,7 +71,7 @@ def test_counts_are_those_of_duckdb(spark, events, chosen):  # noqa: F811
         assert set(found["query_id"]) == {"words 0"}
 
 
-def test_counts_give_the_judgments_of_the_log(spark, events, tmp_path):  # noqa: F811
+def test_counts_give_the_judgments_of_the_log(events, tmp_path):
     chosen = {
         "models": ("dctr", "sdbn", "pbm"),
         "grading": online.Grading(min_examined=1),
@@ -76,12 +80,12 @@ def test_counts_give_the_judgments_of_the_log(spark, events, tmp_path):  # noqa:
     }  # fmt: skip - twelve searches are too few for the condition
     here = online.judgments(str(events), **chosen)
     assert len(here.judged)
-    counted = click_counts(str(events), spark=spark)
+    counted = click_counts(there(events))
     counted.write.parquet(str(tmp_path / "counts"))
-    for given in (counted.toArrow(), tmp_path / "counts"):
-        there = online.judgments(given, **chosen)
-        assert_frame_equal(here.judged, there.judged)
-        assert_frame_equal(here.models.drop("seconds"), there.models.drop("seconds"))
+    for given in (counted.toArrow(), tmp_path / "counts", there(events)):
+        found = online.judgments(given, **chosen)
+        assert_frame_equal(here.judged, found.judged)
+        assert_frame_equal(here.models.drop("seconds"), found.models.drop("seconds"))
 
 
 def test_the_command_has_a_backend(spark, events, tmp_path, monkeypatch):  # noqa: F811
@@ -89,10 +93,50 @@ def test_the_command_has_a_backend(spark, events, tmp_path, monkeypatch):  # noq
     words = ["--model", "dctr", "--min-examined", "1", "--held-out", "0", "--format", "json"]
     command = ["online", "judgments", str(events), *words]
     own = [*command, "--backend", "spark", "-o", str(tmp_path / "q.csv")]
-    here, there = (CliRunner().invoke(program, each) for each in (command, own))
-    assert there.exit_code == 0, there.output
-    assert json.loads(there.stdout)["judged"] == json.loads(here.stdout)["judged"]
+    here, other = (CliRunner().invoke(program, each) for each in (command, own))
+    assert other.exit_code == 0, other.output
+    assert json.loads(other.stdout)["judged"] == json.loads(here.stdout)["judged"]
     assert (tmp_path / "q.csv").exists()
+
+
+def test_every_command_prints_what_it_prints_on_one_machine(spark, events, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    rows = [(f"q{i}", f"d{j}", float((7 * i + 5 * j) % 11)) for i in range(12) for j in range(8)]
+    run = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    run.write_parquet(tmp_path / "run.parquet")
+    run[::5].with_columns(grade=pl.lit(1)).drop("score").write_csv(tmp_path / "qrels.csv")
+    log = run.rename({"query_id": "user", "doc_id": "item", "score": "value"})
+    log.with_columns(time=pl.int_range(1, 97)).write_parquet(tmp_path / "log.parquet")
+    both = [str(tmp_path / name) for name in ("qrels.csv", "run.parquet")]
+    commands = {
+        "means": ["eval", *both, "-m", "RR", "--tags", "ids:q(?P<first>.).*", "--slice", "first"],
+        "figures": ["scorecard", *both, "-m", "RR", "-m", "Coverage@3", "--resamples", "9"],
+        "parts": ["split", str(tmp_path / "log.parquet"), "--way", "leave-last"],
+        "values": ["online", "kpi", str(events), "-k", "search_ctr"],
+    }
+    for part, command in commands.items():
+        command += ["--format", "json"]
+        here, other = (
+            CliRunner().invoke(program, each)
+            for each in (command, [*command, "--backend", "spark"])
+        )
+        assert other.exit_code == 0, other.output
+        (mine, theirs) = (json.loads(each.stdout) for each in (here, other))
+        assert mine.keys() == theirs.keys()
+        if part == "means":
+            assert mine["runs"][0]["mean"] == theirs["runs"][0]["mean"]
+            assert mine["slices"] == theirs["slices"]
+        elif part == "figures":
+            assert [each["value"] for each in mine[part]] == [
+                each["value"] for each in theirs[part]
+            ]
+        elif part == "parts":
+            assert {**mine, "log": ""} == {**theirs, "log": ""}
+        else:
+            assert mine[part] == theirs[part]
+    refused = [*commands["means"][:5], "--per-query", "--backend", "spark"]
+    done = CliRunner().invoke(program, refused)
+    assert isinstance(done.exception, UsageError), done.output
 
 
 def test_counts_of_other_types():

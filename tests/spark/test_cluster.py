@@ -19,7 +19,8 @@ pytestmark = pytest.mark.slow
 
 OPENED = """
 import json, os, signal, sys, time
-from rankgate.spark import evaluate, session, split
+from rankgate import evaluate, split
+from rankgate.spark import session, table
 
 master, folder = sys.argv[1:]
 settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m",
@@ -28,7 +29,7 @@ settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m",
             "spark.local.dir": folder, "spark.shuffle.io.retryWait": "1s",
             "spark.speculation": "true", "spark.speculation.quantile": "0.25",
             "spark.speculation.task.duration.threshold": "3s"}
-spark = session(master, settings)
+spark = session(master, settings, keep_values=True)
 
 def first(name, text=""):
     "Whether this is the first to come here; the others find the text."
@@ -80,12 +81,13 @@ def deadly(grades: list[float | None]) -> float:
             first("copied")
     return float(grades[0] or 0) if grades else 0.0
 
-found = evaluate(f"{folder}/qrels.parquet", f"{folder}/run.parquet",
-                 ["nDCG@10", "AP", "RR", deadly], partitions=24)
-rows = found.values.select("query_id", "`nDCG@10`", "AP", "RR", "deadly").collect()
+session(partitions=24)
+found = evaluate(table(f"{folder}/qrels.parquet"), table(f"{folder}/run.parquet"),
+                 ["nDCG@10", "AP", "RR", deadly])
+rows = found.maker.values.select("query_id", "`nDCG@10`", "AP", "RR", "deadly").collect()
 print(json.dumps({"happened": [each for each in ("killed", "ended", "copied") if happened(each)],
                   "values": [list(row) for row in rows],
-                  "counts": found.summary.runs[0].counts.to_dict()}))
+                  "counts": found.runs[0].counts.to_dict()}))
 spark.stop()
 """
 
@@ -108,17 +110,17 @@ def kill_one():
             first("killed")
             return
 
-counted = verb.items_of
+counted = verb.count_items
 
 def half_way(*words):
     "The rows are sorted and cut, and kept by executors; one of them is lost."
     kill_one()
     return counted(*words)
 
-verb.items_of = half_way
-found = split(
-    f"{folder}/log.parquet", SplitPlan(validation=True), Truth(threshold=3.0), partitions=4
-)
+verb.count_items = half_way
+session(partitions=4)
+plan = SplitPlan(validation=True)
+found = split(table(f"{folder}/log.parquet"), plan, Truth(threshold=3.0))
 
 def open_files(batches, work):
     "Batches; one of the tasks loses its executor when all of its files are open."
@@ -142,7 +144,7 @@ found.write(f"{folder}/parts", to="parquet")
 part_files._Writing = plainly
 found.write(f"{folder}/again", to="parquet")
 print(json.dumps({"happened": [each for each in ("killed", "lost", "ended") if happened(each)],
-                  "summary": found.summary.to_dict()}))
+                  "summary": found.to_dict()}))
 spark.stop()
 """
 

@@ -5,8 +5,11 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError
-from rankgate.spark import evaluate, scorecard, split
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -40,10 +43,11 @@ def written(spark, place, *tables, by=()):  # noqa: F811
 def test_rows_of_older_versions_do_not_count(delta, tmp_path):
     written(delta, tmp_path / "run", RUN[:50], RUN[50:])
     written(delta, tmp_path / "qrels", QRELS, by=["query_id"])
-    there = evaluate(tmp_path / "qrels", tmp_path / "run", ["nDCG@5", "AP"], spark=delta)
+    both = there(tmp_path / "qrels"), there(tmp_path / "run")
+    result = measured(rankgate.evaluate, *both, ["nDCG@5", "AP"])
     here = rankgate.evaluate(QRELS, RUN, ["nDCG@5", "AP"])
     for label in ("nDCG@5", "AP"):
-        found = dict(there.values.select("query_id", f"`{label}`").collect())
+        found = dict(result.maker.values.select("query_id", f"`{label}`").collect())
         assert found == here.runs[0].per_query(label)
 
 
@@ -52,7 +56,7 @@ def test_a_file_that_a_table_lost_is_named(delta, tmp_path):
     newest = max((tmp_path / "run").glob("*.parquet"), key=lambda each: each.stat().st_mtime_ns)
     newest.unlink()
     with pytest.raises(InputError) as caught:  # the name of the file is drawn
-        evaluate(QRELS, tmp_path / "run", ["AP"], spark=delta, values=False)
+        rankgate.evaluate(QRELS, there(tmp_path / "run"), ["AP"])
     assert (caught.value.code, caught.value.source) == ("no-such-file", str(newest))
 
 
@@ -61,13 +65,13 @@ def test_a_split_and_a_scorecard_of_tables(delta, tmp_path):
     log = log.rename({"query_id": "user", "doc_id": "item", "score": "value"})
     log.write_parquet(tmp_path / "log.parquet")
     written(delta, tmp_path / "log", log.select("user", "item", "value", "time"))
-    parts = split(tmp_path / "log", "leave-last", spark=delta)
+    parts = measured(rankgate.split, there(tmp_path / "log"), "leave-last")
     here = rankgate.split(tmp_path / "log.parquet", "leave-last")
-    assert {**parts.summary.to_dict(), "log": ""} == {**here.to_dict(), "log": ""}
-    parts.unpersist()
+    assert {**parts.to_dict(), "log": ""} == {**here.to_dict(), "log": ""}
+    parts.maker.unpersist()
     written(delta, tmp_path / "run", RUN)
     items = [f"d{j}" for j in range(8)]
-    there = scorecard(QRELS, tmp_path / "run", ["Coverage@2"], catalogue=items, spark=delta)
     shop = rankgate.Collection(QRELS, items=rankgate.Items(catalogue=items))
+    found = measured(rankgate.scorecard, shop, there(tmp_path / "run"), ["Coverage@2"])
     card = rankgate.scorecard(shop, RUN, ["Coverage@2"])
-    assert there["run", "Coverage@2"] == card.figures["value"][0]
+    assert found["run", "Coverage@2"] == card.figures["value"][0]

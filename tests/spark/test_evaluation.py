@@ -8,11 +8,15 @@ from polars.testing import assert_frame_equal
 import rankgate
 from rankgate import metric
 from rankgate.core.errors import DuplicateError, InputError, UsageError
-from rankgate.spark import compare, evaluate, scorecard
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 from support.wording import raises
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -43,34 +47,55 @@ def data():
     return qrels, run
 
 
+def evaluate(qrels, *given, **settings):
+    """Values on Spark, which are kept."""
+    return measured(rankgate.evaluate, there(qrels), *given, **{"keep_values": True, **settings})
+
+
 def values_of(result, label):
-    rows = result.values.select("query_id", f"`{label}`").toArrow()
+    rows = result.maker.values.select("query_id", f"`{label}`").toArrow()
     return dict(pl.DataFrame(pl.from_arrow(rows)).iter_rows())
 
 
 @pytest.mark.parametrize(
     "convention", ["trec", "pytrec_eval", "recommenders", "beir", "torchmetrics"]
 )
-def test_values_equal_those_of_one_machine(spark, data, tmp_path, convention):  # noqa: F811
+def test_values_equal_those_of_one_machine(data, tmp_path, convention):
     qrels, run = data
     qrels.write_parquet(tmp_path / "qrels.parquet")
     run.write_csv(tmp_path / "run.csv")
     names = METRICS if convention == "trec" else METRICS[:5]
     paths = tmp_path / "qrels.parquet", tmp_path / "run.csv"
     here = rankgate.evaluate(*paths, names, convention).runs[0]
-    there = evaluate(*paths, names, convention, partitions=3, spark=spark)
+    found = evaluate(*paths, names, convention, partitions=3)
     for label in names:
-        assert values_of(there, label) == here.per_query(label), label
-    summary = there.summary.runs[0]
+        assert values_of(found, label) == here.per_query(label), label
+    summary = found.runs[0]
     assert summary.means == pytest.approx(dict(here.means), rel=1e-12, nan_ok=True)
     mine, theirs = here.counts.to_dict(), summary.counts.to_dict()
     assert mine.pop("judged_at") == pytest.approx(theirs.pop("judged_at"), rel=1e-12)
     assert mine == theirs
 
 
-def test_intervals_are_those_of_all_values(spark, data):  # noqa: F811
+def test_values_that_were_kept_are_those_of_one_machine(data):
     qrels, run = data
-    found = evaluate(qrels, run, ["nDCG@10"], spark=spark)
+    names = ["nDCG@10", "Rprec"]
+    here = rankgate.evaluate(qrels, {"one": run}, names)
+    found = evaluate(qrels, {"one": run}, names)
+    keys = ["metric", "query_id"]
+    assert_frame_equal(here.values.sort(keys), found.values.sort(keys), check_column_order=False)
+    assert found.to_dict(per_query=True)["runs"][0]["per_query"].keys() == {*names}
+    left = evaluate(qrels, {"one": run}, names, keep_values=False)
+    assert values_of(left, "Rprec") == here.runs[0].per_query("Rprec")  # made again
+    with raises("missing-part", UsageError):
+        _ = left.values
+    with raises("missing-part", UsageError):
+        left.to_dict(per_query=True)
+
+
+def test_intervals_are_those_of_all_values(data):
+    qrels, run = data
+    found = evaluate(qrels, run, ["nDCG@10"])
     values = np.array([*values_of(found, "nDCG@10").values()])
     row = found.intervals.row(0, named=True)
     assert row["n"] == len(values)
@@ -78,7 +103,7 @@ def test_intervals_are_those_of_all_values(spark, data):  # noqa: F811
     assert row["high"] - row["mean"] == pytest.approx(row["mean"] - row["low"], rel=1e-12)
 
 
-def test_trec_files_of_several_parts_and_a_user_s_metric(spark, data, tmp_path):  # noqa: F811
+def test_trec_files_of_several_parts_and_a_user_s_metric(data, tmp_path):
     qrels, run = data
     lines = [f"{q} 0 {d} {g}" for q, d, g in qrels.iter_rows()]
     (tmp_path / "all.qrels").write_text("# judged\n" + "\n".join(lines) + "\n")
@@ -91,66 +116,65 @@ def test_trec_files_of_several_parts_and_a_user_s_metric(spark, data, tmp_path):
         """The grade of the first document."""
         return float(grades[0] or 0) if grades else 0.0
 
-    runs = {"system": [tmp_path / "a.run", tmp_path / "b.run"]}
-    there = evaluate(tmp_path / "all.qrels", runs, ["RR", first_grade], spark=spark)
+    runs = {"system": there([tmp_path / "a.run", tmp_path / "b.run"])}
+    found = evaluate(tmp_path / "all.qrels", runs, ["RR", first_grade])
     here = rankgate.evaluate(qrels, run, ["RR", first_grade])
-    assert there.summary.means.row(0)[1:] == pytest.approx(here.means.row(0)[1:], rel=1e-12)
-    assert there.summary.runs[0].run == "system"
+    assert found.means.row(0)[1:] == pytest.approx(here.means.row(0)[1:], rel=1e-12)
+    assert found.runs[0].run == "system"
 
 
-def test_duplicates_in_two_files_name_both_places(spark, data, tmp_path):  # noqa: F811
+def test_duplicates_in_two_files_name_both_places(data, tmp_path):
     qrels, run = data
     folder = tmp_path / "run"
     folder.mkdir()
     run.head(300).write_parquet(folder / "part-0.parquet")
     pl.concat([run.slice(300, 200), run[7:8]]).write_parquet(folder / "part-1.parquet")
     with raises("duplicate-document", DuplicateError) as caught:
-        evaluate(qrels, folder, ["RR"], partitions=3, spark=spark)
+        evaluate(qrels, folder, ["RR"], partitions=3)
     assert (caught.value.source, caught.value.line) == (str(folder / "part-1.parquet"), 201)
     assert f"{folder / 'part-0.parquet'}:8" in caught.value.problem
 
 
-def test_a_score_that_is_no_number_names_its_line(spark, data, tmp_path):  # noqa: F811
+def test_a_score_that_is_no_number_names_its_line(data, tmp_path):
     qrels, _ = data
     (tmp_path / "bad.run").write_text("q1 Q0 d1 1 0.5 t\n\nq2 Q0 d1 1 high t\n")
     with raises("not-a-number", InputError) as caught:
-        evaluate(qrels, tmp_path / "bad.run", ["RR"], spark=spark)
+        evaluate(qrels, tmp_path / "bad.run", ["RR"])
     assert (caught.value.source, caught.value.line) == (str(tmp_path / "bad.run"), 3)
 
 
-def test_missing_damaged_and_different_files(spark, data, tmp_path):  # noqa: F811
+def test_missing_damaged_and_different_files(data, tmp_path):
     qrels, run = data
     with raises("no-such-file", InputError) as caught:
-        evaluate(qrels, tmp_path / "nowhere.parquet", ["RR"], spark=spark)
+        evaluate(qrels, tmp_path / "nowhere.parquet", ["RR"])
     folder = tmp_path / "run"
     folder.mkdir()
     run.head(200).write_parquet(folder / "part-0.parquet")
     (folder / "part-1.parquet").write_bytes(b"PAR1 damaged PAR1")
     with raises("damaged-file", InputError) as caught:
-        evaluate(qrels, folder, ["RR"], spark=spark)
+        evaluate(qrels, folder, ["RR"])
     assert caught.value.source.endswith("part-1.parquet")
     (folder / "part-1.parquet").unlink()
     other = run.slice(200).with_columns(pl.format("score {}", "score").alias("score"))
     other.write_parquet(folder / "part-2.parquet")
     with raises("wrong-type", InputError) as caught:
-        evaluate(qrels, folder, ["RR"], spark=spark)
+        evaluate(qrels, folder, ["RR"])
 
 
-def test_the_convention_refuses_across_partitions(spark):  # noqa: F811
+def test_the_convention_refuses_across_partitions():
     with raises("queries-differ", InputError):
-        evaluate({"q": {"a": 1}}, {"other": {"a": 1.0}}, ["RR"], spark=spark)
+        evaluate({"q": {"a": 1}}, {"other": {"a": 1.0}}, ["RR"])
     with raises("missing-query", InputError):
         evaluate(
             {"q": {"a": 1}, "r": {"a": 1}},
             {"q": {"a": 1.0}},
             ["RR"],
-            overrides=["missing=error"],
-            spark=spark,
+            rankgate.convention("trec", ["missing=error"]),
         )
 
 
 @pytest.mark.parametrize("form", ["ids", "table"])
-def test_slices_are_those_of_one_machine(spark, data, form):  # noqa: F811
+def test_slices_are_those_of_one_machine(data, form):
     qrels, run = data
     ids = [f"q{i}" for i in range(3, 120)]  # some queries have no row
     table = pl.DataFrame({"query_id": ids, "kind": [("a", "b", None)[i % 3] for i in range(117)]})
@@ -158,23 +182,22 @@ def test_slices_are_those_of_one_machine(spark, data, form):  # noqa: F811
     runs = {"one": run, "two": run.with_columns(-pl.col("score"))}
     tagged = rankgate.Collection(qrels, tags=tags)
     here = rankgate.evaluate(tagged, runs, ["nDCG@10", "RR"], slices=[tag])
-    there = evaluate(
-        *(qrels, runs, ["nDCG@10", "RR"]),
-        tags=tags, slices=[tag], partitions=3, values=False, spark=spark,
-    )  # fmt: skip
-    keys = ["tag", "value", "run", "metric"]
-    mine, theirs = here.slices.sort(keys), there.summary.slices.sort(keys)
-    assert_frame_equal(mine, theirs, rel_tol=1e-12)
-    assert there.summary.slices["value"].to_list() == here.slices["value"].to_list()
-    assert there.slices["n"].sum() == here.slices["n"].sum()
-    inside = there.slices.filter(pl.col("n") > 1)
+    moved = rankgate.Collection(there(qrels), tags=tags)
+    given = (moved, runs, ["nDCG@10", "RR"])
+    found = measured(rankgate.evaluate, *given, slices=[tag], partitions=3)
+    assert_frame_equal(here.slices, found.slices, rel_tol=1e-12)
+    columns = ["tag", "value", "run", "metric"]
+    assert_frame_equal(
+        here.intervals.sort(columns), found.intervals.sort(columns), rel_tol=1e-9, abs_tol=1e-12
+    )
+    inside = found.intervals.filter(pl.col("n") > 1)
     assert (inside["low"] < inside["mean"]).all()
     if form == "ids":
         with raises("unknown-tag", UsageError):
-            evaluate(qrels, runs, ["RR"], tags=tags, slices=["other"], spark=spark)
+            rankgate.evaluate(moved, runs, ["RR"], slices=["other"])
 
 
-def test_a_run_without_a_judged_document_is_named_as_on_one_machine(spark, data):  # noqa: F811
+def test_a_run_without_a_judged_document_is_named_as_on_one_machine(data):
     qrels, run = data
     strange = run.with_columns(doc_id="other-" + pl.col("doc_id"))
     one_judged = pl.concat(
@@ -182,17 +205,15 @@ def test_a_run_without_a_judged_document_is_named_as_on_one_machine(spark, data)
     )
     runs = {"good": run, "strange": strange, "one": one_judged}
     here = rankgate.evaluate(qrels, runs, ["RR"]).notices
-    there = evaluate(qrels, runs, ["RR"], spark=spark).summary.notices
+    found = evaluate(qrels, runs, ["RR"]).notices
     pairs = [("no-shared-document", "strange")]
-    assert [(notice.code, notice.subject) for notice in there] == pairs
+    assert [(notice.code, notice.subject) for notice in found] == pairs
     assert [(notice.code, notice.subject) for notice in here] == pairs
     low = qrels.with_columns(pl.col("grade") / 8)
-    (notice,) = evaluate(low, {"good": run}, ["RR"], spark=spark).summary.notices
+    (notice,) = evaluate(low, {"good": run}, ["RR"]).notices
     assert notice.text == rankgate.evaluate(low, {"good": run}, ["RR"]).notices[0].text
-    for result in (
-        compare(qrels, run, strange, ["RR"], spark=spark, unequal="zero"),
-        rankgate.compare(qrels, run, strange, ["RR"], test=rankgate.Test(unequal="zero")),
-    ):
+    for judged in (there(qrels), qrels):
+        result = rankgate.compare(judged, run, strange, ["RR"], test=rankgate.Test(unequal="zero"))
         assert any("no document of the run is judged" in text for text in result.warnings), result
-    card = scorecard(qrels, runs, ["RR"], spark=spark)
+    card = measured(rankgate.scorecard, there(qrels), runs, ["RR"])
     assert sum("no document of the run is judged" in text for text in card.warnings) == 1

@@ -7,41 +7,55 @@ from polars.testing import assert_frame_equal
 from online import test_days, test_kpi
 from online.logs import written
 from rankgate import online
-from rankgate.core.errors import InputError
-from rankgate.spark import kpi
-from support.spark import spark  # noqa: F401 - a fixture
+from rankgate.core.errors import InputError, UsageError
+from support.spark import (
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 from support.wording import raises
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
-def test_the_daily_table_is_the_same(spark, tmp_path):  # noqa: F811
+def test_the_daily_table_is_the_same(tmp_path):
     (tmp_path / "map.toml").write_text(test_kpi.MAPPING)
     log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
     online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
     names = ("search_ctr", "abandonment_rate", "ctr_at_1", "revenue_per_search", "latency_p95")
     here = online.kpi(online.Events(tmp_path / "events", despite=True), names, checks=False)
-    there = kpi(str(tmp_path / "events"), names, spark=spark)
-    assert_frame_equal(here.values, there.values, rel_tol=1e-12)
-    assert (here.first, here.last, here.events) == (there.first, there.last, there.events)
+    events = online.Events(there(tmp_path / "events"))
+    found = online.kpi(events, names, checks=False)
+    assert_frame_equal(here.values, found.values, rel_tol=1e-12)
+    assert (here.first, here.last, here.events) == (found.first, found.last, found.events)
 
 
-def test_days_are_those_of_the_zone_of_the_mapping(spark, tmp_path):  # noqa: F811
+def test_days_are_those_of_the_zone_of_the_mapping(tmp_path):
     log = test_days.ubi(tmp_path / "log.jsonl", zone="Z")
     path = test_days.mapping(tmp_path, "America/Los_Angeles")
     online.ingest(log, tmp_path / "events", mapping=path)
     here = online.kpi(tmp_path / "events", ["zero_result_rate"], checks=False)
-    there = kpi(str(tmp_path / "events"), ["zero_result_rate"], spark=spark)
-    assert_frame_equal(here.values, there.values)
-    assert here.time_zone == there.time_zone == "America/Los_Angeles"
-    assert (here.first, here.last) == (there.first, there.last)
-    assert there.values.filter(by="day")["slice"].to_list() == ["2026-03-28"]
+    found = online.kpi(there(tmp_path / "events"), ["zero_result_rate"], checks=False)
+    assert_frame_equal(here.values, found.values)
+    assert here.time_zone == found.time_zone == "America/Los_Angeles"
+    assert (here.first, here.last) == (found.first, found.last)
+    assert found.values.filter(by="day")["slice"].to_list() == ["2026-03-28"]
 
 
-def test_a_table_of_something_else(spark, tmp_path):  # noqa: F811
+def test_a_table_of_something_else(tmp_path):
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "a.parquet")
     with raises("missing-column", InputError):
-        kpi(str(tmp_path / "a.parquet"), spark=spark)
+        online.kpi(there(tmp_path / "a.parquet"), checks=False)
+
+
+def test_what_reads_a_log_on_one_machine_is_refused():
+    events = there("events.parquet")
+    with raises("unused-option", UsageError):
+        online.kpi(events)  # the log doctor
+    with raises("unused-option", UsageError):
+        online.kpi(online.Events(events, without_bots=True), checks=False)
+    with raises("on-spark", UsageError):
+        online.doctor(events)

@@ -2,20 +2,27 @@
 
 import gzip
 import sys
+from dataclasses import fields
 
 import polars as pl
 import pytest
 
 import rankgate
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
-from rankgate.spark import evaluate
-from rankgate.spark.failures import known_failure
+from rankgate.data.read import read_run
+from rankgate.spark import table
+from rankgate.spark.failures import find_known_failure
 from rankgate.spark.sessions import check_java, pyspark
 from support.programs import importable
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 from support.wording import raises
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -26,6 +33,11 @@ RUN = pl.DataFrame(
     orient="row",
 )
 QRELS = RUN[::5].select("query_id", "doc_id", pl.lit(1).alias("grade"))
+
+
+def evaluate(qrels, runs, metrics, **settings):
+    """Scores of judgments on Spark."""
+    return measured(rankgate.evaluate, there(qrels), runs, metrics, **settings)
 
 
 def test_formats_give_the_same_values(spark, tmp_path):  # noqa: F811
@@ -42,26 +54,27 @@ def test_formats_give_the_same_values(spark, tmp_path):  # noqa: F811
     table.saveAsTable("rankgate_run")
     try:
         files = ("a.csv", "a.tsv", "a.jsonl", "a.csv.gz", "a.jsonl.gz", "nested")
-        runs = {name: tmp_path / name for name in files} | {"table": "table:rankgate_run"}
+        runs = {name: there(tmp_path / name) for name in files}
+        runs["table"] = there("table:rankgate_run")
         runs["rows"] = spark.createDataFrame(RUN.to_dicts())  # Spark does not know their size
-        there = evaluate(QRELS, runs, ["nDCG@5", "AP"], spark=spark, values=False)
+        found = evaluate(QRELS, runs, ["nDCG@5", "AP"])
     finally:
         spark.sql("DROP TABLE rankgate_run")
     here = rankgate.evaluate(QRELS, RUN, ["nDCG@5", "AP"]).means.row(0)[1:]
-    assert there.means["run"].to_list() == list(runs)
-    for row in there.means.iter_rows():
+    assert found.means["run"].to_list() == list(runs)
+    for row in found.means.iter_rows():
         assert row[1:] == pytest.approx(here, rel=1e-12)
 
 
-def test_a_file_with_other_columns_or_without_files(spark, tmp_path):  # noqa: F811
+def test_a_file_with_other_columns_or_without_files(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     with raises("empty-file", InputError):
-        evaluate(QRELS, folder, ["RR"], spark=spark)
+        evaluate(QRELS, folder, ["RR"])
     RUN[:50].write_csv(folder / "a.csv")
     RUN[50:].select("doc_id", "query_id", "score").write_csv(folder / "b.csv")
     with raises("wrong-header", InputError) as caught:
-        evaluate(QRELS, folder, ["RR"], spark=spark)
+        evaluate(QRELS, folder, ["RR"])
     assert caught.value.source.startswith(str(folder))
 
 
@@ -78,7 +91,7 @@ def test_a_file_with_other_columns_or_without_files(spark, tmp_path):  # noqa: F
     ],
 )  # fmt: skip
 def test_what_spark_raises(text, kind, code):
-    found = known_failure(text, "run")
+    found = find_known_failure(text, "run")
     assert (type(found), found.code) == (kind, code)
     assert "\n" not in str(found)
 
@@ -100,8 +113,89 @@ def test_java_and_pyspark_that_are_missing_or_old(tmp_path, monkeypatch):
 
 
 def test_metrics_of_whole_tasks_are_refused():
-    with raises("unsupported-metric", UsageError):  # before a session is opened
-        evaluate(QRELS, RUN, ["RR", "ContextP@3"])
+    for name in ("ContextP@3", "Coverage@10"):
+        with raises("unsupported-metric", UsageError):  # before a session is opened
+            rankgate.evaluate(table("qrels.parquet"), RUN, ["RR", name])
+
+
+STATED = {
+    "grades": {"Exact": 3}, "sample": "random", "predicted": "qrels.csv", "training": "log.csv",
+    "sequences": "ids:(?P<sequence>.)", "users": "users.csv", "selection": "pooled",
+    "candidates": "items.csv", "reference": "old.run", "drop_seen": True, "name": "shop",
+    "judged_users_only": True, "columns": "query=query_id", "tags": "ids:(?P<first>.)",
+}  # fmt: skip
+UNCHANGED = {  # fields that change no value of rankings, here and on Spark
+    "training", "users", "selection", "candidates", "reference", "judged_users_only", "columns",
+    "tags", "name",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare", "scorecard"])
+def test_every_field_of_a_collection_is_measured_or_refused(verb, monkeypatch):
+    names = {each.name for each in fields(rankgate.Collection)} - {"_", "judgments", "items"}
+    assert names == {*STATED}
+    taken = UNCHANGED
+    if verb == "scorecard":  # drops what was seen, and takes no reference
+        taken = UNCHANGED - {"candidates", "reference", "judged_users_only"} | {"drop_seen"}
+    runs = ("old.run", "new.run") if verb == "compare" else (["old.run"],)
+    for module in ("evaluation", "comparison", "scorecards"):
+        monkeypatch.setattr(f"rankgate.spark.{module}.prepare", _stop)
+    monkeypatch.setattr("rankgate.spark.scorecards.Accumulator", _stop)
+    for name, value in STATED.items():
+        shop = rankgate.Collection(table("qrels.csv"), **{name: value})
+        if name in taken:
+            with pytest.raises(StopIteration):
+                getattr(rankgate, verb)(shop, *runs)
+        else:
+            with raises("conflicting-options", UsageError):
+                getattr(rankgate, verb)(shop, *runs)
+    passages = rankgate.Items({"item_id": ["a"]}, document="page")
+    shop = rankgate.Collection(table("qrels.csv"), items=passages)
+    with raises("conflicting-options", UsageError):
+        getattr(rankgate, verb)(shop, *runs)
+
+
+def _stop(*_given, **_named):
+    raise StopIteration
+
+
+def test_columns_are_named_as_on_one_machine(spark, tmp_path):  # noqa: F811
+    theirs = {"query_id": "term", "doc_id": "sku", "score": "weight"}
+    judged = {"query_id": "term", "doc_id": "sku", "grade": "rated"}
+    RUN.rename(theirs).write_parquet(tmp_path / "run.parquet")
+    QRELS.rename(judged).write_csv(tmp_path / "qrels.csv")
+    columns = {"query": "keyword|term", "doc": "SKU", "grade": "rated", "score": "weight"}
+    shop = rankgate.Collection(there(tmp_path / "qrels.csv"), columns=columns)
+    here = rankgate.evaluate(QRELS, RUN, ["AP"]).means["AP"][0]
+    for run in (tmp_path / "run.parquet", spark.createDataFrame(RUN.rename(theirs).to_dicts())):
+        found = rankgate.evaluate(shop, there(run), ["AP"])
+        assert found.means["AP"][0] == pytest.approx(here, rel=1e-12)
+    for columns in ("grade=stars", "query=words"):
+        shop = rankgate.Collection(there(tmp_path / "qrels.csv"), columns=columns)
+        with raises("missing-column", InputError):
+            rankgate.evaluate(shop, RUN, ["AP"])
+    shop = rankgate.Collection(there(tmp_path / "qrels.csv"), columns="grade=rated+term")
+    with raises("conflicting-options", UsageError):
+        rankgate.evaluate(shop, RUN, ["AP"])
+
+
+def test_tables_on_spark_are_checked_and_shown():
+    assert repr(table("a.csv", "csv")) == "SparkTable('a.csv', format='csv')"
+    assert "SparkTable('a.csv')" in repr(rankgate.Collection(table("a.csv")))
+    for source in ({"q": {"a": 1}}, "", []):
+        with raises("wrong-type", UsageError):
+            table(source)
+    with raises("conflicting-options", UsageError):
+        table("table:runs", "csv")
+    with raises("on-spark", UsageError):  # no other table is read by Spark
+        rankgate.Collection("qrels.csv", tags=table("tags.csv"))
+    for verb in (rankgate.holes, rankgate.gate):
+        with raises("on-spark", UsageError):  # nor measured there
+            verb(table("qrels.csv"), RUN, RUN)
+    with raises("on-spark", UsageError):
+        read_run(table("new.run"))
+    with raises("missing-part", UsageError):
+        rankgate.evaluate(table("qrels.csv"), RUN, bounds=True)
 
 
 ROW = '{"query_id": "q1", "doc_id": "d1", "score": 1}\n'
@@ -119,11 +213,11 @@ ROW = '{"query_id": "q1", "doc_id": "d1", "score": 1}\n'
         ("empty.jsonl", "", "empty-file", None),
     ],
 )
-def test_damaged_lines_and_files_without_rows(spark, tmp_path, name, text, code, line):  # noqa: F811
+def test_damaged_lines_and_files_without_rows(tmp_path, name, text, code, line):
     place = tmp_path / name
     place.write_text(text)
     with raises(code, InputError, line=line) as caught:
-        evaluate(QRELS, place, ["RR"], spark=spark, partitions=2, values=False)
+        evaluate(QRELS, place, ["RR"], partitions=2)
     assert caught.value.source == str(place)
     if name != "arrays.jsonl":  # the local engine does not know the format
         with pytest.raises(InputError) as here:
@@ -131,11 +225,11 @@ def test_damaged_lines_and_files_without_rows(spark, tmp_path, name, text, code,
         assert (here.value.code, here.value.line) == (code, line)
 
 
-def test_judgments_without_rows(spark, tmp_path):  # noqa: F811
+def test_judgments_without_rows(tmp_path):
     place = tmp_path / "qrels.csv"
     place.write_text("query_id,doc_id,grade\n")
     with raises("no-judgments", InputError) as caught:
-        evaluate(place, RUN, ["RR"], spark=spark, partitions=2, values=False)
+        evaluate(place, RUN, ["RR"], partitions=2)
     assert caught.value.source == str(place)
 
 
@@ -156,13 +250,13 @@ def _text(_data):
 
 
 @pytest.mark.parametrize("damage", [_cut, _scrambled, _empty, _text])
-def test_the_one_damaged_file_of_a_thousand_is_named(spark, thousand_files, damage):  # noqa: F811
+def test_the_one_damaged_file_of_a_thousand_is_named(thousand_files, damage):
     wrong = thousand_files / "part-0617.parquet"
     sound = wrong.read_bytes()
     wrong.write_bytes(damage(sound))
     try:
         with raises("damaged-file", InputError) as caught:
-            evaluate(QRELS, thousand_files, ["RR"], spark=spark, partitions=2, values=False)
+            evaluate(QRELS, thousand_files, ["RR"], partitions=2)
     finally:
         wrong.write_bytes(sound)
     assert caught.value.source == str(wrong)

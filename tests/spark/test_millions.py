@@ -7,10 +7,14 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.spark import compare, evaluate, scorecard
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -52,36 +56,36 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
-def test_values_are_those_of_one_machine(spark, files, convention):  # noqa: F811
+def test_values_are_those_of_one_machine(files, convention):
     name = "shuffled" if convention == "beir" else "new"  # rows that are moved, and that are not
     both = files / "qrels.parquet", files / f"{name}.parquet"
     here = rankgate.evaluate(*both, METRICS, convention).runs[0]
-    there = evaluate(*both, METRICS, convention, spark=spark)
+    found = measured(*(rankgate.evaluate, *map(there, both), METRICS, convention), keep_values=True)
+    kept = found.maker.values
     mine = pl.DataFrame({"query_id": here.query_ids, **here.values}).fill_nan(None)
-    own = pl.DataFrame(
-        there.values.select("query_id", *(f"`{each}`" for each in METRICS)).toArrow()
-    )
-    there.values.unpersist()
+    own = pl.DataFrame(kept.select("query_id", *(f"`{each}`" for each in METRICS)).toArrow())
+    found.maker.kept.unpersist()
     assert own.sort("query_id").equals(mine.sort("query_id").select(own.columns))
     for label, mean in here.means.items():
-        assert math.isclose(there.summary.runs[0].means[label], mean, rel_tol=1e-12), label
+        assert math.isclose(found.runs[0].means[label], mean, rel_tol=1e-12), label
 
 
-def test_a_comparison_is_that_of_one_machine(spark, files):  # noqa: F811
+def test_a_comparison_is_that_of_one_machine(files):
     three = [files / f"{name}.parquet" for name in ("qrels", "old", "new")]
     here = rankgate.compare(*three, ["nDCG@10", "AP"], test="t").metrics
-    there = compare(*three, ["nDCG@10", "AP"], spark=spark).metrics
+    found = measured(rankgate.compare, *map(there, three), ["nDCG@10", "AP"]).metrics
     for name in ("delta", "low", "high", "p_raw"):
-        assert there[name].to_list() == pytest.approx(here[name].to_list(), rel=1e-9), name
+        assert found[name].to_list() == pytest.approx(here[name].to_list(), rel=1e-9), name
 
 
-def test_a_scorecard_is_that_of_one_machine(spark, files):  # noqa: F811
+def test_a_scorecard_is_that_of_one_machine(files):
     metrics = ["nDCG@10", "Coverage@10", "Gini@10"]
     qrels, runs = files / "qrels.parquet", {n: files / f"{n}.parquet" for n in ("old", "new")}
     items = [str(item) for item in range(10_000)]
     shop = rankgate.Collection(qrels, items=rankgate.Items(catalogue=items))
     here = rankgate.scorecard(shop, runs, metrics).figures
-    there = scorecard(qrels, runs, metrics, catalogue=items, spark=spark).figures
-    for one, two in zip(here.iter_rows(named=True), there.iter_rows(named=True), strict=True):
+    moved = rankgate.Collection(there(qrels), items=rankgate.Items(catalogue=items))
+    found = measured(rankgate.scorecard, moved, runs, metrics).figures
+    for one, two in zip(here.iter_rows(named=True), found.iter_rows(named=True), strict=True):
         assert (one["system"], one["metric"]) == (two["system"], two["metric"])
         assert one["value"] == pytest.approx(two["value"], rel=1e-12)

@@ -7,10 +7,14 @@ from polars.testing import assert_frame_equal
 from rankgate import evaluate
 from rankgate import split as local_split
 from rankgate.data.read import read_qrels, read_run
-from rankgate.spark.splitting.verb import split
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -36,11 +40,11 @@ def test_runs_and_judgments_that_spark_wrote(spark, tmp_path):  # noqa: F811
         parts.write.format(name.removesuffix(".gz")).options(**options).save(folder)
         found = read_run(folder)
         assert_frame_equal(found.table.sort("query_id", "doc_id"), kept.sort("query_id", "doc_id"))
-        here, there = (evaluate(qrels, each, ["AP"]).means["AP"].item() for each in (kept, folder))
-        assert here == there
+        here, other = (evaluate(qrels, each, ["AP"]).means["AP"].item() for each in (kept, folder))
+        assert here == other
 
 
-def test_a_split_that_spark_wrote(spark, tmp_path):  # noqa: F811
+def test_a_split_that_spark_wrote(tmp_path):
     log = pl.DataFrame(
         {
             "user": [f"u{i % 7:02}" for i in range(90)],
@@ -49,8 +53,8 @@ def test_a_split_that_spark_wrote(spark, tmp_path):  # noqa: F811
         }
     )
     log.write_parquet(tmp_path / "log.parquet")
-    there = split(tmp_path / "log.parquet", "leave-last", partitions=2, spark=spark)
-    there.write(tmp_path, to="parquet")
+    found = measured(local_split, there(tmp_path / "log.parquet"), "leave-last", partitions=2)
+    found.write(tmp_path, to="parquet")
     here = local_split(log, "leave-last")
     judged = read_qrels(tmp_path / "test.qrels.csv").table
     assert_frame_equal(judged, here.qrels.table)
@@ -58,4 +62,4 @@ def test_a_split_that_spark_wrote(spark, tmp_path):  # noqa: F811
         local_split(each, "random").train for each in (tmp_path / "train.parquet", here.train)
     )
     assert_frame_equal(again, once)
-    there.unpersist()
+    found.maker.unpersist()

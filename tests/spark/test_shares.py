@@ -9,13 +9,17 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.spark import compare, evaluate
 from rankgate.spark import shares as module
-from rankgate.spark.pieces import pieces_of
-from support.spark import spark  # noqa: F401 - a fixture
+from rankgate.spark.pieces import list_pieces
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+)
+from support.spark import there as on_spark
 from support.wording import raises
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -47,8 +51,8 @@ def written(folder, table, queries, rows, files=2):
 
 def shared(spark, folder, tables):  # noqa: F811
     """The shares of tables, with the cells that they open."""
-    pieces = {each: pieces_of([str(folder / f"{each}")], NUMBERS[each], {}, 1) for each in tables}
-    found = module.shares_of(spark, pieces, 1)
+    pieces = {each: list_pieces([str(folder / f"{each}")], NUMBERS[each], {}, 1) for each in tables}
+    found = module.plan_shares(spark, pieces, 1)
     if found is None:
         return None
     numbers = pa.RecordBatch.from_pydict({"id": [*range(len(found.every))]})
@@ -81,7 +85,7 @@ def test_each_query_is_whole_in_one_share(tmp_path_factory, one, two, judged, fi
         for table, (ids, each) in asked.items()
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankgate.spark.spans._AGAIN", 1e9)
+        patch.setattr("rankgate.spark.spans._MAX_READ_RATIO", 1e9)
         _, cells = shared(None, folder, frames)
     check(cells, frames)
 
@@ -89,7 +93,7 @@ def test_each_query_is_whole_in_one_share(tmp_path_factory, one, two, judged, fi
 def test_executors_find_what_the_driver_finds(spark, tmp_path, monkeypatch):  # noqa: F811
     frames = {1: written(tmp_path, 1, [*QUERIES[3:], "q9"], 5), 0: written(tmp_path, 0, QUERIES, 2)}
     here, _ = shared(spark, tmp_path, frames)
-    monkeypatch.setattr(module, "_HERE", 0)
+    monkeypatch.setattr(module, "_MAX_DRIVER_QUERIES", 0)
     there, cells = shared(spark, tmp_path, frames)
     check(cells, frames)
     assert [each.parts for each in there.every] == [each.parts for each in here.every]
@@ -116,34 +120,36 @@ def test_other_orders_are_moved(spark, tmp_path):  # noqa: F811
     assert shared(spark, tmp_path, [1, 2]) is None
 
 
-def test_values_are_those_of_one_machine(spark, tmp_path):  # noqa: F811
+def test_values_are_those_of_one_machine(tmp_path):
     written(tmp_path, 0, QUERIES[5:], 3)
     for table, queries in ((1, QUERIES[2:]), (2, ["unknown", *QUERIES[2:]])):
         frame = written(tmp_path, table, queries, 10)
         frame.write_parquet(tmp_path / f"{table}.parquet")
     qrels, runs = tmp_path / "0", {"one": tmp_path / "1", "two": tmp_path / "2"}
-    there = evaluate(qrels, runs, ["AP", "nDCG@5", "RR"], spark=spark)
+    there = measured(
+        *(rankgate.evaluate, on_spark(qrels), runs, ["AP", "nDCG@5", "RR"]), keep_values=True
+    )
     judged = pl.concat([pl.read_parquet(each) for each in sorted(qrels.glob("*"))])
     local = {name: f"{path}.parquet" for name, path in runs.items()}
     here = rankgate.evaluate(judged, local, ["AP", "nDCG@5", "RR"])
     for run in here.runs:
-        own = there.values.where(f"run = '{run.run}'").toArrow()
+        own = there.maker.values.where(f"run = '{run.run}'").toArrow()
         mine = dict(zip(own["query_id"].to_pylist(), own["AP"].to_pylist(), strict=True))
         assert mine == dict(zip(run.query_ids, run.values["AP"].tolist(), strict=True))
-    both = compare(qrels, runs["one"], [runs["two"]], ["AP"], spark=spark)
+    both = measured(rankgate.compare, on_spark(qrels), runs["one"], [runs["two"]], ["AP"])
     alone = rankgate.compare(judged, *local.values(), ["AP"], test="t")
     assert both.metrics["delta"].to_list() == pytest.approx(alone.metrics["delta"].to_list())
 
 
-def test_a_row_twice_and_a_damaged_file_are_named(spark, tmp_path):  # noqa: F811
+def test_a_row_twice_and_a_damaged_file_are_named(tmp_path):
     written(tmp_path, 0, QUERIES, 3)
     frame = written(tmp_path, 1, QUERIES, 10)
     frame.slice(5, 1).write_parquet(tmp_path / "1" / "9.parquet")
     with raises("duplicate-document", DuplicateError) as caught:
-        evaluate(tmp_path / "0", tmp_path / "1", ["AP"], spark=spark)
+        rankgate.evaluate(on_spark(tmp_path / "0"), on_spark(tmp_path / "1"), ["AP"])
     assert (caught.value.source, caught.value.line) == (str(tmp_path / "1" / "9.parquet"), 1)
     wrong = tmp_path / "1" / "1.parquet"
     wrong.write_bytes(wrong.read_bytes()[:-20])
     with raises("damaged-file", InputError) as caught:
-        evaluate(tmp_path / "0", tmp_path / "1", ["AP"], spark=spark)
+        rankgate.evaluate(on_spark(tmp_path / "0"), on_spark(tmp_path / "1"), ["AP"])
     assert caught.value.source == str(wrong)

@@ -9,14 +9,18 @@ from polars.testing import assert_frame_equal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import WAYS, SplitPlan
+from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan
 from rankgate.recommenders.splitting import split as split_here
 from rankgate.spark.splitting.users import whole_users
-from rankgate.spark.splitting.verb import split
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+)
+from support.spark import there as on_spark
 from support.wording import raises
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -43,15 +47,20 @@ def log(tmp_path_factory):
     return path
 
 
+def split(log, *given, **settings):
+    """A log on Spark, split there."""
+    return measured(split_here, on_spark(log), *given, **settings)
+
+
 def frame_of(table):
     return pl.DataFrame(pl.from_arrow(table.toArrow()))
 
 
 def assert_equal(here, there):
     """Every row of every part, sorted, and every figure."""
-    mine, theirs = here.to_dict(), there.summary.to_dict()
+    mine, theirs = here.to_dict(), there.to_dict()
     assert mine == theirs
-    for own, other in zip(here.folds, there.folds, strict=True):
+    for own, other in zip(here.folds, there.maker.folds, strict=True):
         tables = {
             "train": (own.train, other.train), "validation": (own.validation, other.validation),
             "test": (own.test, other.test), "judgments": (own.judgments, other.judgments),
@@ -69,14 +78,14 @@ QUICK = {"global", "leave-one-out", "random", "cold-items"}
 
 @pytest.mark.parametrize(
     "way",
-    [pytest.param(way, marks=[] if way in QUICK else pytest.mark.slow) for way in WAYS],
+    [pytest.param(way, marks=[] if way in QUICK else pytest.mark.slow) for way in SPLIT_METHODS],
 )
-def test_parts_equal_those_of_one_machine(spark, log, way):  # noqa: F811
+def test_parts_equal_those_of_one_machine(log, way):
     validation = way != "windows"
     plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7)
-    there = split(log, plan, partitions=3, spark=spark)
+    there = split(log, plan, partitions=3)
     assert_equal(split_here(log, plan), there)
-    there.unpersist()
+    there.maker.unpersist()
 
 
 OPTIONS = [
@@ -99,13 +108,13 @@ OPTIONS = [
         *(pytest.param(*each, 9, marks=pytest.mark.slow) for each in OPTIONS),
     ],
 )
-def test_options_and_partitions_change_no_row(spark, log, way, given, rule, partitions):  # noqa: F811
+def test_options_and_partitions_change_no_row(log, way, given, rule, partitions):
     cut = "2023-12-20" if way == "global" else None
     plan, truth = SplitPlan(way, seed=3, cut=cut), Truth(**rule)
     here = split_here(log, plan, truth, **given)
-    there = split(log, plan, truth, **given, partitions=partitions, spark=spark)
+    there = split(log, plan, truth, **given, partitions=partitions)
     assert_equal(here, there)
-    there.unpersist()
+    there.maker.unpersist()
 
 
 @pytest.mark.slow
@@ -124,14 +133,14 @@ def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F
     (tmp_path / "events.inter").write_text(
         "user_id:token\titem_id:token\trating:float\ttimestamp:float\n" + "\n".join(lines)
     )
-    logs = [frame, "table:events", tmp_path / "events.csv", tmp_path / "events", table]
+    logs = [frame, "table:events", tmp_path / "events.csv", tmp_path / "events"]
     for each in logs:
-        there = split(each, "leave-last", partitions=2, spark=spark)
+        there = split(each, "leave-last", partitions=2)
         for name in ("train", "test"):
-            assert_frame_equal(getattr(here, name), frame_of(getattr(there, name)))
-        there.unpersist()
+            assert_frame_equal(getattr(here, name), frame_of(getattr(there.maker, name)))
+        there.maker.unpersist()
     here = split_here(tmp_path / "events.inter")
-    assert_equal(here, split(tmp_path / "events.inter", partitions=2, spark=spark))
+    assert_equal(here, split(tmp_path / "events.inter", partitions=2))
 
 
 def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
@@ -147,11 +156,13 @@ def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
-        there = split(tmp_path / "dated.parquet", partitions=2, spark=spark)
+        there = split(tmp_path / "dated.parquet", partitions=2)
         assert_equal(split_here(tmp_path / "dated.parquet"), there)
         there.write(tmp_path / "there")
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
+    with raises("no-table", UsageError):
+        _ = there.train
     names = split_here(tmp_path / "dated.parquet").write(tmp_path / "here")
     assert sorted(names) == sorted(each.name for each in (tmp_path / "there").glob("[a-z]*"))
     for name in names[:-1]:
@@ -160,11 +171,11 @@ def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
         assert lines == (tmp_path / "here" / name).read_text().splitlines()[1:]
     assert (tmp_path / "here/split.json").read_text() == (tmp_path / "there/split.json").read_text()
     (tmp_path / "lists.txt").write_text("a: x y z\nb: y x\na: w\n")
-    there = split(tmp_path / "lists.txt", "leave-last", partitions=2, spark=spark)
+    there = split(tmp_path / "lists.txt", "leave-last", partitions=2)
     assert_equal(split_here(tmp_path / "lists.txt", SplitPlan("leave-last")), there)
 
 
-def test_what_is_wrong_names_the_row(spark, tmp_path):  # noqa: F811
+def test_what_is_wrong_names_the_row(tmp_path):
     rows = [f"u{i % 5},i{i % 7},{1_700_000_000 + i},3" for i in range(40)]
     path = tmp_path / "log.csv"
 
@@ -172,7 +183,7 @@ def test_what_is_wrong_names_the_row(spark, tmp_path):  # noqa: F811
         lines = [changed.get(i, row) for i, row in enumerate(rows)]
         path.write_text("\n".join(["user,item,time,value", *lines]) + "\n")
         with raises(code, error) as caught:
-            split(path, **{"partitions": 2, "spark": spark, **given})
+            split(path, **{"partitions": 2, **given})
         return caught.value
 
     bad = refused("not-a-number", InputError, {7: "u2,i0,1700000007,many"})
@@ -185,9 +196,9 @@ def test_what_is_wrong_names_the_row(spark, tmp_path):  # noqa: F811
     refused("no-interactions", InputError, {}, plan=SplitPlan(cut="1700000900"))
     refused("no-interactions", InputError, dict.fromkeys(range(40), ""))
     with raises("missing-input", UsageError):
-        split(pl.DataFrame({"user": ["a"], "item": ["b"]}), spark=spark)
+        split(pl.DataFrame({"user": ["a"], "item": ["b"]}))
     with raises("no-such-file", InputError):
-        split(tmp_path / "nowhere.parquet", spark=spark)
+        split(tmp_path / "nowhere.parquet")
 
 
 def test_frames_have_whole_users():

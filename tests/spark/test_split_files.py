@@ -11,16 +11,21 @@ from polars.testing import assert_frame_equal
 from rankgate.core.errors import UsageError
 from rankgate.data.logs.relevance import Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.data.streams.part_files import part_files
-from rankgate.data.streams.source import source
+from rankgate.data.streams.part_files import list_part_files
+from rankgate.data.streams.source import open_source
+from rankgate.recommenders.splitting import split
 from rankgate.spark.splitting import files
-from rankgate.spark.splitting.part_files import PartTable, _take, _Writing
+from rankgate.spark.splitting.part_files import PartTable, _move_file, _Writing
 from rankgate.spark.splitting.tables import JUDGMENTS
-from rankgate.spark.splitting.verb import split
-from support.spark import spark  # noqa: F401 - a fixture
+from support.spark import (
+    measured,
+    spark,  # noqa: F401 - a fixture
+    there,
+)
 from support.wording import raises
 
 pytestmark = [
+    pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of Spark
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -29,7 +34,7 @@ pytestmark = [
 
 def rows_of(folder):
     read = pl.read_csv if folder.suffix == ".csv" else pl.read_parquet
-    return pl.concat([read(part.path) for part in part_files(source(folder))])
+    return pl.concat([read(part.path) for part in list_part_files(open_source(folder))])
 
 
 @pytest.mark.parametrize(
@@ -39,7 +44,7 @@ def rows_of(folder):
         (SplitPlan("windows", windows=2), Truth(grades="value"), "csv"),
     ],
 )
-def test_both_writers_write_the_same(spark, tmp_path, monkeypatch, plan, rule, to):  # noqa: F811
+def test_both_writers_write_the_same(tmp_path, monkeypatch, plan, rule, to):
     log = pl.DataFrame(
         {
             "user": [f"u{i % 7:02}" for i in range(90)],
@@ -49,12 +54,12 @@ def test_both_writers_write_the_same(spark, tmp_path, monkeypatch, plan, rule, t
         }
     )
     log.write_parquet(tmp_path / "log.parquet")
-    found = split(tmp_path / "log.parquet", plan, rule, partitions=2, spark=spark)
+    found = measured(split, there(tmp_path / "log.parquet"), plan, rule, partitions=2)
     names = found.write(tmp_path / "here", to=to)
     assert found.write(tmp_path / "here", to=to) == names  # in place of the first
-    monkeypatch.setattr(files, "_local", lambda *_: None)
+    monkeypatch.setattr(files, "_local_folder", lambda *_: None)
     assert found.write(tmp_path / "there", to=to) == names
-    found.unpersist()
+    found.maker.unpersist()
     assert [*(tmp_path / "here").glob(".w*")] == []
     for name in names[:-1]:
         assert_frame_equal(rows_of(tmp_path / "here" / name), rows_of(tmp_path / "there" / name))
@@ -63,11 +68,11 @@ def test_both_writers_write_the_same(spark, tmp_path, monkeypatch, plan, rule, t
 def test_a_folder_that_cannot_be_written(spark, tmp_path):  # noqa: F811
     rows = [(f"u{i % 3}", f"i{i % 13}", 1_700_000_000 + i) for i in range(30)]
     frame = spark.createDataFrame(rows, "user string, item string, time bigint")
-    found = split(frame, "leave-last", partitions=1, spark=spark)
+    found = measured(split, frame, "leave-last", partitions=1)
     (tmp_path / "file").touch()
     with raises("cannot-write", UsageError):
         found.write(tmp_path / "file")
-    found.unpersist()
+    found.maker.unpersist()
 
 
 @pytest.mark.pyspark
@@ -87,6 +92,6 @@ def test_a_file_that_is_not_whole_is_not_taken(tmp_path):
     (tmp_path / "a").write_text("12345")
     for made in ({"size": 6}, {"size": 5}):
         with pytest.raises(OSError, match="folder"):
-            _take(tmp_path / ("a" if made["size"] == 6 else "b"), made, tmp_path / "c")
-    _take(tmp_path / "a", {"size": 5}, tmp_path / "c")
+            _move_file(tmp_path / ("a" if made["size"] == 6 else "b"), made, tmp_path / "c")
+    _move_file(tmp_path / "a", {"size": 5}, tmp_path / "c")
     assert (tmp_path / "c").read_text() == "12345"

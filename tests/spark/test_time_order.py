@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankgate.spark.splitting.order import TimeOrder, around
+from rankgate.spark.splitting.order import TimeOrder, time_range_at
 
 
 def test_the_time_at_a_place_is_between():
@@ -12,12 +12,12 @@ def test_the_time_at_a_place_is_between():
         every = np.sort(np.concatenate(parts))
         orders = [TimeOrder(*TimeOrder.of(part).to_list()) for part in parts]
         for place in rng.integers(0, len(every), 20):
-            low, high, many = around(orders, place)
+            low, high, many = time_range_at(orders, place)
             assert low <= every[place] <= high
             assert np.count_nonzero((every >= low) & (every <= high)) <= many
 
 
 def test_few_times_are_left():
     times = np.random.default_rng(1).permutation(1_000_000)
-    low, high, many = around([TimeOrder.of(times)], 700_000)
+    low, high, many = time_range_at([TimeOrder.of(times)], 700_000)
     assert (high - low) <= many <= 3 * 1_000_000 // 256

@@ -17,7 +17,7 @@ from rankgate.measurement.stats.bounded import (
 )
 from rankgate.measurement.stats.planning.power import power
 from rankgate.measurement.stats.sequential import (
-    critical,
+    critical_t,
     log_evidence,
     needed_at_any_look,
     one_look_level,
@@ -77,9 +77,9 @@ def test_evidence_is_the_mixture_of_noncentral_t(n, t):
 
 
 def test_the_critical_value_has_the_level_of_one_look():
-    assert log_evidence(critical(50, 0.05), 50) == pytest.approx(log(20), abs=1e-9)
-    assert student.sf(critical(50, 0.05), 49) == pytest.approx(one_look_level(50, 0.05))
-    assert critical(3, 0.001) == float("inf")
+    assert log_evidence(critical_t(50, 0.05), 50) == pytest.approx(log(20), abs=1e-9)
+    assert student.sf(critical_t(50, 0.05), 49) == pytest.approx(one_look_level(50, 0.05))
+    assert critical_t(3, 0.001) == float("inf")
     assert one_look_level(3, 0.001) == 0.0
 
 
@@ -91,7 +91,7 @@ def test_looking_after_every_query_keeps_the_level():
     square = (values**2).cumsum(axis=0) / count
     sd = np.sqrt(np.maximum(square - mean**2, 1e-300) * count / np.maximum(count - 1, 1))
     t = mean / sd * np.sqrt(count)
-    bound = np.array([critical(n, 0.05) for n in range(10, 121)])[:, None]
+    bound = np.array([critical_t(n, 0.05) for n in range(10, 121)])[:, None]
     assert (t[9:] > bound).any(axis=0).mean() <= 0.05
     plain = student.ppf(0.95, np.arange(9, 120))[:, None]
     assert (t[9:] > plain).any(axis=0).mean() > 0.15

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from rankgate.measurement.stats.change_points import change_points, continued, correlation_in_time
+from rankgate.measurement.stats.change_points import (
+    change_points,
+    correlation_in_time,
+    extend_change_points,
+)
 
 
 def engine(rng, days, queries=50):
@@ -83,7 +87,7 @@ def test_a_longer_series_goes_on_from_what_was_found(shape, looked):
     values[40:] -= 0.3
     whole = change_points(values)
     assert len(whole) == 2
-    assert continued(values, change_points(values[:looked]), looked) == whole
+    assert extend_change_points(values, change_points(values[:looked]), looked) == whole
 
 
 def test_no_outlier_day_is_a_change():

@@ -14,8 +14,12 @@ from rankgate.measurement.stats.corrections import CORRECTIONS, correct
 from rankgate.measurement.stats.effect import effect
 from rankgate.measurement.stats.influence import largest_share
 from rankgate.measurement.stats.interval import skewness, t_interval
-from rankgate.measurement.stats.paired import sign, standard_error, student, wilcoxon
-from rankgate.measurement.stats.planning.power import detectable, needed, power
+from rankgate.measurement.stats.paired import sign_test, standard_error, student_test, wilcoxon_test
+from rankgate.measurement.stats.planning.power import (
+    detectable_difference,
+    power,
+    queries_for_power,
+)
 from rankgate.measurement.stats.resampling.bootstrap import bootstrap_interval, bootstrap_test
 from rankgate.measurement.stats.resampling.randomization import randomization
 from support.wording import assert_warned, raises
@@ -45,20 +49,20 @@ def test_the_pair_is_the_published_one(differences):
 
 
 def test_paired_t(differences):
-    result = student(differences)
+    result = student_test(differences)
     assert result.statistic == pytest.approx([3.40729717], abs=5e-9)
     assert result.p_value == pytest.approx([0.0013193972], abs=5e-11)
 
 
 def test_wilcoxon(differences):
-    assert wilcoxon(differences).p_value == pytest.approx([0.003445188], abs=5e-10)
+    assert wilcoxon_test(differences).p_value == pytest.approx([0.003445188], abs=5e-10)
 
 
 def test_sign(differences):
-    banded = sign(differences, band=0.01)
+    banded = sign_test(differences, band=0.01)
     assert (int(banded.statistic[0]), int(banded.n[0])) == (31, 44)
     assert banded.p_value == pytest.approx([0.009559879], abs=5e-10)
-    assert sign(differences).p_value == pytest.approx([0.0153467], abs=5e-8)
+    assert sign_test(differences).p_value == pytest.approx([0.0153467], abs=5e-8)
 
 
 def test_randomization(differences):
@@ -92,8 +96,8 @@ def test_effect_sizes(pair):
 
 def test_power(differences):
     sd = differences.std(ddof=1)
-    assert detectable(sd, 50) == pytest.approx(0.0444626, abs=5e-8)
-    assert needed(differences.mean(), sd) == pytest.approx(35.77, abs=5e-3)
+    assert detectable_difference(sd, 50) == pytest.approx(0.0444626, abs=5e-8)
+    assert queries_for_power(differences.mean(), sd) == pytest.approx(35.77, abs=5e-3)
 
 
 @given(st.floats(0.05, 2), st.integers(3, 300), st.sampled_from([1, 2]))
@@ -107,11 +111,11 @@ def test_power_is_statsmodels(size, n, sides):
 
 @given(st.floats(0.1, 2), st.floats(0.5, 0.95))
 def test_needed_and_detectable_are_inverse(sd, wanted):
-    n = needed(0.1, sd, wanted=wanted)
+    n = queries_for_power(0.1, sd, wanted=wanted)
     if n > 3:
         whole = int(np.ceil(n))
-        assert float(detectable(sd, whole, wanted=wanted)) <= 0.1 + 1e-9
-        assert float(detectable(sd, whole - 1, wanted=wanted)) >= 0.1 - 1e-6
+        assert float(detectable_difference(sd, whole, wanted=wanted)) <= 0.1 + 1e-9
+        assert float(detectable_difference(sd, whole - 1, wanted=wanted)) >= 0.1 - 1e-6
 
 
 def test_corrections_of_1995():
@@ -149,7 +153,7 @@ def test_student_is_scipy(table):
     if (table.std(axis=0, ddof=1) < 1e-9).any():
         return
     theirs = stats.ttest_1samp(table, 0)
-    np.testing.assert_allclose(student(table).p_value, theirs.pvalue, atol=1e-10)
+    np.testing.assert_allclose(student_test(table).p_value, theirs.pvalue, atol=1e-10)
     ends = theirs.confidence_interval(0.9)
     result = t_interval(table, 0.9)
     np.testing.assert_allclose((result.low, result.high), (ends.low, ends.high), atol=1e-10)
@@ -200,13 +204,15 @@ def test_max_t_is_less_strict_than_bonferroni_where_columns_are_alike():
     np.testing.assert_array_equal(result.p_max, result.p_value)
 
 
-@pytest.mark.parametrize("test", [student, wilcoxon, sign, randomization, bootstrap_test])
+@pytest.mark.parametrize(
+    "test", [student_test, wilcoxon_test, sign_test, randomization, bootstrap_test]
+)
 def test_nothing_differs(test):
     assert test(np.zeros(30)).p_value == pytest.approx([1.0])
 
 
 def test_one_query_says_so():
-    assert np.isnan(student(np.array([0.2])).p_value).all()
+    assert np.isnan(student_test(np.array([0.2])).p_value).all()
     result = t_interval(np.array([0.2]))
     assert np.isnan(result.low).all()
     assert_warned(result)
@@ -267,5 +273,5 @@ def test_many_queries_are_drawn():
 
 
 def test_equal_differences_are_no_certainty():
-    assert student(np.full(3, 0.1)).p_value == pytest.approx([0.25])
-    assert student(np.full(3, -0.1)).p_value == pytest.approx([0.25])
+    assert student_test(np.full(3, 0.1)).p_value == pytest.approx([0.25])
+    assert student_test(np.full(3, -0.1)).p_value == pytest.approx([0.25])

@@ -6,7 +6,7 @@ from scipy import stats
 
 from rankgate.measurement.stats.ranks.correlation import kendall, pearson, spearman
 from rankgate.measurement.stats.ranks.friedman import friedman, range_quantile
-from rankgate.measurement.stats.ranks.signed_ranks import MOST, signed_ranks
+from rankgate.measurement.stats.ranks.signed_ranks import MAX_EXACT, signed_ranks
 from rankgate.measurement.stats.resampling.split_half import spearman_brown, split_half
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
@@ -121,8 +121,8 @@ def test_exact_signed_ranks_count_all_signs_with_ties(zeros):
 
 def test_signed_ranks_of_nothing_and_of_too_much():
     assert signed_ranks(np.zeros(5), way="exact").p_value == [1]
-    with pytest.raises(ValueError, match=str(MOST)):
-        signed_ranks(np.arange(1.0, MOST + 2), way="exact")
+    with pytest.raises(ValueError, match=str(MAX_EXACT)):
+        signed_ranks(np.arange(1.0, MAX_EXACT + 2), way="exact")
 
 
 def test_friedman_as_r_documents_it():

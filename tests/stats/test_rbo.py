@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.measurement.stats.ranks.rbo import rbo, tied
+from rankgate.measurement.stats.ranks.rbo import group_ties, rbo
 from support.wording import refused
 
 
@@ -94,7 +94,7 @@ def test_a_tie_is_worth_the_mean_of_its_orders(one, two, p):
 
 
 def test_scores_make_groups():
-    assert tied({"b": 1.0, "c": 2.0, "a": 1.0}) == [["c"], ["a", "b"]]
+    assert group_ties({"b": 1.0, "c": 2.0, "a": 1.0}) == [["c"], ["a", "b"]]
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.measurement.stats.interval import t_interval, weighted
+from rankgate.measurement.stats.interval import t_interval, weighted_mean
 from rankgate.measurement.stats.represented import (
     Population,
-    Weighing,
+    WeightPrecision,
     chance_of_sample,
     conformal_reach,
     effective_size,
-    represented,
-    sample_needed,
+    estimate_population,
+    sample_size_needed,
     unseen_weight,
 )
 
@@ -29,51 +29,51 @@ def error(found):
 
 
 def test_without_a_design_it_is_the_mean_and_its_error():
-    found = represented(Y)
+    found = estimate_population(Y)
     assert (found.mean, error(found)) == pytest.approx((Y.mean(), Y.std(ddof=1) / 12**0.5))
 
 
 def test_the_weighted_mean_as_survey_software_has_it():
     # samplics 0.4.22, TaylorEstimator of a mean, which has the linearised error
-    assert represented(Y, WEIGHTS).mean == pytest.approx(5.038156028368794)
-    assert weighted(Y[:, None], WEIGHTS)[1][0] == pytest.approx(0.5200483677958494)
+    assert estimate_population(Y, WEIGHTS).mean == pytest.approx(5.038156028368794)
+    assert weighted_mean(Y[:, None], WEIGHTS)[1][0] == pytest.approx(0.5200483677958494)
 
 
 def test_the_error_of_a_weighted_mean_is_the_jackknife():
     without = [np.delete(np.arange(12), i) for i in range(12)]
     means = np.array([np.average(Y[rows], weights=WEIGHTS[rows]) for rows in without])
     away = means - np.average(Y, weights=WEIGHTS)
-    assert represented(Y, WEIGHTS).variance == pytest.approx(11 / 12 * away @ away)
+    assert estimate_population(Y, WEIGHTS).variance == pytest.approx(11 / 12 * away @ away)
 
 
 def test_a_query_that_makes_the_mean_has_a_large_error():
     weights = np.r_[1.0, np.full(39, 1e-4 / 39)]  # 99.99 % of the traffic
     values = np.r_[0.1, np.zeros(39)]  # the mean is 0.1 with it, and 0 without
-    assert error(represented(values, weights)) == pytest.approx(0.1, rel=0.02)
-    assert weighted(values[:, None], weights)[1][0] < 1e-4  # what it was
+    assert error(estimate_population(values, weights)) == pytest.approx(0.1, rel=0.02)
+    assert weighted_mean(values[:, None], weights)[1][0] < 1e-4  # what it was
 
 
 def test_members_that_were_certain_to_be_drawn_add_no_error():
     certain = np.arange(12) < 4
-    without = represented(Y, WEIGHTS, certain=certain)
-    assert without.mean == pytest.approx(represented(Y, WEIGHTS).mean)
+    without = estimate_population(Y, WEIGHTS, certain=certain)
+    assert without.mean == pytest.approx(estimate_population(Y, WEIGHTS).mean)
     others = WEIGHTS * (Y - without.mean) / WEIGHTS.sum() * ~certain
     lever = 7 / 8 / (1 - WEIGHTS / WEIGHTS[~certain].sum())
     assert without.variance == pytest.approx(8 / 7 * ((others * lever) ** 2)[~certain].sum())
 
 
 def test_the_worth_of_weights():
-    assert Weighing.of(np.full(7, 0.3)).degrees == 6
-    halves = Weighing.of(np.r_[np.ones(30), np.full(30, 1e-9)])  # as 30 of equal weight
+    assert WeightPrecision.of(np.full(7, 0.3)).degrees == 6
+    halves = WeightPrecision.of(np.r_[np.ones(30), np.full(30, 1e-9)])  # as 30 of equal weight
     assert (halves.effective, halves.degrees) == pytest.approx((30, 29))
-    one = Weighing.of(np.r_[0.61, np.full(39, 0.01)])
+    one = WeightPrecision.of(np.r_[0.61, np.full(39, 0.01)])
     assert one.effective == pytest.approx(1 / (0.61**2 + 39 * 0.01**2))
-    code, reason = one.problem(represented(np.arange(40.0)))
+    code, reason = one.problem(estimate_population(np.arange(40.0)))
     assert code == "few-effective-queries"
     assert "as much as 2.7 of equal weight" in reason
     strata = np.repeat([0, 1], 30)
-    assert Weighing.of(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(1)
-    assert Weighing.of(np.repeat([9.0, 1.0], 30)).spread == pytest.approx(82 / 50)
+    assert WeightPrecision.of(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(1)
+    assert WeightPrecision.of(np.repeat([9.0, 1.0], 30)).spread == pytest.approx(82 / 50)
 
 
 def test_the_weight_of_queries_that_a_sample_may_not_show():
@@ -84,7 +84,9 @@ def test_the_weight_of_queries_that_a_sample_may_not_show():
 
 
 def test_a_total_as_survey_software_has_it():
-    found = represented(Y, WEIGHTS, STRATA, total=1.0)  # samplics, TaylorEstimator of a total
+    found = estimate_population(
+        Y, WEIGHTS, STRATA, total=1.0
+    )  # samplics, TaylorEstimator of a total
     assert (found.mean, error(found)) == pytest.approx((142.076, 28.156792774272663))
 
 
@@ -95,7 +97,7 @@ def test_the_stratified_mean_of_textbooks():
     shares = np.array(sizes) / 500
     mean = sum(w * y.mean() for w, y in zip(shares, strata, strict=True))
     variance = sum(w**2 * y.var(ddof=1) / len(y) for w, y in zip(shares, strata, strict=True))
-    found = represented(Y, v, STRATA)
+    found = estimate_population(Y, v, STRATA)
     assert (found.mean, found.variance) == pytest.approx((mean, variance))
 
 
@@ -105,7 +107,7 @@ def test_four_supermarkets_of_sampling_by_size():
     mean = variance = 0.0
     for pair in itertools.product(range(4), repeat=2):
         drawn = list(pair)
-        found = represented(sales[drawn], 1 / (2 * chance[drawn]), total=1.0)
+        found = estimate_population(sales[drawn], 1 / (2 * chance[drawn]), total=1.0)
         mean += chance[drawn].prod() * found.mean
         variance += chance[drawn].prod() * found.variance
     assert (mean, variance) == pytest.approx((300, 14_248 / 2))
@@ -124,7 +126,9 @@ def _drawn(n=60, size=600, seed=1, noise=0.5):
 
 def test_values_have_the_mean_and_the_error_of_the_estimate():
     people, _, model = _drawn()
-    found = represented(people, predicted=model[:60], population=Population(model, np.ones(600)))
+    found = estimate_population(
+        people, predicted=model[:60], population=Population(model, np.ones(600))
+    )
     ends = t_interval(found.values)
     assert found.mean == pytest.approx(found.values.mean())
     assert found.values.std(ddof=1) / 60**0.5 == pytest.approx(error(found))
@@ -134,7 +138,9 @@ def test_values_have_the_mean_and_the_error_of_the_estimate():
 
 def test_a_model_that_sees_all_makes_the_sample_the_population():
     people, every, _ = _drawn()
-    found = represented(people, predicted=people, population=Population(every, np.ones(600)))
+    found = estimate_population(
+        people, predicted=people, population=Population(every, np.ones(600))
+    )
     assert found.mean == pytest.approx(every.mean(), abs=0.01)
     assert error(found) == pytest.approx(every.std() / 600**0.5, rel=0.05)
 
@@ -143,7 +149,7 @@ def test_a_model_that_sees_all_makes_the_sample_the_population():
 def test_how_a_model_is_biased_does_not_matter(shift, scale, sign):
     people, _, model = _drawn()
     plain, biased = (
-        represented(people, predicted=each[:60], population=Population(each, np.ones(600)))
+        estimate_population(people, predicted=each[:60], population=Population(each, np.ones(600)))
         for each in (model, shift + sign * scale * model)
     )
     assert biased.mean == pytest.approx(plain.mean)
@@ -152,7 +158,7 @@ def test_how_a_model_is_biased_does_not_matter(shift, scale, sign):
 
 def test_all_queries_judged_by_people_need_no_model():
     people, every, model = _drawn(n=600)
-    found = represented(people, predicted=model, population=Population(model, np.ones(600)))
+    found = estimate_population(people, predicted=model, population=Population(model, np.ones(600)))
     assert found.mean == pytest.approx(every.mean())
     assert error(found) == pytest.approx(every.std(ddof=1) / 600**0.5, rel=0.01)
 
@@ -160,12 +166,16 @@ def test_all_queries_judged_by_people_need_no_model():
 def test_a_useless_model_costs_next_to_nothing():
     people = np.random.default_rng(3).normal(0, 1, 60)
     noise = np.random.default_rng(4).normal(0, 1, 600)
-    found = represented(people, predicted=noise[:60], population=Population(noise, np.ones(600)))
+    found = estimate_population(
+        people, predicted=noise[:60], population=Population(noise, np.ones(600))
+    )
     assert error(found) < 1.05 * people.std(ddof=1) / 60**0.5
 
 
 def test_equal_predictions_predict_nothing():
-    found = represented(Y, predicted=np.ones(12), population=Population(np.ones(50), np.ones(50)))
+    found = estimate_population(
+        Y, predicted=np.ones(12), population=Population(np.ones(50), np.ones(50))
+    )
     assert (found.mean, found.slope) == (pytest.approx(Y.mean()), 0.0)
 
 
@@ -178,7 +188,7 @@ def test_strata_with_a_model_have_the_mean_of_the_population():
     v = np.repeat([3000 / 40, 1000 / 40], 40)
     for _ in range(400):
         some = np.r_[rng.permutation(3000)[:40], 3000 + rng.permutation(1000)[:40]]
-        found = represented(y[some], v, codes[some], x[some], Population(x, np.ones(size)))
+        found = estimate_population(y[some], v, codes[some], x[some], Population(x, np.ones(size)))
         estimates.append(found.mean)
         errors.append(error(found))
     assert np.mean(estimates) == pytest.approx(y.mean(), abs=4 * np.std(estimates) / 20)
@@ -187,11 +197,13 @@ def test_strata_with_a_model_have_the_mean_of_the_population():
 
 def test_how_many_more_people_are_needed():
     people, _, model = _drawn()
-    found = represented(people, predicted=model[:60], population=Population(model, np.ones(600)))
-    size = sample_needed(found, 0.3, 2.8, 600)
+    found = estimate_population(
+        people, predicted=model[:60], population=Population(model, np.ones(600))
+    )
+    size = sample_size_needed(found, 0.3, 2.8, 600)
     spread = np.sqrt(found.per_member / size + found.fixed)
     assert 0.3 / spread >= 2.8 > 0.3 / np.sqrt(found.per_member / (size - 1) + found.fixed)
-    assert sample_needed(found, 0.01, 2.8, 600) is None
+    assert sample_size_needed(found, 0.01, 2.8, 600) is None
 
 
 def test_conformal_intervals_cover_whatever_the_residuals():

@@ -8,13 +8,13 @@ import pytest
 from rankgate.measurement.evaluation.lists.resampled import _sums
 from rankgate.measurement.metrics.lists import Listed
 from rankgate.measurement.stats.resampling import resampled
-from rankgate.measurement.stats.resampling.resampled import draws
+from rankgate.measurement.stats.resampling.resampled import draw_counts
 
 
 def test_draws_are_the_same_whatever_the_blocks(monkeypatch):
-    whole = np.concatenate(list(draws(7, 20, seed=3)), axis=1)
+    whole = np.concatenate(list(draw_counts(7, 20, seed=3)), axis=1)
     monkeypatch.setattr(resampled, "_BLOCK", 21)
-    assert np.array_equal(np.concatenate(list(draws(7, 20, seed=3)), axis=1), whole)
+    assert np.array_equal(np.concatenate(list(draw_counts(7, 20, seed=3)), axis=1), whole)
     assert (whole.sum(axis=0) == 7).all()
     assert whole.shape == (7, 20)
 
@@ -25,7 +25,7 @@ def test_sums_under_many_weightings_are_those_of_each():
     items[3, 2:] = -1
     items[5] = -1
     listed = Listed(items, 9)
-    (weights,) = draws(12, 6, seed=1)
+    (weights,) = draw_counts(12, 6, seed=1)
     looked = np.array([1, 0.5, 0.3, 0.2])
     for result, weight in zip(_sums(listed, weights, looked), weights.T, strict=True):
         one = listed.sums(weight, looked)

@@ -8,11 +8,11 @@ from statsmodels.stats.power import TTestPower
 
 import rankgate
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.pairs import Rules, compared
+from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.stats.corrections import correct, corrected_rows
-from rankgate.measurement.stats.planning.power import needed, power
-from rankgate.measurement.stats.planning.sample_size import queries_for, samples
+from rankgate.measurement.stats.planning.power import power, queries_for_power
+from rankgate.measurement.stats.planning.sample_size import draw_samples, queries_for
 
 
 def significant(found, alpha=0.05):
@@ -26,7 +26,7 @@ def significant(found, alpha=0.05):
 def test_samples_have_the_mean_asked_for_and_the_spread_that_was_measured():
     rng = np.random.default_rng(1)
     delta = rng.exponential(0.1, (60, 2))
-    found = samples(delta, 200, np.array([0.02, -0.5]), draws=4000)
+    found = draw_samples(delta, 200, np.array([0.02, -0.5]), draws=4000)
     np.testing.assert_allclose(found.mean.mean(axis=0), [0.02, -0.5], atol=0.001)
     np.testing.assert_allclose((found.sd**2).mean(axis=0), delta.var(axis=0, ddof=1), rtol=0.03)
     spread = found.mean.std(axis=0)
@@ -37,7 +37,7 @@ def test_queries_without_a_value_do_not_count():
     rng = np.random.default_rng(2)
     delta = rng.normal(0, 1, (80, 1))
     delta[::2] = np.nan
-    found = samples(delta, 100, draws=500)
+    found = draw_samples(delta, 100, draws=500)
     assert found.n.mean() == pytest.approx(50, abs=2)
 
 
@@ -142,7 +142,7 @@ def test_a_gate_does_without_the_simulation():
     qrels, old, new = systems(30, 11)
     scorer = Scorer.of(qrels, METRICS, "trec")
     sides = [scorer.scored(run) for run in (old, new)]
-    (result,) = compared(*sides, Rules(Test(correction="none"), sizes=False))
+    (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none"), sizes=False))
     row = result.metrics.row(0, named=True)
     theirs = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)
     assert row["needed"] == pytest.approx(theirs, rel=1e-6)
@@ -152,4 +152,4 @@ def test_large_effects_on_few_queries_have_a_power():
     """The noncentral t of scipy is NaN for some large shifts with one degree of freedom."""
     for size in np.geomspace(0.5, 1e6, 60):
         assert 0 <= power(size, 1.0, 2) <= 1
-        assert needed(size, 1.0) >= 2
+        assert queries_for_power(size, 1.0) >= 2

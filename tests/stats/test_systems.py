@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankgate.measurement.stats.paired import student
-from rankgate.measurement.stats.ranks.order import levels, tau, tau_ap
-from rankgate.measurement.stats.ranks.rbo import tied
+from rankgate.measurement.stats.paired import student_test
+from rankgate.measurement.stats.ranks.order import tau, tau_ap, tie_levels
+from rankgate.measurement.stats.ranks.rbo import group_ties
 from rankgate.measurement.stats.reliability import POWER, TAU, TAU_AP, reliability
 from rankgate.measurement.stats.systems import anova, randomised_tukey, tukey
 
@@ -25,7 +25,7 @@ def adhoc7(shared):
 def test_two_systems_are_the_paired_t(adhoc7):
     pair = adhoc7[:, :2]
     delta = pair[:, 0] - pair[:, 1]
-    result, t = anova(pair), student(delta)
+    result, t = anova(pair), student_test(delta)
     assert result.f == pytest.approx(t.statistic[0] ** 2)
     assert result.p_value == pytest.approx(t.p_value[0])
     assert tukey(pair).p_value[0, 1] == pytest.approx(t.p_value[0], abs=1e-6)
@@ -72,9 +72,10 @@ def test_many_pairs_are_read_off_a_grid(adhoc7):
 
 def test_randomised_tukey(adhoc7):
     few = adhoc7[:, :4]
-    drawn, normal = randomised_tukey(few, samples=4000), tukey(few)
+    (drawn,), normal = randomised_tukey([few], samples=4000), tukey(few)
     np.testing.assert_allclose(drawn.p_value, normal.p_value, atol=0.05)
-    np.testing.assert_array_equal(drawn.p_value, randomised_tukey(few, samples=4000).p_value)
+    (again,) = randomised_tukey([few], samples=4000)
+    np.testing.assert_array_equal(drawn.p_value, again.p_value)
     assert (drawn.p_value >= 1 / 4001).all()
 
 
@@ -84,7 +85,8 @@ def test_randomised_tukey_of_two_is_fishers():
     delta = pair[:, 0] - pair[:, 1]
     signs = np.array(list(itertools.product([1, -1], repeat=12)))
     exact = (np.abs(signs @ delta) >= abs(delta.sum()) - 1e-12).mean()
-    assert randomised_tukey(pair, samples=40_000).p_value[0, 1] == pytest.approx(exact, abs=0.012)
+    (drawn,) = randomised_tukey([pair], samples=40_000)
+    assert drawn.p_value[0, 1] == pytest.approx(exact, abs=0.012)
 
 
 def test_nothing_differs_between_systems():
@@ -146,13 +148,13 @@ def test_values_that_differ_in_their_last_bits_are_ties():
         assert tau_ap(one, two, treatment) == tau_ap(two, one, treatment)
     assert tau(one, two) == 1
     assert tau(1e9 * one, 1e9 * two) == 1
-    assert tied({"a": 0.1 + 0.2, "b": 0.3, "c": 0.9}) == [["c"], ["a", "b"]]
+    assert group_ties({"a": 0.1 + 0.2, "b": 0.3, "c": 0.9}) == [["c"], ["a", "b"]]
 
 
 def test_small_steps_above_the_precision_are_an_order():
     assert tau(np.array([0.3, 0.3 + 1e-9, 0.9]), np.array([0.3, 0.3 + 1e-9, 0.9]), "a") == 1
-    assert levels(np.array([np.nan, 2.0, np.inf, -np.inf, 2.0]))[1:].tolist() == [1, 2, 0, 1]
-    assert np.isnan(levels(np.array([np.nan, 2.0]))[0])
+    assert tie_levels(np.array([np.nan, 2.0, np.inf, -np.inf, 2.0]))[1:].tolist() == [1, 2, 0, 1]
+    assert np.isnan(tie_levels(np.array([np.nan, 2.0]))[0])
 
 
 def plain_tau_ap(estimate, reference):
@@ -208,13 +210,13 @@ def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
     rng = np.random.default_rng(5)
     steps = np.array([0.0, 0.0, 0.008, 0.012, 0.016, 0.03])
     table = rng.random((6000, 6)) ** 3 + rng.normal(size=(6000, 1)) + steps
-    whole, part = randomised_tukey(table, samples=4000), table[:: 6000 // 3000]
+    (whole,), part = randomised_tukey([table], samples=4000), table[:: 6000 // 3000]
     assert part.size < 1 << 15 <= table.size
     assert whole.p_value[0, 5] == pytest.approx(1 / 4001)
     assert (whole.p_value == whole.p_value.T).all()
     np.testing.assert_allclose(whole.p_value, tukey(table).p_value, atol=0.03)
     np.testing.assert_allclose(
-        randomised_tukey(part, samples=4000).p_value, tukey(part).p_value, atol=0.03
+        randomised_tukey([part], samples=4000)[0].p_value, tukey(part).p_value, atol=0.03
     )
 
 
@@ -223,7 +225,17 @@ def test_turning_keeps_its_level():
     """Among equal systems, no pair is called different more often than the level allows."""
     rng = np.random.default_rng(6)
     smallest = [
-        randomised_tukey(rng.random((1700, 20)) ** 4, samples=400, seed=i).p_value.min()
+        randomised_tukey([rng.random((1700, 20)) ** 4], samples=400, seed=i)[0].p_value.min()
         for i in range(200)
     ]
     assert np.mean(np.array(smallest) <= 0.1) == pytest.approx(0.1, abs=0.065)  # 3 errors
+
+
+def test_matrices_that_share_draws_have_the_results_of_each_alone():
+    rng = np.random.default_rng(5)
+    matrices = [rng.random((20, 4)), rng.random((19, 4)), rng.random((20, 4)) ** 3]
+    together = randomised_tukey(matrices, samples=300)
+    for matrix, result in zip(matrices, together, strict=True):
+        (alone,) = randomised_tukey([matrix], samples=300)
+        np.testing.assert_array_equal(result.p_value, alone.p_value)
+        np.testing.assert_array_equal(result.delta, alone.delta)

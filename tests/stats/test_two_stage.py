@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from rankgate.measurement.stats.inclusion import inclusion
-from rankgate.measurement.stats.represented import represented
+from rankgate.measurement.stats.inclusion import inclusion_probabilities
+from rankgate.measurement.stats.represented import estimate_population
 from rankgate.measurement.stats.two_stage import (
-    Spending,
+    SamplingPlan,
     TwoStage,
-    predictions_wanted,
-    spend,
-    worth_of_predictions,
+    best_plan,
+    break_even_price,
+    predictions_needed,
 )
 
 SIZES = np.array([[0.5, 1.0], [2.0, 1.5], [1.0, 0.2], [0.7, 0.7]])
@@ -23,7 +23,7 @@ MODEL = np.array([1.0, -0.5, 0.2, 2.0])
 
 def _draws(count, expected):
     """Every sample: its chance, the estimate, and the estimates by query."""
-    chance = inclusion(SIZES.ravel(), expected).reshape(SIZES.shape)
+    chance = inclusion_probabilities(SIZES.ravel(), expected).reshape(SIZES.shape)
     groups = list(combinations(range(len(MODEL)), count))
     for queries in groups:
         own = chance[list(queries)]
@@ -31,7 +31,7 @@ def _draws(count, expected):
             there = np.reshape(drawn, own.shape)
             p = np.where(there, own, 1 - own).prod() / len(groups)
             values = MODEL[list(queries)] + (there * ERRORS[list(queries)] / own).sum(axis=1)
-            yield p, represented(values, np.full(count, 1.0)).sampled
+            yield p, estimate_population(values, np.full(count, 1.0)).sampled
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, 3.0), (3, 5.0), (4, 2.0), (4, 8.0)])
@@ -44,11 +44,11 @@ def test_the_estimate_has_no_bias_over_all_samples(count, expected):
 def test_what_drawn_documents_add_to_the_variance_of_all_samples():
     chances, found = np.array(list(_draws(4, 3.0))).T
     truth = chances @ found
-    chance = inclusion(SIZES.ravel(), 3.0).reshape(SIZES.shape)
+    chance = inclusion_probabilities(SIZES.ravel(), 3.0).reshape(SIZES.shape)
     own = float((ERRORS**2 * (1 - chance) / chance).sum()) / 16
     assert chances @ (found - truth) ** 2 == pytest.approx(own)
     stages = TwoStage(np.abs(ERRORS[ERRORS != 0]), 4, 0.0, 0.0, 1.0)
-    chance = inclusion(stages.sizes, 3.0)
+    chance = inclusion_probabilities(stages.sizes, 3.0)
     by_hand = float((stages.sizes**2 * (1 - chance) / chance).sum())
     assert stages.variance(4, 3.0, 4) == pytest.approx(by_hand / 16)
 
@@ -61,7 +61,7 @@ def test_the_best_number_of_documents_a_query_is_the_closed_form(price):
     # W = e²D(1 − π)/π = e²D²/d − e²D
     within, between = 0.04 * 40**2, STAGES.between - 0.04 * 40
     best = np.sqrt(within * price / between)
-    found = spend(STAGES, 900.0, 1.0, price, Spending(1, 0.0))
+    found = best_plan(STAGES, 900.0, 1.0, price, SamplingPlan(1, 0.0))
     assert found.expected / 200 == pytest.approx(best, rel=0.25)
     assert found.count * (price + found.expected / 200) == pytest.approx(900, rel=0.03)
     variance = [
@@ -72,11 +72,11 @@ def test_the_best_number_of_documents_a_query_is_the_closed_form(price):
 
 
 def test_without_a_price_of_queries_all_are_drawn():
-    assert spend(STAGES, 900.0, 1.0, 0.0, Spending(1, 0.0)) == Spending(200, 900.0)
+    assert best_plan(STAGES, 900.0, 1.0, 0.0, SamplingPlan(1, 0.0)) == SamplingPlan(200, 900.0)
 
 
 def test_no_query_or_document_of_before_is_given_up():
-    found = spend(STAGES, 1000.0, 1.0, 5.0, Spending(90, 1200.0))
+    found = best_plan(STAGES, 1000.0, 1.0, 5.0, SamplingPlan(90, 1200.0))
     assert found.count >= 90
     assert found.expected >= 1200
 
@@ -84,7 +84,7 @@ def test_no_query_or_document_of_before_is_given_up():
 def test_what_one_more_is_worth_is_the_derivative():
     count, expected, step = 50.0, 1000.0, 1e-4
     now = STAGES.variance(count, expected, 80)
-    chance = inclusion(STAGES.sizes, expected)[:1]
+    chance = inclusion_probabilities(STAGES.sizes, expected)[:1]
     one = (now - STAGES.variance(count, expected + step, 80)) / step
     # a document more in the frame is n/m of one more in the sample
     own = STAGES.of_document(np.ones(1), chance, count)[0]
@@ -104,15 +104,15 @@ def test_queries_for_the_model_are_the_cheapest_mix(price, call):
 
     best = minimize_scalar(variance, bounds=(1e-3, 1000 / price - 1e-3), method="bounded").x
     wanted = (1000 - best * price) / call
-    found = predictions_wanted(STAGES, Spending(best, 2000.0), price, call)
+    found = predictions_needed(STAGES, SamplingPlan(best, 2000.0), price, call)
     assert found == pytest.approx(wanted, rel=1e-3)
 
 
 @pytest.mark.parametrize("correlation", [0.4, 0.75, 0.95])
 def test_a_model_is_worth_the_price_at_which_it_saves_nothing(correlation):
     square, price = correlation**2, 10.0
-    call = worth_of_predictions(correlation, price)
+    call = break_even_price(correlation, price)
     # V·cost at the best mix of both, and of people alone
     mixed = (np.sqrt((1 - square) * price) + np.sqrt(square * call)) ** 2
     assert mixed == pytest.approx(price)
-    assert worth_of_predictions(0.0, price) == 0
+    assert break_even_price(0.0, price) == 0

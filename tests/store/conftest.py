@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from rankgate.data.scales import scale_of
+from rankgate.data.scales import parse_scale
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import raters, users
 from rankgate.store.rating import batches
@@ -27,15 +27,15 @@ class Shop:
     def __init__(self, store, **batch):
         self.store = store
         with store.write() as connection:
-            self.project = projects.add(connection, "shop", scale=scale_of("graded")).id
+            self.project = projects.add(connection, "shop", scale=parse_scale("graded")).id
             texts = {"query_id": ["q0", "q1"], "text": ["red shoes", "hat"], "lang": ["en", "de"]}
-            queries.add(connection, self.project, pl.DataFrame(texts))
+            queries.add_queries(connection, self.project, pl.DataFrame(texts))
             fields = {"doc_id": ["d0", "d1"], "title": ["Red", "Hat"], "url": ["https://a.b", None]}
-            documents.add(connection, self.project, pl.DataFrame(fields))
-            self.batch = batches.add(connection, self.project, "first", **batch)
+            documents.add_documents(connection, self.project, pl.DataFrame(fields))
+            self.batch = batches.add_batch(connection, self.project, "first", **batch)
             self.added = batches.add_pairs(connection, self.batch, PAIRS)
             self.people = [users.add(connection, name) for name in ("ann", "bob", "cid", "dan")]
-            self.raters = [raters.of_user(connection, each.id).id for each in self.people]
+            self.raters = [raters.rater_of_user(connection, each.id).id for each in self.people]
 
 
 @pytest.fixture

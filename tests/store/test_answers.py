@@ -18,10 +18,12 @@ def compared(shop):
     """The shop with a batch that compares two runs for its first query."""
     with shop.store.write() as connection:
         found = [
-            runs.add(connection, shop.store.blobs, shop.project, read_run(table, name), name=name)
+            runs.add_run(
+                connection, shop.store.blobs, shop.project, read_run(table, name), name=name
+            )
             for name, table in (("old", {"q0": {"d0": 1.0}}), ("new", {"q0": {"d1": 1.0}}))
         ]
-        batch = batches.add(connection, shop.project, "two", kind="lists", strategy="2")
+        batch = batches.add_batch(connection, shop.project, "two", kind="lists", strategy="2")
         sides = [("q0", batches.Side(run=found[0].id), batches.Side(run=found[1].id))]
         assert batches.add_preferences(connection, batch, sides) == 1
         assert batches.add_preferences(connection, batch, sides) == 0
@@ -37,11 +39,11 @@ def test_the_last_answers_are_of_ratings_and_preferences(compared):
     with shop.store.write() as connection:
         preferences.prefer(connection, task, rater, preference_id="p1", choice="left", seconds=5)
     with shop.store.read() as connection:
-        last = answers.lately(connection, shop.project, rater, 5)
+        last = answers.latest_answers(connection, shop.project, rater, 5)
         assert [(each.task, each.grade, each.choice) for each in last] == [
             (task, None, "left"), (1, 2.0, None)]  # fmt: skip
-        assert len(answers.lately(connection, shop.project, rater, 1)) == 1
-        assert answers.lately(connection, shop.project, shop.raters[1], 5) == []
+        assert len(answers.latest_answers(connection, shop.project, rater, 1)) == 1
+        assert answers.latest_answers(connection, shop.project, shop.raters[1], 5) == []
         found = answers.efforts(connection, shop.project)
         assert [(graded, seconds) for _, _, graded, seconds, _ in found] == [(True, 3), (True, 5)]
 
@@ -51,16 +53,16 @@ def test_a_preference_is_taken_back(compared):
     rater = shop.raters[0]
     with shop.store.write() as connection:
         preferences.prefer(connection, task, rater, preference_id="p1", choice="right")
-        assert preferences.table(connection, batch.id)["better"].to_list() == ["second"]
+        assert preferences.preferences_table(connection, batch.id)["better"].to_list() == ["second"]
         assert preferences.withdraw(connection, task, rater, preference_id="w1")
         assert not preferences.withdraw(connection, task, rater, preference_id="w1")
-        assert preferences.table(connection, batch.id).is_empty()
+        assert preferences.preferences_table(connection, batch.id).is_empty()
         assert next_task.take(connection, shop.project, rater, batch=batch.id) == task
         with raises("nothing-to-undo"):
             preferences.withdraw(connection, task, rater, preference_id="w2")
         preferences.prefer(connection, task, rater, preference_id="p2", choice="left", swapped=True)
         preferences.prefer(connection, task, shop.raters[1], preference_id="p3", choice="left")
-        table = preferences.table(connection, batch.id)
+        table = preferences.preferences_table(connection, batch.id)
         assert table.select("first", "second", "better", "on_left").rows() == [
             ("old", "new", "second", "second"), ("old", "new", "first", "first")]  # fmt: skip
         assert tasks.progress(connection, shop.project, batch.id).done == 1
@@ -73,36 +75,36 @@ def test_pairs_by_filter_and_asked_again(shop):
         for task in (1, 2):
             ratings.rate(connection, task, one, rating_id=f"a{task}", grade=1.0)
         ratings.rate(connection, 1, other, rating_id="b1", grade=2.0)
-        named = raters.of_project(connection, shop.project)
+        named = raters.raters_of_project(connection, shop.project)
         assert set(named.values()) == {one, other}
-        every = pairs.listed(connection, shop.project, pairs.Filter())
+        every = pairs.list_pairs(connection, shop.project, pairs.TaskFilter())
         assert [each.task for each in every] == sorted(each.task for each in every)
         assert [len(each.answers) for each in every[:2]] == [2, 1]
-        mine = pairs.listed(connection, shop.project, pairs.Filter(rater=other))
+        mine = pairs.list_pairs(connection, shop.project, pairs.TaskFilter(rater=other))
         assert [each.task for each in mine] == [1]
-        asked = pairs.Filter(query=every[0].query_id)
-        assert {each.query_id for each in pairs.listed(connection, shop.project, asked)} == {
+        asked = pairs.TaskFilter(query=every[0].query_id)
+        assert {each.query_id for each in pairs.list_pairs(connection, shop.project, asked)} == {
             every[0].query_id}  # fmt: skip
-        after = pairs.listed(connection, shop.project, pairs.Filter(), after=1, most=1)
+        after = pairs.list_pairs(connection, shop.project, pairs.TaskFilter(), after=1, most=1)
         assert [each.task for each in after] == [2]
         assert len(ratings.graded_pairs(connection, shop.project)) == 2
-        assert pairs.take_back(connection, shop.project, one, pairs.Filter()) == 2
-        assert raters.of_project(connection, shop.project) == {
+        assert pairs.withdraw_answers(connection, shop.project, one, pairs.TaskFilter()) == 2
+        assert raters.raters_of_project(connection, shop.project) == {
             name: number for name, number in named.items() if number == other}  # fmt: skip
-        assert tasks.get(connection, 2).answers == 0
-        assert len(list(ratings.facts(connection, shop.project))) == 5
+        assert tasks.get_task(connection, 2).answers == 0
+        assert len(list(ratings.list_ratings(connection, shop.project))) == 5
 
 
 def test_documents_of_a_query(shop):
     with shop.store.write() as connection:
-        before = documents.count(connection, shop.project)
+        before = documents.count_documents(connection, shop.project)
         table = {"query_id": ["", "q0"], "doc_id": ["z1", "z1"], "title": ["all", "own"]}
-        documents.add(connection, shop.project, pl.DataFrame(table))
-        assert documents.count(connection, shop.project) == before + 2
-        found = documents.of_query(connection, shop.project, "q0", ["z1", "none"])
+        documents.add_documents(connection, shop.project, pl.DataFrame(table))
+        assert documents.count_documents(connection, shop.project) == before + 2
+        found = documents.documents_of_query(connection, shop.project, "q0", ["z1", "none"])
         assert {name: each.fields["title"] for name, each in found.items()} == {"z1": "own"}
-        other = documents.of_query(connection, shop.project, "q1", ["z1"])
+        other = documents.documents_of_query(connection, shop.project, "q1", ["z1"])
         assert other["z1"].fields["title"] == "all"
-        assert "title" in documents.fields(connection, shop.project)
-        assert queries.count(connection, shop.project) == len(
-            queries.listed(connection, shop.project))  # fmt: skip
+        assert "title" in documents.field_names(connection, shop.project)
+        assert queries.count_queries(connection, shop.project) == len(
+            queries.list_queries(connection, shop.project))  # fmt: skip

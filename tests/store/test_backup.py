@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from rankgate.data import read_qrels, read_run
 from rankgate.judging.store.store_hashes import drill
-from rankgate.judging.store.upkeep import upgraded
+from rankgate.judging.store.upkeep import upgrade_store
 from rankgate.store import versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.check import check
@@ -31,8 +31,10 @@ RUN = {"q0": {"d0": 2.0, "d1": 1.0}, "q1": {"d2": 1.5}}
 def filled(shop):
     with shop.store.write() as connection:
         blobs = shop.store.blobs
-        runs.add(connection, blobs, shop.project, read_run(RUN, "bm25"), made_by={"depth": 10})
-        judgments.add(connection, blobs, shop.project, read_qrels({"q0": {"d0": 1}}), name="one")
+        runs.add_run(connection, blobs, shop.project, read_run(RUN, "bm25"), made_by={"depth": 10})
+        judgments.add_judgments(
+            connection, blobs, shop.project, read_qrels({"q0": {"d0": 1}}), name="one"
+        )
         for task in (1, 2):
             said = {"rating_id": f"r{task}", "grade": 2.0, "comment": "ü \u2028"}
             ratings.rate(connection, task, shop.raters[0], **said)
@@ -42,14 +44,20 @@ def filled(shop):
 def state(store):
     """What a store holds."""
     with store.read() as connection:
-        table = ratings.table(connection, 1).table
-        run = runs.read(connection, store.blobs, 1, "bm25")
-        return table, run.table, run.sha256, users.listed(connection), tasks.progress(connection, 1)
+        table = ratings.read_ratings(connection, 1).table
+        run = runs.read_stored_run(connection, store.blobs, 1, "bm25")
+        return (
+            table,
+            run.table,
+            run.sha256,
+            users.list_users(connection),
+            tasks.progress(connection, 1),
+        )
 
 
 def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, postgresql_server):
     done = backup(filled.store, tmp_path / "a.zip")
-    assert (done.rows["ratings"], done.blobs, done.version) == (2, 2, versions.newest())
+    assert (done.rows["ratings"], done.blobs, done.version) == (2, 2, versions.newest_version())
     assert (tmp_path / "a.zip").stat().st_mode & 0o777 == 0o600
     before = state(filled.store)
     restore(tmp_path / "a.zip", f"{tmp_path}/other.db")
@@ -91,7 +99,7 @@ def test_a_backup_while_others_write(filled, tmp_path):
         with Store.open(f"{tmp_path}/{i}.db") as other:
             assert check(other) == ()
             with other.read() as connection:
-                assert len(ratings.table(connection, 1).table) == each.rows["ratings"]
+                assert len(ratings.read_ratings(connection, 1).table) == each.rows["ratings"]
 
 
 VERSIONS = sorted(each.stem for each in RELEASED.glob("*.zip"))
@@ -99,28 +107,28 @@ VERSIONS = sorted(each.stem for each in RELEASED.glob("*.zip"))
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_released_version_is_upgraded_with_its_data(url, tmp_path, version):
-    assert {each.revision for each in versions.scripts()} == set(VERSIONS)
+    assert {each.revision for each in versions.list_migrations()} == set(VERSIONS)
     restore(RELEASED / f"{version}.zip", url, f"{tmp_path}/blobs")
     with Store.open(url) as store:
         assert check(store) == ()
         with store.read() as connection:
-            assert versions.version(connection) == versions.newest()
-            assert len(ratings.table(connection, 1).table) == 2
+            assert versions.version(connection) == versions.newest_version()
+            assert len(ratings.read_ratings(connection, 1).table) == 2
         assert state(store)[1].rows() == [("q0", "d0", 2.0), ("q0", "d1", 1.0), ("q1", "d2", 1.5)]
 
 
 @pytest.mark.parametrize("version", VERSIONS[:-1])
 def test_an_older_store_is_backed_up_before_it_is_upgraded(url, tmp_path, monkeypatch, version):
     with monkeypatch.context() as patch:  # leaves the restored store as it was
-        build = versions.build
-        patch.setattr(versions, "build", lambda connection, to=None: to and build(connection, to))
+        build = versions.migrate
+        patch.setattr(versions, "migrate", lambda connection, to=None: to and build(connection, to))
         restore(RELEASED / f"{version}.zip", url, f"{tmp_path}/blobs")
     with raises("older-store"):
         Store.open(url)
     with Store.open(url, older=True) as store:
         made = backup(store, tmp_path / "before.zip")
     assert (made.version, made.rows["ratings"]) == (version, 2)
-    assert upgraded(url)[1] == tuple(VERSIONS[VERSIONS.index(version) + 1 :])
+    assert upgrade_store(url)[1] == tuple(VERSIONS[VERSIONS.index(version) + 1 :])
     restore(made.path, f"{tmp_path}/again.db", f"{tmp_path}/blobs2")
     with Store.open(f"{tmp_path}/again.db") as store:
         assert check(store) == ()
@@ -164,9 +172,9 @@ def test_blobs_in_object_storage(tmp_path):
     with Store.create(f"{tmp_path}/r.db", blobs=f"file://{tmp_path}/objects") as store:
         with store.write() as connection:
             projects.add(connection, "p")
-            found = runs.add(connection, store.blobs, 1, read_run(RUN, "bm25"))
+            found = runs.add_run(connection, store.blobs, 1, read_run(RUN, "bm25"))
         with store.read() as connection:
-            assert runs.read(connection, store.blobs, 1, "bm25").sha256 == found.sha256
+            assert runs.read_stored_run(connection, store.blobs, 1, "bm25").sha256 == found.sha256
         assert list(store.blobs.names()) == [found.blob]
         assert (tmp_path / "objects" / found.blob).is_file()
 

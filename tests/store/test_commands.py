@@ -44,23 +44,23 @@ def test_people_and_tokens(command, url):
     with Store.open(url) as store:
         with store.read() as connection:
             hashed = users.password_of(connection, "ann")
-            assert tokens.find(connection, secret).scopes == ("manage",)
-            bob = users.named(connection, "bob")
+            assert tokens.find_token(connection, secret).scopes == ("manage",)
+            bob = users.get_by_name(connection, "bob")
             assert users.role_of(connection, 1, bob.id) == "rater"
             actions = [each.action for each in audit.entries(connection)]
-        assert secrets.fits(hashed, "correct horse")
-        assert not secrets.fits(hashed, "wrong horse")
-        assert not secrets.fits(None, "correct horse")
+        assert secrets.verify_password(hashed, "correct horse")
+        assert not secrets.verify_password(hashed, "wrong horse")
+        assert not secrets.verify_password(None, "correct horse")
         assert actions[0] == "token.add"
         assert secret not in str(audit)
         with store.write() as connection:
-            raters.of_user(connection, bob.id)
+            raters.rater_of_user(connection, bob.id)
     command("token", "revoke", "1")
     assert "removed-2" in command("user", "remove", "bob").out
     assert secret not in command("token", "list").out
     with Store.open(url) as store, store.read() as connection:
-        assert tokens.find(connection, secret) is None
-        assert [each.name for each in raters.listed(connection)] == ["removed-2"]
+        assert tokens.find_token(connection, secret) is None
+        assert [each.name for each in raters.list_raters(connection)] == ["removed-2"]
     assert command("check").out.startswith("PASS")
 
 
@@ -121,7 +121,7 @@ def test_files_come_in_and_go_out(command, tmp_path, url):
     assert_refused(command("import", "wrong.csv", "--project", "other", code=2),
                    "grade-outside-scale", "wrong.csv", 3)  # fmt: skip
     with Store.open(url) as store, store.read() as connection:
-        assert len(list(ratings.facts(connection, 1))) == 3
+        assert len(list(ratings.list_ratings(connection, 1))) == 3
 
 
 def test_the_real_book_of_quepid(store, shared, tmp_path):
@@ -130,13 +130,13 @@ def test_the_real_book_of_quepid(store, shared, tmp_path):
     assert (result.rows["ratings"], result.rows["tasks"], result.losses) == (1942, 1046, ())
     assert import_file(store, "party", book).notes[-1].count == 1942
     with store.read() as connection:
-        table = ratings.table(connection, 1)
+        table = ratings.read_ratings(connection, 1)
         assert tasks.progress(connection, 1).open == 1046
-        assert batches.named(connection, 1, "open").kind == "rating"
+        assert batches.get_by_name(connection, 1, "open").kind == "rating"
     theirs = contents_of(book)
     assert table.table.select(RATED).equals(theirs.ratings.table.select(RATED))
     assert (table.table["rater"].n_unique(), table.table["grade"].null_count()) == (13, 22)
-    alarms = agree(table, resamples=10).notices
+    alarms = agree(table).notices
     assert alarms[0].code == "copied"
     assert "562" in alarms[0].text
     made = export_file(store, "party", tmp_path / "book.json", to="quepid-book")
@@ -178,7 +178,7 @@ def test_a_sheet_with_a_column_for_each_rater(store, tmp_path):
         export_file(store, "shop", tmp_path / "out.csv")
     assert import_file(store, "shop", sheet, **how) == tried
     with store.read() as connection:
-        table = ratings.table(connection, projects.named(connection, "shop").id).table
+        table = ratings.read_ratings(connection, projects.get_by_name(connection, "shop").id).table
     assert table.select("doc_id", "rater", "grade").rows() == [
         ("1", "agent_1_rating", 0), ("1", "agent_2_rating", 1), ("1", ratings.FINAL, 0),
         ("2", "agent_1_rating", 1), ("2", ratings.FINAL, 1),

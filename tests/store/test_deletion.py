@@ -46,15 +46,15 @@ with Store.open(sys.argv[1]) as store, store.write() as connection:
 
 def fill(url, blobs):
     """Make a store with a project that has rows in most tables, and with another project."""
-    restore(RELEASED / f"{versions.newest()}.zip", url, str(blobs))
+    restore(RELEASED / f"{versions.newest_version()}.zip", url, str(blobs))
     with Store.open(url) as store, store.write() as connection:
         user = users.add(connection, "zoe").id
         users.grant(connection, 1, user, "rater")
-        tokens.issue(connection, user, "t", project=1)
+        tokens.issue_token(connection, user, "t", project=1)
         invitations.invite(connection, project=1, role="rater")
         audit.record(connection, audit.COMMAND_LINE, "batch.add", "first", project=1)
         other = projects.add(connection, "other")
-        batch = batches.add(connection, other.id, "first")
+        batch = batches.add_batch(connection, other.id, "first")
         pairs = pl.DataFrame({"query_id": ["q0", "q0"], "doc_id": ["d0", "d1"]})
         batches.add_pairs(connection, batch, pairs)
         task = next_task.take(connection, other.id, 1)
@@ -101,7 +101,7 @@ def archived(store):
 
 def rows_of(store, project):
     """All rows that depend on a project, by table."""
-    rows = deletion.dependents(project_rows, project_rows.c.id == project)
+    rows = deletion.dependent_rows(project_rows, project_rows.c.id == project)
     with store.read() as connection:
         return {table.name: connection.execute(sa.select(table).where(where)).all()
                 for table, where in rows.items()}  # fmt: skip
@@ -143,12 +143,12 @@ def test_a_project_goes_with_all_that_it_has(filled):
     with filled.write() as connection:
         chosen = sa.select(audit_log.c.action).where(audit_log.c.project == 1)
         assert connection.scalars(chosen).all() == ["batch.add"]
-        assert [project.name for project in projects.listed(connection)] == ["other"]
-        assert projects.listed(connection, archived=True) == []
+        assert [project.name for project in projects.list_projects(connection)] == ["other"]
+        assert projects.list_projects(connection, archived=True) == []
         assert projects.add(connection, "shop").id == 3  # the name is free, the number is not
         for name in ("/1", ""):
             with raises("unknown-project"):
-                projects.named(connection, name)
+                projects.get_by_name(connection, name)
 
 
 def test_only_an_archived_project_without_work_of_models_is_deleted(filled):
@@ -171,7 +171,7 @@ def test_a_deletion_that_fails_leaves_everything(filled, monkeypatch):
     before, triggers = hashes(filled), guards(filled)
 
     with monkeypatch.context() as patch:
-        patch.delattr(projects, "forget")  # the last step
+        patch.delattr(projects, "clear_name")  # the last step
         with pytest.raises(AttributeError), filled.write() as connection:
             archive.delete_project(connection, 1)
     assert hashes(filled) == before
@@ -198,7 +198,7 @@ def test_a_deletion_that_is_killed_leaves_everything(filled, url):
 def test_an_item_goes_with_the_facts_that_depend_on_it(filled, kind):
     other, triggers = rows_of(filled, 2), guards(filled)
     with filled.write() as connection:
-        item = next(item for item in archive.listed(connection, 1) if item.kind == kind)
+        item = next(item for item in archive.list_archivables(connection, 1) if item.kind == kind)
         named = archive.dependents(connection, item)
         assert archive.delete(connection, item) == named
     expected = {"tasks": 20, "ratings": 2, "model answers": 1} if kind == "batch" else {}
@@ -215,7 +215,7 @@ def test_a_row_that_is_deleted_is_looked_up_by_indexes(url, tmp_path):
     with Store.create(url, blobs=f"{tmp_path}/blobs") as store:
         inspector = sa.inspect(store.engine)
         missing = []
-        deleted = {project_rows, *deletion.dependents(project_rows, project_rows.c.id == 1)}
+        deleted = {project_rows, *deletion.dependent_rows(project_rows, project_rows.c.id == 1)}
         for table in deleted:
             indexes = [index["column_names"] for index in inspector.get_indexes(table.name)]
             indexes += [unique["column_names"]
@@ -251,23 +251,23 @@ def test_archived_queries_are_not_asked_and_are_deleted_together(filled):
     with filled.write() as connection:
         rater = raters.ensure(connection, "new rater").id
         before = tasks_of.progress(connection, 1)
-        all_left = tasks_of.left_for(connection, 1, rater)
+        all_left = tasks_of.count_remaining(connection, 1, rater)
         assert archive.archive_queries(connection, 1, ["q0", "q1"], archived=True) == 2
         asked = set()
         while (task := next_task.take(connection, 1, rater)) is not None:
-            asked.add(tasks_of.get(connection, task).query.query_id)
+            asked.add(tasks_of.get_task(connection, task).query.query_id)
             ratings.rate(connection, task, rater, rating_id=f"new-{task}", grade=1.0)
         assert asked == {"q2"}  # q3 is archived in the backup
         assert tasks_of.progress(connection, 1).total < before.total
-        assert all_left == 5 + tasks_of.left_for(connection, 1, rater) + 8  # q2, q0 and q1
-        assert [query.query_id for query in queries.listed(connection, 1)] == ["q2"]
-        assert queries.count(connection, 1) == 1
-        assert queries.table(connection, 1)["query_id"].to_list() == ["q2"]
+        assert all_left == 5 + tasks_of.count_remaining(connection, 1, rater) + 8  # q2, q0 and q1
+        assert [query.query_id for query in queries.list_queries(connection, 1)] == ["q2"]
+        assert queries.count_queries(connection, 1) == 1
+        assert queries.queries_table(connection, 1)["query_id"].to_list() == ["q2"]
         assert archive.count_archived_queries(connection, 1) == 3
         with raises("unknown-query"):
             archive.archive_queries(connection, 1, ["q2", "nothing"], archived=True)
     with filled.write() as connection:
-        assert queries.count(connection, 1) == 1
+        assert queries.count_queries(connection, 1) == 1
         named = archive.dependents_of_archived_queries(connection, 1)
         assert archive.delete_archived_queries(connection, 1) == named
         assert named["ratings"] == 2

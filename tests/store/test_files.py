@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.data.read import read_qrels
-from rankgate.judging.store.upkeep import upgraded
+from rankgate.judging.store.upkeep import upgrade_store
 from rankgate.store import versions
 from rankgate.store.backup import backup, restore
 from rankgate.store.kept import judgments
@@ -43,7 +43,7 @@ def mode(path):
 
 def test_only_the_owner_reads_the_files_of_a_store(made, qrels, tmp_path):
     with made.write() as connection:
-        judgments.add(connection, made.blobs, 1, qrels)
+        judgments.add_judgments(connection, made.blobs, 1, qrels)
         for name in ("store.db", "store.db-wal", "store.db-shm"):
             assert mode(tmp_path / name) == 0o600, name
     files = [path for path in (tmp_path / "store.db.blobs").rglob("*") if path.is_file()]
@@ -56,7 +56,7 @@ def test_only_the_owner_reads_the_files_of_a_store(made, qrels, tmp_path):
 
 def test_what_an_older_version_made_becomes_private_for_its_owner(made, qrels, tmp_path):
     with made.write() as connection:
-        judgments.add(connection, made.blobs, 1, qrels)
+        judgments.add_judgments(connection, made.blobs, 1, qrels)
     file, folder = tmp_path / "store.db", tmp_path / "store.db.blobs"
     file.chmod(0o644)
     folder.chmod(0o755)
@@ -75,9 +75,9 @@ def test_a_store_of_somebody_else_is_left_as_it_is(tmp_path):
 
 
 def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monkeypatch):
-    path, build = f"{tmp_path}/old.db", versions.build
+    path, build = f"{tmp_path}/old.db", versions.migrate
     with monkeypatch.context() as patch:  # leaves the restored store as it was
-        patch.setattr(versions, "build", lambda connection, to=None: to and build(connection, to))
+        patch.setattr(versions, "migrate", lambda connection, to=None: to and build(connection, to))
         restore(RELEASED / "0006.zip", path, f"{tmp_path}/blobs")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE judgments SET name = 'beir/scifact'")
@@ -90,12 +90,12 @@ def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monk
             )  # fmt: skip
         connection.execute("UPDATE projects SET name = 'shop.json'")
     connection.close()
-    upgraded(path)
+    upgrade_store(path)
     with Store.open(path) as store, store.read() as connection:
-        assert projects.listed(connection)[0].name == "shop-json"
-        names = [stored.name for stored in judgments.listed(connection, 1)]
+        assert projects.list_projects(connection)[0].name == "shop-json"
+        names = [stored.name for stored in judgments.list_judgments(connection, 1)]
         assert names == ["beir-scifact-2", "beir-scifact", "fine", "--"]
-        assert judgments.read(connection, store.blobs, 1, "beir-scifact-2").sha256
+        assert judgments.read_judgments(connection, store.blobs, 1, "beir-scifact-2").sha256
 
 
 FULL = """
@@ -104,7 +104,7 @@ from rankgate.core.errors import UsageError
 from rankgate.store import versions
 from rankgate.store.store import Store
 
-versions.scripts()  # Python writes what it compiles before files become too large
+versions.list_migrations()  # Python writes what it compiles before files become too large
 size = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 try:
@@ -130,7 +130,7 @@ def test_a_store_that_is_there_is_not_removed(made, tmp_path):
         Store.create(str(tmp_path / "notes.txt"))
     assert (tmp_path / "notes.txt").stat().st_size > 1_000
     with made.read() as connection:
-        assert projects.named(connection, "shop")
+        assert projects.get_by_name(connection, "shop")
 
 
 def test_a_damaged_file_is_called_damaged(made, tmp_path):
@@ -141,14 +141,14 @@ def test_a_damaged_file_is_called_damaged(made, tmp_path):
         content[begin : begin + 2_000] = b"\xff" * 2_000
     file.write_bytes(content)
     with raises("damaged-store"), Store.open(str(file)) as store, store.read() as connection:
-        projects.named(connection, "shop")
+        projects.get_by_name(connection, "shop")
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "a.json", "a.CSV", "a\nb", "/", "a\\b"])
 def test_names_that_no_address_can_hold_are_refused(made, qrels, name):
     with made.write() as connection:
         with raises("invalid-name"):
-            judgments.add(connection, made.blobs, 1, qrels, name=name)
+            judgments.add_judgments(connection, made.blobs, 1, qrels, name=name)
         with raises("invalid-name"):
             projects.add(connection, name)
 
@@ -157,7 +157,7 @@ def test_names_of_files_and_data_sets_become_names_of_addresses(made, qrels):
     import dataclasses
 
     with made.write() as connection:
-        added = judgments.add(
+        added = judgments.add_judgments(
             connection, made.blobs, 1, dataclasses.replace(qrels, name="beir/scifact/test")
         )
         assert added.name == "beir-scifact-test"

@@ -48,10 +48,10 @@ def test_from_runs_to_a_verdict_without_files(shop, url):
         assert made["runs"][0]["mean"] == {"nDCG@10": ours.means["nDCG@10"][0]}
         table = project.ratings("first").table
         with project.store.read() as connection:
-            kept = results.listed(connection, project.number)
+            kept = results.list_results(connection, project.number)
             assert [each.kind for each in kept] == ["verdict", "evaluation"]
             assert kept[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
-            assert results.read(kept[1], project.store.blobs)["runs"] == made["runs"]
+            assert results.read_result(kept[1], project.store.blobs)["runs"] == made["runs"]
     assert set(table["rater"]) == {"ann", "bob"}
     assert "withdrawn" in table["reason"].to_list()
     assert table["seconds"].null_count() == 1
@@ -60,6 +60,73 @@ def test_from_runs_to_a_verdict_without_files(shop, url):
     shop("store", "export", "gold.txt", *there, *part, "--judgments", "gold")
     files = shop("eval", "gold.txt", "old.run", "-m", "nDCG@10", "--format", "json").out
     assert json.loads(files)["runs"][0]["mean"] == made["runs"][0]["mean"]
+
+
+@pytest.fixture
+def judged(shop, tmp_path, url):
+    """A project with judgments, tagged queries and documents, and the same in files."""
+    queries = "query_id,text,part,frequency\nq1,mug,head,3\nq2,lamp,tail,1\n"
+    (tmp_path / "queries.csv").write_text(queries)
+    (tmp_path / "tags.csv").write_text("query_id,text,part\nq1,mug,head\nq2,lamp,tail\n")
+    (tmp_path / "weights.csv").write_text("query_id,weight\nq1,3\nq2,1\n")
+    (tmp_path / "documents.csv").write_text("doc_id,kind\na,cup\nb,cup\nc,light\nd,light\n")
+    (tmp_path / "gold.txt").write_text("q1 0 a 2\nq1 0 b 1\nq2 0 c 1\n")
+    (tmp_path / "model.txt").write_text("q1 0 a 1\nq1 0 b 2\nq2 0 c 1\n")
+    for name in ("queries.csv", "documents.csv"):
+        shop("store", "import", name, "--project", "shop")
+    with StoredProject.open(url, "shop") as project:
+        project.add_judgments(rankgate.read_qrels("gold.txt"), "gold")
+        project.add_judgments(rankgate.read_qrels("model.txt"), "model")
+    return shop
+
+
+NAMES = {
+    "gold.txt": "gold", "model.txt": "model", "old.run": "old", "new.run": "new",
+    "documents.csv": "documents", "weights.csv": "queries",
+}  # fmt: skip
+
+
+COMMANDS = [
+    "eval gold.txt old.run new.run -m nDCG@10 --slice part --tags tags.csv",
+    "eval gold.txt old.run -m nDCG@10 --sample weights.csv",
+    "eval gold.txt old.run -m ILD@2 --items documents.csv --category kind",
+    "compare gold.txt old.run new.run -m nDCG@10 --slice part --tags tags.csv",
+    "compare gold.txt old.run new.run -m P@1 --sample random --predicted model.txt --tags tags.csv",
+    "scorecard gold.txt old.run --category kind --items documents.csv --resamples 1",
+    "scorecard gold.txt new.run --earlier old.run --resamples 1",
+    "explain gold.txt old.run --query q1 -m nDCG@10",
+    "reconcile gold.txt old.run -m nDCG@10",
+    "blindspots gold.txt old.run new.run -m nDCG@10",
+    "holes gold.txt old.run new.run -m nDCG@10 --tags tags.csv",
+    "stages gold.txt old.run new.run -m nDCG@10",
+    "advise gold.txt old.run new.run",
+    "reusability gold.txt old.run new.run -m nDCG@10",
+    "rank-similarity old.run new.run --qrels gold.txt -m nDCG@10",
+    "total-error a:1=gold.txt a:2=model.txt --baseline old.run --candidate new.run -m P@1",
+    "gate gold.txt old.run new.run",
+]
+
+
+def test_commands_read_a_project_as_files(judged):
+    for words in COMMANDS:
+        by_name = []
+        for word in words.split():
+            label, equals, name = word.rpartition("=")
+            by_name.append(label + equals + NAMES.get(name, name))
+        if "--tags" in by_name:  # those of the project are there by themselves
+            del by_name[-2:]
+        stored = judged(*by_name, "--project", "shop", "--format", "json")
+        files = judged(*words.split(), "--format", "json")
+        assert _figures(json.loads(stored.out)) == _figures(json.loads(files.out)), words
+
+
+def _figures(value):
+    """Numbers and their names, without hashes and texts."""
+    if isinstance(value, dict):
+        return {name: _figures(inner) for name, inner in value.items() if "sha256" not in name}
+    if isinstance(value, list):
+        return [_figures(inner) for inner in value]
+    return None if isinstance(value, str) else value
 
 
 def test_single_ratings_are_scored_as_searchtweak_does(shop, tmp_path):

@@ -41,7 +41,7 @@ def test_no_acknowledged_rating_is_lost(url, tmp_path):
                 if seen == wanted:
                     process.send_signal(signal.SIGKILL)
     with Store.open(url) as store, store.read() as connection:
-        kept = [each.rating_id for each in ratings.facts(connection, shop.project)]
+        kept = [each.rating_id for each in ratings.list_ratings(connection, shop.project)]
     assert acknowledged <= set(kept)
     assert len(kept) == len(set(kept)) >= sum(KILLS)
     # at most what each of the eight threads had written and not yet acknowledged when it was killed

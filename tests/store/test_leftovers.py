@@ -9,7 +9,7 @@ import pytest
 from rankgate.data import read_run
 from rankgate.data.ratings import Ratings
 from rankgate.store import imports
-from rankgate.store.check import check, clean, unused
+from rankgate.store.check import check, delete_unused_blobs, unused_blobs
 from rankgate.store.kept import blobs, runs
 from rankgate.store.people import raters
 from rankgate.store.rating import batches, next_task, preferences, ratings, task_numbers, tasks
@@ -29,21 +29,27 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
                   ("q0", "d2", "eve", 0.0), ("q0", "d2", "fay", 2.0), ("q9", "d9", "eve", 1.0),
                   ("q1", "d0", "bot", 1.0))  # fmt: skip
     with store.write() as connection:
-        assert imports.add(connection, shop.project, table, source="a.csv", models=["bot"]) == 7
+        assert (
+            imports.add_ratings(connection, shop.project, table, source="a.csv", models=["bot"])
+            == 7
+        )
         found = tasks.progress(connection, shop.project)
         assert (found.done, found.disputed, found.open) == (1, 1, 18)
         (dispute,) = tasks.disputes(connection, shop.project)
         assert [each["grade"] for each in dispute.answers] == [0.0, 2.0]
         # one more rater is wanted of the pair that has one
-        number = task_numbers.of_pairs(connection, shop.project)["q0", "d1"]
-        assert tasks.get(connection, number).grades == 1
+        number = task_numbers.tasks_by_pair(connection, shop.project)["q0", "d1"]
+        assert tasks.get_task(connection, number).grades == 1
         said = ratings.rate(connection, number, shop.raters[0], rating_id="x", grade=1.0)
         assert said.state == "done"
         # the same file again changes nothing, neither does it undo a correction
         eve = raters.ensure(connection, "eve")
         ratings.rate(connection, number, eve.id, rating_id="y", grade=2.0)
-        assert imports.add(connection, shop.project, table, source="a.csv", models=["bot"]) == 0
-        assert tasks.get(connection, number).state == "disputed"
+        assert (
+            imports.add_ratings(connection, shop.project, table, source="a.csv", models=["bot"])
+            == 0
+        )
+        assert tasks.get_task(connection, number).state == "disputed"
     assert check(store) == ()
 
 
@@ -52,28 +58,28 @@ def test_imported_final_words_end_disagreements(store):
     table = rated(("q0", "d0", "eve", 2.0), ("q0", "d0", "fay", 0.0),
                   ("q0", "d0", ratings.FINAL, 1.0))  # fmt: skip
     with store.write() as connection:
-        imports.add(connection, shop.project, table, source="a.csv")
+        imports.add_ratings(connection, shop.project, table, source="a.csv")
         assert tasks.progress(connection, shop.project).done == 1
 
 
 def test_blobs_that_nothing_refers_to_are_deleted(shop):
     store = shop.store
     with store.write() as connection:
-        runs.add(connection, store.blobs, shop.project, read_run({"q": {"d": 1.0}}, "kept"))
-        blobs.keep(connection, store.blobs, b"of a run that was removed")
+        runs.add_run(connection, store.blobs, shop.project, read_run({"q": {"d": 1.0}}, "kept"))
+        blobs.save_blob(connection, store.blobs, b"of a run that was removed")
     orphan = store.blobs.put(b"of a transaction that was undone")
-    assert unused(store) == ((), 0)  # too young: somebody may be about to refer to them
+    assert unused_blobs(store) == ((), 0)  # too young: somebody may be about to refer to them
     for each in store.blobs.folder.glob("??/*"):
         os.utime(each, (time.time() - 7200,) * 2)
-    names, size = unused(store)
+    names, size = unused_blobs(store)
     assert orphan in names
     assert (len(names), size) == (2, 25)
-    assert clean(store) == (2, 25)
-    assert clean(store) == (0, 0)
+    assert delete_unused_blobs(store) == (2, 25)
+    assert delete_unused_blobs(store) == (0, 0)
     assert len(list(store.blobs.names())) == 1
     assert check(store) == ()
     with store.read() as connection:
-        assert len(runs.read(connection, store.blobs, shop.project, "kept").table) == 1
+        assert len(runs.read_stored_run(connection, store.blobs, shop.project, "kept").table) == 1
 
 
 def test_the_command_cleans(run, shop, monkeypatch):
@@ -92,8 +98,8 @@ def listed(connection, shop, rater):
     first = next_task.take(connection, shop.project, rater)
     if first is None:
         return []
-    query = tasks.get(connection, first).query.id
-    found = tasks.of_query(connection, shop.batch.id, query, rater)
+    query = tasks.get_task(connection, first).query.id
+    found = tasks.tasks_of_query(connection, shop.batch.id, query, rater)
     return [each for each in found if next_task.claim(connection, each, rater)]
 
 
@@ -123,14 +129,14 @@ def test_a_preference_of_two_lists_is_kept_by_the_runs(shop):
     store = shop.store
     with store.write() as connection:
         numbers = [
-            runs.add(connection, store.blobs, shop.project, read_run({"q0": docs}, name)).id
+            runs.add_run(connection, store.blobs, shop.project, read_run({"q0": docs}, name)).id
             for name, docs in (("old", {"d0": 2.0, "d1": 1.0}), ("new", {"d1": 2.0, "d0": 1.0}))
         ]
-        batch = batches.add(connection, shop.project, "lists", kind="lists", strategy="2")
+        batch = batches.add_batch(connection, shop.project, "lists", kind="lists", strategy="2")
         sides = [batches.Side(run=each) for each in numbers]
         assert batches.add_preferences(connection, batch, [("q0", *sides)]) == 1
         task = next_task.take(connection, shop.project, shop.raters[0], batch=batch.id)
-        shown = tasks.get(connection, task)
+        shown = tasks.get_task(connection, task)
         assert (shown.run.name, shown.other_run.name, shown.document) == ("old", "new", None)
         # the second one was shown on the left, and is better
         kept, new = preferences.prefer(connection, task, shop.raters[0], preference_id="p1",
@@ -140,8 +146,8 @@ def test_a_preference_of_two_lists_is_kept_by_the_runs(shop):
                                    choice="left", swapped=True)  # fmt: skip
         assert again == (kept, False)
         preferences.prefer(connection, task, shop.raters[1], preference_id="p2", choice="right")
-        assert tasks.get(connection, task).state == "done"
+        assert tasks.get_task(connection, task).state == "done"
         better = [(each.right if each.choice == "right" else each.left)
-                  for each in preferences.listed(connection, shop.project)]  # fmt: skip
+                  for each in preferences.list_preferences(connection, shop.project)]  # fmt: skip
     assert better == [f"r{numbers[1]}"] * 2
     assert check(store) == ()

@@ -13,7 +13,7 @@ import rankgate
 from rankgate.judging.admission.demands import Demands
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.llm.prompts import Template
-from rankgate.judging.models.admitting import admit_model, evidence, model_named, withdraw_model
+from rankgate.judging.models.admitting import admit_model, evidence, find_model, withdraw_model
 from rankgate.judging.models.identity import Identity
 from rankgate.judging.models.job import Review, add_job, tasks_of_batch, tasks_to_depth
 from rankgate.judging.models.listing import job_view, models_of
@@ -23,7 +23,7 @@ from rankgate.store.check import check
 from rankgate.store.kept import runs
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.models import answers, jobs
-from rankgate.store.models.counted import counted
+from rankgate.store.models.counted import read_counting_ratings
 from rankgate.store.people import raters
 from rankgate.store.rating import batches, ratings, task_numbers, tasks
 from rankgate.store.stored_project import StoredProject
@@ -49,11 +49,11 @@ def stored(store):
         project = projects.add(connection, "shop", scale=projects_scale())
         names = [f"q{i}" for i in range(4)]
         texts = {"query_id": names, "text": [f"query {each}" for each in names]}
-        queries.add(connection, project.id, pl.DataFrame(texts))
+        queries.add_queries(connection, project.id, pl.DataFrame(texts))
         docs = {"doc_id": [f"d{i}" for i in range(DOCS)],
                 "title": [f"the text of d{i}" for i in range(DOCS)]}  # fmt: skip
-        documents.add(connection, project.id, pl.DataFrame(docs))
-        batch = batches.add(connection, project.id, "first")
+        documents.add_documents(connection, project.id, pl.DataFrame(docs))
+        batch = batches.add_batch(connection, project.id, "first")
         pairs = {"query_id": [names[i % 4] for i in range(DOCS)], "doc_id": docs["doc_id"]}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
     return StoredProject(store, "shop", project.id)
@@ -85,9 +85,9 @@ def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monke
     properties = server.sent[0][2]["response_format"]["json_schema"]["schema"]["properties"]
     assert "confidence" in properties
     with stored.store.read() as connection:
-        (rater,) = (each for each in raters.listed(connection) if each.kind == "model")
-        facts = {each.document: each for each in ratings.facts(connection, stored.number)}
-        rows = {each["doc_id"]: each for each in answers.of_rater(connection, 1, rater.id)}
+        (rater,) = (each for each in raters.list_raters(connection) if each.kind == "model")
+        facts = {each.document: each for each in ratings.list_ratings(connection, stored.number)}
+        rows = {each["doc_id"]: each for each in answers.answers_of_rater(connection, 1, rater.id)}
         (row,) = models_of(connection, stored.number)
         dump = str([connection.exec_driver_sql(f"SELECT * FROM {table}").all()  # noqa: S608
                     for table in ("raters", "model_jobs", "model_answers", "ratings")])  # fmt: skip
@@ -115,11 +115,11 @@ def test_a_changed_prompt_is_another_rater_and_what_is_known_is_not_asked_again(
     assert rate_batch(stored, "first", judge(server, template=other)).run().asked == DOCS
     assert rate_batch(stored, "first", judge(server, parameters={"top_p": 1})).run().asked == DOCS
     with stored.store.read() as connection:
-        models = [each for each in raters.listed(connection) if each.kind == "model"]
+        models = [each for each in raters.list_raters(connection) if each.kind == "model"]
     assert len({each.name for each in models}) == 3
     # the same pair in another batch is rated by what is known
     with stored.store.write() as connection:
-        batch = batches.add(connection, stored.number, "second")
+        batch = batches.add_batch(connection, stored.number, "second")
         batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q0"], "doc_id": ["d0"]}))
     more = rate_batch(stored, "second", judge(server)).run()
     assert (more.asked, more.graded, sum(server.asked.values())) == (0, 1, 3 * DOCS)
@@ -139,7 +139,7 @@ def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
     assert result.asked * 110 <= limit.get("tokens", 1e9)
     assert result.cost <= limit.get("ceiling", 1e9)
     with stored.store.read() as connection:
-        (job,) = jobs.listed(connection, stored.number)
+        (job,) = jobs.list_jobs(connection, stored.number)
         view = job_view(connection, job)
     assert (view["state"], view["requests"], view["done"]) == (
         "stopped",
@@ -150,14 +150,14 @@ def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
     assert rest.asked == DOCS - result.asked
     assert sum(server.asked.values()) == DOCS
     with stored.store.read() as connection:
-        assert [each.state for each in jobs.listed(connection, stored.number)] == ["done"]
+        assert [each.state for each in jobs.list_jobs(connection, stored.number)] == ["done"]
 
 
 def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
     server.limit(1)
     work = rate_batch(stored, "first", judge(server, concurrency=1))
     with stored.store.read() as connection:
-        (job,) = jobs.listed(connection, stored.number)
+        (job,) = jobs.list_jobs(connection, stored.number)
     with raises("job-active"):
         rate_batch(stored, "first", judge(server))
     seen = threading.Event()
@@ -187,8 +187,8 @@ def test_a_failing_endpoint_ends_the_job_and_says_why(stored, server):
     with raises("model-failed"):
         rate_batch(stored, "first", judge(server)).run()
     with stored.store.read() as connection:
-        (job,) = jobs.listed(connection, stored.number)
-        assert list(ratings.facts(connection, stored.number)) == []
+        (job,) = jobs.list_jobs(connection, stored.number)
+        assert list(ratings.list_ratings(connection, stored.number)) == []
     assert job.state == "failed"
     assert job.problem
     server.plan.clear()
@@ -209,9 +209,11 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
         process.kill()
     server.settle()
     with stored.store.read() as connection:
-        (job,) = jobs.listed(connection, stored.number)
-        kept = {each.task: each.request for each in answers.known(connection, job).values()}
-        rated = {each.task for each in ratings.facts(connection, stored.number)}
+        (job,) = jobs.list_jobs(connection, stored.number)
+        kept = {
+            each.task: each.request for each in answers.answers_by_request(connection, job).values()
+        }
+        rated = {each.task for each in ratings.list_ratings(connection, stored.number)}
     assert job.state == "running"
     assert jobs.is_free(job)
     assert kept.keys() == rated
@@ -221,7 +223,7 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
         assert process.wait(PATIENCE) == 0
     assert sum(server.asked.values()) - before == DOCS - len(kept)
     with stored.store.read() as connection:
-        rows = list(ratings.facts(connection, stored.number))
+        rows = list(ratings.list_ratings(connection, stored.number))
         assert jobs.get(connection, job.id).state == "done"
     assert len(rows) == len({each.task for each in rows}) == DOCS
     assert check(stored.store) == ()
@@ -232,7 +234,7 @@ def people_rate(stored, grade_of, names=("ann", "bob")):
         for name in names:
             rater = raters.ensure(connection, name)
             for task in tasks_of_batch(connection, stored.number, "first"):
-                doc = tasks.get(connection, task).document.doc_id
+                doc = tasks.get_task(connection, task).document.doc_id
                 ratings.rate(
                     connection, task, rater.id, rating_id=f"{name}{task}", grade=grade_of(doc)
                 )  # fmt: skip
@@ -242,15 +244,15 @@ def test_a_model_counts_once_it_is_admitted(stored, server):
     for i in range(DOCS):
         says(server, **{f"d{i}": f'{{"grade": {i % 3}}}'})
     with stored.store.write() as connection:
-        batch = batches.add(connection, stored.number, "alone", most=0)
-        batches.change(connection, batch.id, state="closed")
+        batch = batches.add_batch(connection, stored.number, "alone", most=0)
+        batches.change_batch(connection, batch.id, state="closed")
         only = pl.DataFrame({"query_id": ["q0", "q1"], "doc_id": ["d1", "d2"]})
         batches.add_pairs(connection, batch, only)
     people_rate(stored, lambda doc: float(int(doc[1:]) % 3))
     for name in ("first", "alone"):
         rate_batch(stored, name, judge(server)).run()
     with stored.store.read() as connection:
-        number = model_named(connection, models_of(connection, stored.number)[0]["name"])
+        number = find_model(connection, models_of(connection, stored.number)[0]["name"])
         assert tasks.progress(connection, stored.number, batch.id).done == 2
     people = len(stored.counted().table)
     assert people == 2 * DOCS  # the model does not count
@@ -272,22 +274,24 @@ def _admitted(stored, number):
     from rankgate.store.models import admissions
 
     with stored.store.write() as connection:
-        admissions.record(connection, stored.number, number, "pass")
+        admissions.record_admission(connection, stored.number, number, "pass")
 
 
 def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
     with stored.store.write() as connection:
         names = [f"w{i}" for i in range(16)]
         texts = pl.DataFrame({"query_id": names, "text": names})
-        queries.add(connection, stored.number, texts)
+        queries.add_queries(connection, stored.number, texts)
         pairs = [(name, f"d{i}") for name in names for i in range(8)]
         table = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
-        batches.add_pairs(connection, batches.named(connection, stored.number, "first"), table)
+        batches.add_pairs(
+            connection, batches.get_by_name(connection, stored.number, "first"), table
+        )
     for i in range(DOCS):
         says(server, **{f"d{i}": f'{{"grade": {i % 3}}}'})
     rate_batch(stored, "first", judge(server)).run()
     with stored.store.read() as connection:
-        number = model_named(connection, models_of(connection, stored.number)[0]["name"])
+        number = find_model(connection, models_of(connection, stored.number)[0]["name"])
     with raises("no-judgments"):
         admit_model(stored.store, stored.number, number)
     people_rate(stored, lambda doc: float(int(doc[1:]) % 3), names=("ann",))
@@ -297,7 +301,7 @@ def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
     with stored.store.write() as connection:
         rater = raters.ensure(connection, "ann")
         for task in tasks_of_batch(connection, stored.number, "first"):
-            doc = tasks.get(connection, task).document.doc_id
+            doc = tasks.get_task(connection, task).document.doc_id
             other = float(2 - int(doc[1:]) % 3)
             ratings.rate(connection, task, rater.id, rating_id=f"again{task}", grade=other)
     assert admit_model(stored.store, stored.number, number)[0].verdict == "fail"
@@ -309,7 +313,7 @@ def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
 
 def counted_rows(stored, models):
     with stored.store.read() as connection:
-        return counted(connection, stored.number, models=models).table
+        return read_counting_ratings(connection, stored.number, models=models).table
 
 
 def test_disagreements_and_doubt_go_to_people(stored, server):
@@ -317,8 +321,8 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
          d2='{"grade": 2, "confidence": 0.2, "reason": "hm"}')  # fmt: skip
     review = Review(distance=2.0, confidence=0.5)
     with stored.store.write() as connection:
-        batch = batches.add(connection, stored.number, "alone", most=0)
-        batches.change(connection, batch.id, state="closed")
+        batch = batches.add_batch(connection, stored.number, "alone", most=0)
+        batches.change_batch(connection, batch.id, state="closed")
         pairs = {"query_id": ["q1", "q2", "q3"], "doc_id": ["d2", "d3", "d4"]}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
     server.plan["d4"] = [("says", "no grade here")]
@@ -342,7 +346,7 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
         assert said.state == "done"
         # people who rate later than the model disagrees with it too
         task = next(e for e in tasks_of_batch(connection, stored.number, "first")
-                    if tasks.get(connection, e).document.doc_id == "d1")  # fmt: skip
+                    if tasks.get_task(connection, e).document.doc_id == "d1")  # fmt: skip
         ann = raters.ensure(connection, "ann")
         later = ratings.rate(connection, task, ann.id, rating_id="later", grade=0.0)
         assert later.state == "done"
@@ -356,16 +360,16 @@ def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):
     from rankgate.data import read_run
 
     with stored.store.write() as connection:
-        runs.add(connection, stored.store.blobs, stored.number, read_run(run, "new"))
+        runs.add_run(connection, stored.store.blobs, stored.number, read_run(run, "new"))
         numbers = tasks_to_depth(connection, stored.store.blobs, stored.number, ["new"], 3,
                                  batch="model: new")  # fmt: skip
         job = add_job(connection, stored.number, judge(server), numbers, name="new to depth 3")
-        made = batches.named(connection, stored.number, "model: new")
+        made = batches.get_by_name(connection, stored.number, "model: new")
     assert len(numbers) == 4
     result = JobRun(stored.store, job.id).run()
     assert result.graded == 4
     with stored.store.read() as connection:
         # q0/d0 and q1/d1 are in a batch of people; the others have one for models
         assert tasks.progress(connection, stored.number, made.id).done == 2
-        assert len(task_numbers.of_batch(connection, made.id)) == 2
-        assert made.state == "closed" or batches.get(connection, made.id).state == "closed"
+        assert len(task_numbers.tasks_of_batch(connection, made.id)) == 2
+        assert batches.get_batch(connection, made.id).state == "closed"

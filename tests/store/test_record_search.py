@@ -55,19 +55,19 @@ def test_records_that_fit(shop):
     connection, project, _ = shop
     for given, names in CASES:
         which = RecordFilter(**given)
-        found = search.found(connection, project, which)
+        found = search.find_records(connection, project, which)
         assert [each.name for each in found] == names, given
-        assert search.count(connection, project, which) == len(names)
+        assert search.count_matches(connection, project, which) == len(names)
 
 
 def test_pages_and_choices_are_of_one_project(shop):
     connection, project, other = shop
-    first, *rest = search.found(connection, project, RecordFilter())
-    assert search.found(connection, project, RecordFilter(), before=first.id) == rest
+    first, *rest = search.find_records(connection, project, RecordFilter())
+    assert search.find_records(connection, project, RecordFilter(), before=first.id) == rest
     with pytest.raises(UsageError) as caught:
-        search.found(connection, other, RecordFilter(), before=first.id)
+        search.find_records(connection, other, RecordFilter(), before=first.id)
     assert caught.value.code == "unknown-record"
-    assert search.choices(connection, project) == {
+    assert search.count_choices(connection, project) == {
         "kind": {"evaluation": 2, "verdict": 1}, "system": {"new": 2, "old": 1},
         "branch": {"idea": 1, "main": 2}, "verdict": {"fail": 1},
     }  # fmt: skip

@@ -53,63 +53,72 @@ def test_the_same_content_is_recorded_once(shop):
     assert plain.sha256 == one(5, dated=False).sha256 != one().sha256
     with store.read() as connection:
         found = records.get(connection, first.record.id)
-        assert records.result(found, store.blobs) == {"kind": "evaluation", "value": 0.5}
-        assert records.per_query(found, store.blobs).equals(PER_QUERY)
-        assert set(records.values(connection, found.id)) == set(one().values)
-        assert records.named(connection, shop.project, found.sha256[:10]) == found
-        assert records.named(connection, shop.project, str(found.id)) == found
+        assert records.read_result(found, store.blobs) == {"kind": "evaluation", "value": 0.5}
+        assert records.read_per_query(found, store.blobs).equals(PER_QUERY)
+        assert set(records.read_values(connection, found.id)) == set(one().values)
+        assert records.find_record(connection, shop.project, found.sha256[:10]) == found
+        assert records.find_record(connection, shop.project, str(found.id)) == found
         with raises("unknown-record"):
-            records.named(connection, shop.project, "ffffffff")
+            records.find_record(connection, shop.project, "ffffffff")
 
 
 def test_series_are_in_the_order_of_evaluation(shop):
     for day, value in ((2, 0.3), (0, 0.5), (1, 0.4)):
         record(shop.store, one(day, value))
     with shop.store.read() as connection:
-        found = series.points(connection, shop.project, "nDCG@10")
+        found = series.list_points(connection, shop.project, "nDCG@10")
         assert [each.value for each in found] == [0.5, 0.4, 0.3]
         assert [(found[0].low, found[0].high, found[0].n)] == [(0.4, 0.6, 2)]
-        since = series.points(connection, shop.project, "nDCG@10", since=DAY + timedelta(days=2))
+        since = series.list_points(
+            connection, shop.project, "nDCG@10", since=DAY + timedelta(days=2)
+        )
         assert [each.value for each in since] == [0.3]
-        named = series.names(connection, shop.project)
+        named = series.list_series(connection, shop.project)
         assert [(e.metric, e.slice, e.points) for e in named] == [
             ("latency", "", 3), ("nDCG@10", "", 3), ("nDCG@10", "lang=en", 3)]  # fmt: skip
-        pages = [records.listed(connection, shop.project, most=2)]
-        pages.append(records.listed(connection, shop.project, before=pages[0][-1].id))
+        pages = [records.list_records(connection, shop.project, most=2)]
+        pages.append(records.list_records(connection, shop.project, before=pages[0][-1].id))
         days = [[(each.evaluated_at - DAY).days for each in page] for page in pages]
         assert days == [[2, 1], [0]]
-        assert series.points(connection, 7) == records.listed(connection, 7) == []
+        assert series.list_points(connection, 7) == records.list_records(connection, 7) == []
 
 
 def test_annotations_and_comments_are_withdrawn_by_later_rows(shop):
     project = shop.project
     with shop.store.write() as connection:
         given = {"at": DAY, "kind": "deploy", "text": "v2", "annotation_id": "a"}
-        made = annotations.add(connection, project, **given)
-        assert annotations.add(connection, project, **given) == made
-        other = annotations.add(
+        made = annotations.add_annotation(connection, project, **given)
+        assert annotations.add_annotation(connection, project, **given) == made
+        other = annotations.add_annotation(
             connection, project, at=DAY + timedelta(1), kind="note", text="n", metric="RR"
         )
-        assert annotations.listed(connection, project) == [made, other]
-        assert annotations.listed(connection, project, metric="nDCG@10") == [made]
-        annotations.withdraw(connection, project, made.id)
-        assert annotations.listed(connection, project) == [other]
+        assert annotations.list_annotations(connection, project) == [made, other]
+        assert annotations.list_annotations(connection, project, metric="nDCG@10") == [made]
+        annotations.withdraw_annotation(connection, project, made.id)
+        assert annotations.list_annotations(connection, project) == [other]
         with raises("unknown-annotation"):
-            annotations.get(connection, project + 1, other.id)
+            annotations.get_annotation(connection, project + 1, other.id)
         with raises("unknown-kind"):
-            annotations.add(connection, project, at=DAY, kind="party", text="")
+            annotations.add_annotation(connection, project, at=DAY, kind="party", text="")
     with shop.store.write() as connection:
-        said = comments.add(connection, project, "query", "q0", "odd", comment_id="c", actor="ann")
-        assert comments.add(connection, project, "query", "q0", "odd", comment_id="c") == said
-        comments.add(connection, project, "query", "q1", "fine")
-        assert comments.counts(connection, project, "query") == {"q0": 1, "q1": 1}
-        assert comments.withdraw(connection, project, said.id).text == ""
-        assert comments.withdraw(connection, project, said.id).withdrawn
-        assert comments.counts(connection, project, "query") == {"q1": 1}
-        assert [e.withdrawn for e in comments.listed(connection, project, "query")] == [True, False]
-        assert comments.listed(connection, project, "query", "q2") == []
+        said = comments.add_comment(
+            connection, project, "query", "q0", "odd", comment_id="c", actor="ann"
+        )
+        assert (
+            comments.add_comment(connection, project, "query", "q0", "odd", comment_id="c") == said
+        )
+        comments.add_comment(connection, project, "query", "q1", "fine")
+        assert comments.count_comments(connection, project, "query") == {"q0": 1, "q1": 1}
+        assert comments.withdraw_comment(connection, project, said.id).text == ""
+        assert comments.withdraw_comment(connection, project, said.id).withdrawn
+        assert comments.count_comments(connection, project, "query") == {"q1": 1}
+        assert [e.withdrawn for e in comments.list_comments(connection, project, "query")] == [
+            True,
+            False,
+        ]
+        assert comments.list_comments(connection, project, "query", "q2") == []
         with raises("unknown-comment"):
-            comments.get(connection, project + 1, said.id)
+            comments.get_comment(connection, project + 1, said.id)
 
 
 @pytest.mark.parametrize("table", ["records", "record_values", "annotations", "comments"])
@@ -117,8 +126,8 @@ def test_annotations_and_comments_are_withdrawn_by_later_rows(shop):
 def test_facts_stay(shop, table, change):
     record(shop.store, one())
     with shop.store.write() as connection:
-        annotations.add(connection, shop.project, at=DAY, kind="note", text="n")
-        comments.add(connection, shop.project, "query", "q0", "odd")
+        annotations.add_annotation(connection, shop.project, at=DAY, kind="note", text="n")
+        comments.add_comment(connection, shop.project, "query", "q0", "odd")
     column = "record" if table == "record_values" else "id"
     with pytest.raises(UsageError) as caught, shop.store.write() as connection:
         connection.exec_driver_sql(change.format(table, column, column))
@@ -128,27 +137,35 @@ def test_facts_stay(shop, table, change):
 def test_one_unresolved_alert_a_key(shop):
     project = shop.project
     with shop.store.write() as connection:
-        first = alerts.fire(connection, project, "k", rule="fall", message="1", at=DAY)
-        again = alerts.fire(connection, project, "k", rule="fall", message="2", evidence={"v": 1})
+        first = alerts.fire_alert(connection, project, "k", rule="fall", message="1", at=DAY)
+        again = alerts.fire_alert(
+            connection, project, "k", rule="fall", message="2", evidence={"v": 1}
+        )
         assert (first.new, again.new, again.alert.id) == (True, False, first.alert.id)
         assert (again.alert.count, again.alert.message, again.alert.first_at) == (2, "2", DAY)
         user = shop.people[0].id
-        done = alerts.acknowledge(connection, project, first.alert.id, user)
+        done = alerts.acknowledge_alert(connection, project, first.alert.id, user)
         assert (done.state, done.acknowledged_by) == ("acknowledged", user)
-        assert alerts.fire(connection, project, "k", rule="fall", message="3").alert.count == 3
-        assert alerts.resolve(connection, project, first.alert.id).state == "resolved"
-        new = alerts.fire(connection, project, "k", rule="fall", message="4")
+        assert (
+            alerts.fire_alert(connection, project, "k", rule="fall", message="3").alert.count == 3
+        )
+        assert alerts.resolve_alert(connection, project, first.alert.id).state == "resolved"
+        new = alerts.fire_alert(connection, project, "k", rule="fall", message="4")
         assert (new.new, new.alert.count) == (True, 1)
-        assert [e.id for e in alerts.listed(connection, project, state="open")] == [new.alert.id]
+        assert [e.id for e in alerts.list_alerts(connection, project, state="open")] == [
+            new.alert.id
+        ]
         with raises("unknown-alert"):
-            alerts.acknowledge(connection, project + 1, new.alert.id)
-        late = notifications.add(connection, new.alert.id, "fired", "mail", not_before=DAY)
-        assert notifications.due(connection, DAY - timedelta(1)) == []
-        assert notifications.due(connection, DAY) == [late]
-        notifications.failed(connection, late.id, "refused", DAY + timedelta(1))
-        assert notifications.due(connection, DAY, project=project) == []
-        notifications.sent(connection, late.id)
-        (sent,) = notifications.of_alert(connection, new.alert.id)
+            alerts.acknowledge_alert(connection, project + 1, new.alert.id)
+        late = notifications.add_notification(
+            connection, new.alert.id, "fired", "mail", not_before=DAY
+        )
+        assert notifications.find_due(connection, DAY - timedelta(1)) == []
+        assert notifications.find_due(connection, DAY) == [late]
+        notifications.mark_failed(connection, late.id, "refused", DAY + timedelta(1))
+        assert notifications.find_due(connection, DAY, project=project) == []
+        notifications.mark_sent(connection, late.id)
+        (sent,) = notifications.notifications_of_alert(connection, new.alert.id)
         assert (sent.state, sent.tries) == ("sent", 2)
 
 
@@ -156,31 +173,35 @@ def test_a_run_of_a_job_is_due_once_and_taken_once(shop):
     lease = timedelta(minutes=1)
     with shop.store.write() as connection:
         given = {"kind": "evaluation", "schedule": "0 3 * * *"}
-        job = jobs.put(connection, shop.project, "nightly", **given)
-        assert jobs.put(connection, shop.project, "nightly", **given, enabled=False).id == job.id
-        assert jobs.enabled(connection) == []
-        due = job_runs.plan(connection, job.id, DAY)
-        assert job_runs.plan(connection, job.id, DAY) == due
-        taken = job_runs.take(connection, "p1", lease=lease, moment=DAY)
+        job = jobs.save_job(connection, shop.project, "nightly", **given)
+        assert (
+            jobs.save_job(connection, shop.project, "nightly", **given, enabled=False).id == job.id
+        )
+        assert jobs.list_enabled(connection) == []
+        due = job_runs.plan_run(connection, job.id, DAY)
+        assert job_runs.plan_run(connection, job.id, DAY) == due
+        taken = job_runs.take_run(connection, "p1", lease=lease, moment=DAY)
         assert (taken.id, taken.state, taken.tries) == (due.id, "running", 1)
-        assert job_runs.take(connection, "p2", lease=lease, moment=DAY) is None
+        assert job_runs.take_run(connection, "p2", lease=lease, moment=DAY) is None
         later = DAY + 2 * lease
-        assert job_runs.take(connection, "p2", lease=lease, moment=later).owner == "p2"
-        assert not job_runs.alive(connection, due.id, "p1", lease=lease, log="")
-        job_runs.done(connection, due.id, "p1", log="late")
-        assert job_runs.get(connection, due.id).state == "running"
-        job_runs.failed(connection, due.id, "p2", log="", error="no", next_try_at=later + lease)
-        assert job_runs.take(connection, "p2", lease=lease, moment=later) is None
-        assert job_runs.take(connection, "p2", lease=lease, moment=later + lease).tries == 3
-        job_runs.done(connection, due.id, "p2", log="well")
-        assert job_runs.last(connection, job.id).state == "done"
+        assert job_runs.take_run(connection, "p2", lease=lease, moment=later).owner == "p2"
+        assert not job_runs.renew_lease(connection, due.id, "p1", lease=lease, log="")
+        job_runs.mark_done(connection, due.id, "p1", log="late")
+        assert job_runs.get_job_run(connection, due.id).state == "running"
+        job_runs.mark_failed(
+            connection, due.id, "p2", log="", error="no", next_try_at=later + lease
+        )
+        assert job_runs.take_run(connection, "p2", lease=lease, moment=later) is None
+        assert job_runs.take_run(connection, "p2", lease=lease, moment=later + lease).tries == 3
+        job_runs.mark_done(connection, due.id, "p2", log="well")
+        assert job_runs.last_run(connection, job.id).state == "done"
 
 
 def test_backups_keep_records(shop, tmp_path):
     made = record(shop.store, one()).record
     with shop.store.write() as connection:
-        note = annotations.add(connection, shop.project, at=DAY, kind="note", text="n")
-        annotations.withdraw(connection, shop.project, note.id)
+        note = annotations.add_annotation(connection, shop.project, at=DAY, kind="note", text="n")
+        annotations.withdraw_annotation(connection, shop.project, note.id)
     assert check(shop.store) == ()
     backup(shop.store, tmp_path / "a.zip")
     restore(tmp_path / "a.zip", f"{tmp_path}/other.db")
@@ -188,6 +209,6 @@ def test_backups_keep_records(shop, tmp_path):
         assert check(other) == ()
         with other.read() as connection:
             assert records.get(connection, made.id) == made
-            assert records.per_query(made, other.blobs).equals(PER_QUERY)
-            assert set(records.values(connection, made.id)) == set(one().values)
-            assert annotations.listed(connection, shop.project) == []
+            assert records.read_per_query(made, other.blobs).equals(PER_QUERY)
+            assert set(records.read_values(connection, made.id)) == set(one().values)
+            assert annotations.list_annotations(connection, shop.project) == []

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.store import versions
 from rankgate.store.address import address
-from rankgate.store.database import engine_of
+from rankgate.store.database import make_engine
 from rankgate.store.people import audit
 from rankgate.store.rating import ratings
 from rankgate.store.store import Store
@@ -19,7 +19,7 @@ from support.wording import raises
 
 def test_a_store_is_made_once(url, tmp_path):
     with Store.create(url, blobs=f"{tmp_path}/b") as store, store.read() as connection:
-        assert versions.version(connection) == versions.newest()
+        assert versions.version(connection) == versions.newest_version()
         if store.writing is not None:
             pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar()
                        for name in ("journal_mode", "synchronous", "foreign_keys")]  # fmt: skip
@@ -106,7 +106,7 @@ def test_an_error_undoes_the_transaction(shop):
 
 
 def test_each_migration_is_a_transaction(url):
-    engine = engine_of(address(url))
+    engine = make_engine(address(url))
     with pytest.raises(ZeroDivisionError):
         versions.upgrade(engine, first=lambda _: 1 / 0)
     with engine.connect() as connection:

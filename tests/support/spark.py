@@ -39,6 +39,30 @@ def delta_settings():
     return {}
 
 
+def there(table):
+    """A table on Spark: paths and names as tables of files, frames and dicts as DataFrames."""
+    from rankgate import spark as program
+    from rankgate.data import read_qrels
+    from rankgate.data.spark_tables import is_on_spark
+    from rankgate.spark.tables import to_spark
+
+    if is_on_spark(table):
+        return table
+    if isinstance(table, str | Path | list):
+        return program.table(table)
+    if isinstance(table, dict):
+        table = read_qrels(table).table
+    return to_spark(program.session(), table)
+
+
+def measured(verb, *values, partitions=0, keep_values=False, **options):
+    """What a verb gives in the session of the process, with these settings."""
+    from rankgate.spark import session
+
+    session(partitions=partitions, keep_values=keep_values)
+    return verb(*values, **options)
+
+
 @pytest.fixture(scope="module")
 def spark(spark_session):
     """The session of the process, for a module whose marks ignore warnings of open sockets."""

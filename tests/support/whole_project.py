@@ -140,7 +140,7 @@ class Buttons:
 
     def records(self):
         with self.store.read() as connection:
-            number = projects.named(connection, "whole").id
+            number = projects.get_by_name(connection, "whole").id
         history(self.store, number, days=3)
         result = {"kind": "evaluation", "schema_version": 1}
         self.press("result-add", f"{PATH}/results", name="one", result=file(json.dumps(result)))
@@ -204,8 +204,8 @@ class Buttons:
             self.press("archive-change", path, archived=1)
         self.press("archive-delete", f"{path}/delete", confirm="sent")
         with self.store.write() as connection:
-            number = projects.named(connection, "whole").id
-            queries.ensure(connection, number, ["unwanted", "unused"])
+            number = projects.get_by_name(connection, "whole").id
+            queries.ensure_queries(connection, number, ["unwanted", "unused"])
         at = f"{PATH}/archive/queries"
         self.press("archive-queries", at, queries="unwanted\nunused", archived=1)
         self.press("archive-queries", at, queries="unused")

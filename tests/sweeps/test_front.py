@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.decisions.sweeps.front import Speed, front_of
+from rankgate.decisions.sweeps.front import LatencyQuantiles, front_of
 from rankgate.engines.snapshots import asking
 from rankgate.engines.snapshots.take import configuration_of
 
@@ -110,7 +110,7 @@ def test_a_point_is_left_out_wrongly_in_few_sweeps_only():
     for seed in range(200):
         query = chance.lognormal(2, 0.5, (50, 1))  # some queries are slow for all
         latencies = query * chance.lognormal(0, 0.3, (50, 10))
-        speed = Speed.from_latencies(latencies, 0.5, level=0.95, seed=seed)
+        speed = LatencyQuantiles.from_latencies(latencies, 0.5, level=0.95, seed=seed)
         wrong += len(front_of(np.arange(10.0), speed, 0.95)) < 10
     assert wrong <= 18  # 10 of 200 are expected at most; 18 or more are so in less than 1 %
 
@@ -118,7 +118,7 @@ def test_a_point_is_left_out_wrongly_in_few_sweeps_only():
 def test_a_front_without_noise_is_the_usual_one():
     quality = np.array([0.5, 0.6, 0.4, 0.6])
     latencies = np.tile([5.0, 9.0, 7.0, 8.0], (20, 1))
-    speed = Speed.from_latencies(latencies, 0.5, level=0.95, seed=0)
+    speed = LatencyQuantiles.from_latencies(latencies, 0.5, level=0.95, seed=0)
     assert front_of(quality, speed, 0.95) == [0, 3]
-    one = Speed.from_latencies(latencies[:1], 0.5, level=0.95, seed=0)
+    one = LatencyQuantiles.from_latencies(latencies[:1], 0.5, level=0.95, seed=0)
     assert sorted(front_of(quality, one, 0.95)) == [0, 1, 2, 3]  # one query shows nothing

@@ -3,7 +3,7 @@
 import pytest
 
 import rankgate
-from rankgate.decisions.sweeps.dials import Between, Dial, grid, same
+from rankgate.decisions.sweeps.dials import Dial, RangeKeys, grid_points, is_same_value
 from rankgate.decisions.sweeps.plan import read_plan
 from support.wording import raises
 
@@ -25,7 +25,7 @@ depth = {low = 1, high = 4, steps = 3, integer = true}
     assert all(isinstance(value, int) for value in depth.values)
     assert 0.3 in title
     assert 2 not in title
-    assert Between(0, 1).steps is None
+    assert RangeKeys(0, 1).steps is None
 
 
 def test_the_baseline_is_the_first_point_and_of_the_engine(plan):
@@ -40,10 +40,10 @@ def test_the_baseline_is_the_first_point_and_of_the_engine(plan):
 
 def test_a_grid_has_every_combination_once():
     dials = (Dial("a", (1, 2)), Dial("b", ("x", True)))
-    assert [tuple(point.values()) for point in grid(dials)] == [
+    assert [tuple(point.values()) for point in grid_points(dials)] == [
         (1, "x"), (1, True), (2, "x"), (2, True)]  # fmt: skip
-    assert same(2, 2.0)
-    assert not same(0, [False][0])
+    assert is_same_value(2, 2.0)
+    assert not is_same_value(0, [False][0])
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ RR(10)  # type: ignore[call-arg]
 
 # Verbs: what they take, and results.
 evaluation = rankgate.evaluate(JUDGMENTS, {"old": RUN, "new": RUN}, [*chosen, RR])
-assert_type(evaluation, rankgate.Evaluation)
+assert_type(evaluation, rankgate.Scores)
 assert_type(evaluation.means, pl.DataFrame)
 assert_type(evaluation.to_dict(), dict[str, Any])
 rankgate.evaluate(3, RUN)  # type: ignore[arg-type]

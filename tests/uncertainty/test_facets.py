@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from rankgate.measurement.stats.crossed import crossed
-from rankgate.measurement.stats.facets import facets, leaning_ends
+from rankgate.measurement.stats.facets import facets, skewed_interval_ends
 from rankgate.measurement.stats.interval import guarded_interval
 
 RNG = np.random.default_rng(8)
@@ -59,8 +59,8 @@ def test_without_repetition_the_leaning_ends_are_the_guarded_ones():
     losses = np.where(np.arange(60) % 15 == 0, -0.7, 0.0) + RNG.normal(0, 0.05, 60)
     values = np.repeat(losses[:, None], 3, axis=1)
     guarded, found = guarded_interval(losses), facets(values)
-    assert leaning_ends(values, found) == pytest.approx((guarded.low[0], guarded.high[0]))
-    assert leaning_ends(values, found)[0] < found.ends()[0]
+    assert skewed_interval_ends(values, found) == pytest.approx((guarded.low[0], guarded.high[0]))
+    assert skewed_interval_ends(values, found)[0] < found.ends()[0]
 
 
 def test_what_biases_have_in_common_adds_to_the_variance():

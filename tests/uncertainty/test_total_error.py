@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankgate import compare, total_error
-from rankgate.data.repeated import Repeated
+from rankgate.data.repeated import RepeatedJudgments
 from rankgate.decisions.uncertainty.total import TotalError
 from rankgate.measurement.stats.interval import guarded_interval
 from support.wording import raises
@@ -124,7 +124,7 @@ def test_designs_that_are_none(qrels, old, new, code):
 
 def test_the_same_level_twice_is_refused():
     with raises("invalid-design"):
-        Repeated.of(["judge:A=a.qrels", "judge:A=b.qrels"])
+        RepeatedJudgments.of(["judge:A=a.qrels", "judge:A=b.qrels"])
 
 
 def test_at_the_command_line(run, tmp_path, monkeypatch):

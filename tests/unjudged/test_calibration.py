@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.decisions.unjudged.calibration import binned, brier, calibration
+from rankgate.decisions.unjudged.calibration import bin_predictions, brier, calibration
 from support.wording import raises
 
 
@@ -29,7 +29,9 @@ def _first(run, k):
 
 
 def test_tenths_are_counted_by_hand():
-    result = binned(np.array([0.0, 0.05, 0.5, 0.55, 0.59, 1.0]), np.array([0.0, 1, 1, 0, 1, 1]))
+    result = bin_predictions(
+        np.array([0.0, 0.05, 0.5, 0.55, 0.59, 1.0]), np.array([0.0, 1, 1, 0, 1, 1])
+    )
     assert result.select("low", "high", "n").rows() == [(0, 0.1, 2), (0.5, 0.6, 3), (0.9, 1.0, 1)]
     assert result["predicted"].to_list() == pytest.approx([0.025, 1.64 / 3, 1.0])
     assert result["measured"].to_list() == pytest.approx([1 / 2, 2 / 3, 1])

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.core.present.write import FORMS, rendered
+from rankgate.core.present.write import FORMS, render_result
 from rankgate.decisions.unjudged.calibration import calibration
-from rankgate.decisions.unjudged.hole_model import DEPARTURES, modelled
-from rankgate.decisions.unjudged.relevance_model import fitted
+from rankgate.decisions.unjudged.hole_model import DEPARTURES, model_holes
+from rankgate.decisions.unjudged.relevance_model import fit_relevance
 from rankgate.measurement.evaluation.scored_system import Scorer
 
 TRUE = np.array([-0.5, -0.6, 1.0, 0.4, 0.5])
@@ -33,7 +33,7 @@ def documents(queries, each, rng, spread=0.8):
 
 def test_the_coefficients_that_data_were_drawn_by_are_found():
     features, query, relevant, effect = documents(400, 20, np.random.default_rng(1))
-    model = fitted(features, query, relevant)
+    model = fit_relevance(features, query, relevant)
     error = np.sqrt(np.diag(model.root @ model.root.T))
     assert (np.abs(model.coefficients - TRUE) < 4 * error + 0.05).all()
     assert model.spread == pytest.approx(0.8, abs=0.12)
@@ -44,7 +44,7 @@ def test_drawn_parameters_hold_the_true_ones_as_often_as_they_say():
     inside = []
     for seed in range(40):
         features, query, relevant, effect = documents(30, 12, np.random.default_rng([2, seed]))
-        model = fitted(features, query, relevant)
+        model = fit_relevance(features, query, relevant)
         drawn = model.drawn(features, query, 400, np.random.default_rng(seed))
         low, high = np.quantile(drawn, [0.05, 0.95], axis=1)
         true = features @ TRUE + effect[query]
@@ -54,7 +54,7 @@ def test_drawn_parameters_hold_the_true_ones_as_often_as_they_say():
 
 def test_a_query_without_judgments_has_an_effect_of_its_own():
     features, query, relevant, _ = documents(50, 10, np.random.default_rng(3))
-    model = fitted(features, query, relevant)
+    model = fit_relevance(features, query, relevant)
     some = np.array([50, 50, 51])
     drawn = model.drawn(features[:3] * 0, some, 4000, np.random.default_rng(4))
     assert drawn.std(axis=1) == pytest.approx(model.spread, rel=0.05)
@@ -65,7 +65,7 @@ def test_a_query_without_judgments_has_an_effect_of_its_own():
 @pytest.mark.parametrize("answer", [True, False])
 def test_where_all_or_none_is_relevant_a_model_is_fitted_still(answer):
     features, query, _, _ = documents(5, 8, np.random.default_rng(5))
-    model = fitted(features, query, np.full(40, answer))
+    model = fit_relevance(features, query, np.full(40, answer))
     odds = model.log_odds(features, query)
     assert np.isfinite(odds).all()
     assert ((odds > 0) == answer).mean() > 0.8
@@ -91,7 +91,7 @@ def partly_judged(seed, queries=40, share=0.5):
 
 def holes_of(left, one, two):
     scorer = Scorer.of(left, ["nDCG@10"])
-    return modelled(scorer.scored(one), scorer.scored(two))
+    return model_holes(scorer.scored(one), scorer.scored(two))
 
 
 def test_a_departure_widens_the_draws_and_is_distinguished():
@@ -181,4 +181,4 @@ def test_results_make_the_round_trip_in_every_form(kind):
     assert again.to_dict() == made.to_dict()
     assert made.to_dict()["kind"] == kind
     for form in FORMS:
-        assert rendered(again, form) == rendered(made, form)
+        assert render_result(again, form) == render_result(made, form)

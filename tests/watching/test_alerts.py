@@ -24,7 +24,7 @@ def changes(history, moment=None):
 
 def waiting(history, moment):
     with history.store.read() as connection:
-        due = notifications.due(connection, moment, project=history.project)
+        due = notifications.find_due(connection, moment, project=history.project)
     return [(each.event, each.channel) for each in due]
 
 
@@ -38,7 +38,7 @@ def test_an_alert_fires_once_and_is_over_when_the_value_is_back(history):
     history.add(0.3)
     assert changes(history) == [("low", "new", "fail", "again")]
     with history.store.read() as connection:
-        [alert] = alerts.listed(connection, history.project)
+        [alert] = alerts.list_alerts(connection, history.project)
     assert (alert.count, alert.state, alert.evidence["value"]) == (2, "open", 0.3)
     history.add(0.7)
     assert changes(history) == [("low", "new", "pass", "resolved")]
@@ -57,7 +57,9 @@ def test_each_system_has_its_own_alert(history):
     history.add(0.2, system="new")
     assert changes(history) == [("low", "new", "fail", "again")]
     with history.store.read() as connection:  # the series of "old" is no longer looked at
-        states = {each.system: each.state for each in alerts.listed(connection, history.project)}
+        states = {
+            each.system: each.state for each in alerts.list_alerts(connection, history.project)
+        }
     assert states == {"old": "resolved", "new": "open"}
 
 
@@ -111,7 +113,7 @@ def test_a_change_point_fires_and_is_over_with_new_judgments_or_the_way_back(his
     history.add(*(each - 0.2 for each in steady))
     assert changes(history)[0][2:] == ("fail", "fired")
     with history.store.read() as connection:
-        [alert] = alerts.listed(connection, history.project)
+        [alert] = alerts.list_alerts(connection, history.project)
     assert alert.evidence["value"] == pytest.approx(-0.2, abs=0.01)
     history.add(*steady)
     assert changes(history)[0][2:] == ("pass", "resolved")

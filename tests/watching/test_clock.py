@@ -13,9 +13,9 @@ import pytest
 from rankgate.store import leases
 from rankgate.store.records import alerts, job_runs, jobs, notifications
 from rankgate.store.rows import now
-from rankgate.workspace.records.alerts.rules import Quiet
+from rankgate.workspace.records.alerts.rules import QuietHours
 from rankgate.workspace.records.schedule import scheduler as scheduler_module
-from rankgate.workspace.records.schedule.clock import last_due, trigger
+from rankgate.workspace.records.schedule.clock import last_due, parse_schedule
 from rankgate.workspace.records.schedule.jobs import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.waiting import until
@@ -79,7 +79,7 @@ def test_the_clock_of_a_zone_is_that_of_python(zones):
 
 def due(schedule, zone, begin, end):
     """The moments of a schedule from one moment to another."""
-    moments, at, found = trigger(schedule, zone.key), begin - timedelta(microseconds=1), []
+    moments, at, found = parse_schedule(schedule, zone.key), begin - timedelta(microseconds=1), []
     while (at := moments.next_after(at)) is not None and at < end:
         found.append(at)
     return found
@@ -162,12 +162,12 @@ def test_a_schedule_of_every_hour_is_due_whenever_the_clock_shows_its_minutes(zo
 )  # fmt: skip
 def test_days_of_a_change_are_not_lost(zone, schedule, after, expected):
     begin, moment = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (after, expected))
-    assert trigger(schedule, zone).next_after(begin) == moment
+    assert parse_schedule(schedule, zone).next_after(begin) == moment
     assert last_due(schedule, zone, begin, moment + timedelta(minutes=1)) == moment
 
 
 def test_quiet_hours_end_when_the_clock_has_passed_their_end():
-    quiet = Quiet(time(22), time(2, 30), ZoneInfo("Europe/Warsaw"))
+    quiet = QuietHours(time(22), time(2, 30), ZoneInfo("Europe/Warsaw"))
     skipped = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
     assert quiet.ends_after(skipped) == datetime(2026, 3, 29, 1, tzinfo=UTC)
     twice = datetime(2026, 10, 25, 0, tzinfo=UTC)
@@ -193,22 +193,22 @@ def test_jobs_go_on_when_the_clock_is_put_back(history, monkeypatch):
 
     def ended(store, _job, run, _folder, **_):
         with store.write() as connection:
-            job_runs.done(connection, run.id, run.owner, log="")
+            job_runs.mark_done(connection, run.id, run.owner, log="")
         return run
 
-    monkeypatch.setattr(scheduler_module, "execute", ended)
+    monkeypatch.setattr(scheduler_module, "execute_run", ended)
     scheduler = Scheduler(history.store, None)
     with history.store.write() as connection:
         set_jobs(connection, history.project, read_jobs(JOB))
-        job = jobs.get(connection, history.project, "nightly")
+        job = jobs.get_job(connection, history.project, "nightly")
 
     def look(moment):
         scheduler.look(moment)
         scheduler.wait()
         with history.store.read() as connection:
-            return [run.due_at for run in reversed(job_runs.listed(connection, job.id))]
+            return [run.due_at for run in reversed(job_runs.list_runs(connection, job.id))]
 
-    first = trigger(JOB.split('"')[5], "UTC").next_after(job.changed_at)
+    first = parse_schedule(JOB.split('"')[5], "UTC").next_after(job.changed_at)
     wrong = first + timedelta(days=300)
     assert look(first) == [first]
     assert look(wrong) == [first, wrong]
@@ -217,7 +217,7 @@ def test_jobs_go_on_when_the_clock_is_put_back(history, monkeypatch):
     assert look(first + day) == [first, first + day, wrong]
     assert look(first + day * 2) == [first, first + day, first + day * 2, wrong]
     early = job.changed_at - day * 20  # before the job was changed
-    moment = trigger(JOB.split('"')[5], "UTC").next_after(early)
+    moment = parse_schedule(JOB.split('"')[5], "UTC").next_after(early)
     assert look(moment + timedelta(seconds=10))[0] == moment
     scheduler.stop()
 
@@ -225,22 +225,26 @@ def test_jobs_go_on_when_the_clock_is_put_back(history, monkeypatch):
 def test_what_waits_for_a_moment_of_a_wrong_clock_is_taken_up(history):
     wrong = timedelta(days=300)
     with history.store.write() as connection:
-        assert leases.hold(connection, "schedule", "gone:1", wrong)
-        assert leases.hold(connection, "schedule", "new:2", timedelta(minutes=1))
-        assert not leases.hold(connection, "schedule", "gone:1", timedelta(minutes=1))
+        assert leases.acquire(connection, "schedule", "gone:1", wrong)
+        assert leases.acquire(connection, "schedule", "new:2", timedelta(minutes=1))
+        assert not leases.acquire(connection, "schedule", "gone:1", timedelta(minutes=1))
         set_jobs(connection, history.project, read_jobs(JOB))
-        job = jobs.get(connection, history.project, "nightly")
-        job_runs.plan(connection, job.id, now())
-        assert job_runs.take(connection, "gone:1", lease=timedelta(minutes=2), moment=now() + wrong)
-        assert job_runs.take(connection, "new:2", lease=timedelta(minutes=2))
-        assert job_runs.take(connection, "other:3", lease=timedelta(minutes=2)) is None
-        fired = alerts.fire(
+        job = jobs.get_job(connection, history.project, "nightly")
+        job_runs.plan_run(connection, job.id, now())
+        assert job_runs.take_run(
+            connection, "gone:1", lease=timedelta(minutes=2), moment=now() + wrong
+        )
+        assert job_runs.take_run(connection, "new:2", lease=timedelta(minutes=2))
+        assert job_runs.take_run(connection, "other:3", lease=timedelta(minutes=2)) is None
+        fired = alerts.fire_alert(
             connection, history.project, "key", rule="low", message="low", record=None,
             metric="nDCG@10", system="new", slice="", evidence={}, at=now(),
         )  # fmt: skip
-        note = notifications.add(connection, fired.alert.id, "fired", "team", not_before=None)
-        assert notifications.claim(connection, now() + wrong, timedelta(minutes=2))
-        assert [one.id for one in notifications.due(connection, now())] == [note.id]
+        note = notifications.add_notification(
+            connection, fired.alert.id, "fired", "team", not_before=None
+        )
+        assert notifications.claim_notifications(connection, now() + wrong, timedelta(minutes=2))
+        assert [one.id for one in notifications.find_due(connection, now())] == [note.id]
 
 
 def test_alerts_are_checked_again_when_the_clock_is_put_back(history, monkeypatch):

@@ -17,7 +17,7 @@ from rankgate.workspace.records.schedule.clock import last_due, next_due
 from rankgate.workspace.records.schedule.jobs import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.kind import JobKind
 from rankgate.workspace.records.schedule.kinds import JOBS
-from rankgate.workspace.records.schedule.run import AGAIN, run_now
+from rankgate.workspace.records.schedule.run import RETRY_DELAYS, run_job_now
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.waiting import until
 from support.wording import raises
@@ -33,13 +33,13 @@ def at(*parts):
 def put(history, text):
     with history.store.write() as connection:
         set_jobs(connection, history.project, read_jobs(text))
-        return {each.name: each for each in jobs.listed(connection, history.project)}
+        return {each.name: each for each in jobs.list_jobs(connection, history.project)}
 
 
 def runs(history, name="nightly"):
     with history.store.read() as connection:
-        job = jobs.get(connection, history.project, name)
-        return job_runs.listed(connection, job.id)
+        job = jobs.get_job(connection, history.project, name)
+        return job_runs.list_runs(connection, job.id)
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ def test_of_many_moments_the_last_counts():
     assert last_due("0 0 1 1 *", "UTC", at(2025, 6, 1), at(2026, 5, 1)) == at(2026, 1, 1)
     for wrong in ("0 3 * *", "61 * * * *", "0 3 * * * *", "x * * * *"):
         with raises("invalid-schedule"):
-            clock.trigger(wrong, "UTC")
+            clock.parse_schedule(wrong, "UTC")
     with raises("invalid-schedule"):
-        clock.trigger("0 3 * * *", "Mars")
+        clock.parse_schedule("0 3 * * *", "Mars")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_job_runs_once_when_it_is_due(history, scheduler):
     assert "$ rankgate alerts check --project=shop" in run.log
     assert "low" in run.log
     with history.store.read() as connection:
-        assert [each.rule for each in alerts.listed(connection, history.project)] == ["low"]
+        assert [each.rule for each in alerts.list_alerts(connection, history.project)] == ["low"]
 
 
 def test_what_was_missed_is_run_once_or_skipped(history, scheduler, commands):
@@ -177,7 +177,7 @@ def test_failures_are_tried_again_and_end(history, scheduler, commands):
     assert (run.state, run.tries) == ("waiting", 1)
     assert "no-such-metric" in run.error
     assert run.log.count("$ rankgate") == 1  # the second command does not begin
-    assert run.next_try_at > now() + AGAIN[0] - timedelta(minutes=1)
+    assert run.next_try_at > now() + RETRY_DELAYS[0] - timedelta(minutes=1)
     scheduler.look(moment + timedelta(seconds=10))
     assert len(runs(history)) == 1
     scheduler.look(max(moment, run.next_try_at) + timedelta(seconds=1))
@@ -191,10 +191,10 @@ def test_a_run_whose_server_died_is_taken_over_but_not_for_ever(history, schedul
     job = put(history, CHOSEN + "retries = 1\n")["nightly"]
     due = next_due(job.schedule, job.timezone, job.changed_at)
     with history.store.write() as connection:
-        job_runs.plan(connection, job.id, due)
+        job_runs.plan_run(connection, job.id, due)
         for each in range(2):
             later = due + timedelta(hours=each)
-            job_runs.take(connection, "gone:1", lease=timedelta(minutes=2), moment=later)
+            job_runs.take_run(connection, "gone:1", lease=timedelta(minutes=2), moment=later)
     scheduler.look(due + timedelta(hours=3))
     scheduler.wait()
     [run] = runs(history)
@@ -210,7 +210,7 @@ def test_a_job_is_stopped_at_its_limit(history, tmp_path, commands, monkeypatch)
     clock_ = time.monotonic
     begin = clock_()
     monkeypatch.setattr(module.time, "monotonic", lambda: begin + 3000 * (clock_() - begin))
-    done = run_now(history.store, "shop", "nightly", tmp_path)
+    done = run_job_now(history.store, "shop", "nightly", tmp_path)
     assert done.state == "failed"
     assert "longer than its limit" in done.error
 
@@ -239,10 +239,10 @@ def test_files_outside_of_the_folder_are_not_reached_by_links(history, tmp_path)
     (tmp_path / "secret").mkdir()
     (tmp_path / "jobs" / "shop" / "events").symlink_to(tmp_path / "secret")
     put(history, JOB.replace("alerts", "kpi") + 'events = "events/log.csv"\n')
-    done = run_now(history.store, "shop", "nightly", tmp_path / "jobs")
+    done = run_job_now(history.store, "shop", "nightly", tmp_path / "jobs")
     assert done.state == "failed"
     assert "folder of the project's jobs" in done.error
-    done = run_now(history.store, "shop", "nightly", None)
+    done = run_job_now(history.store, "shop", "nightly", None)
     assert done.state == "failed"
 
 
@@ -255,12 +255,12 @@ def test_one_process_of_several_has_the_turn(history, tmp_path):
     first.stop()
     assert [second.look(), first.look()] == [True, False]
     with history.store.write() as connection:
-        assert not leases.hold(connection, "schedule", "c:3", timedelta(seconds=1))
+        assert not leases.acquire(connection, "schedule", "c:3", timedelta(seconds=1))
         leases.release(connection, "schedule", "a:1")
-        assert not leases.hold(connection, "schedule", "c:3", timedelta(seconds=1))
+        assert not leases.acquire(connection, "schedule", "c:3", timedelta(seconds=1))
         leases.release(connection, "schedule", "b:2")
-        assert leases.hold(connection, "schedule", "c:3", timedelta(seconds=-1))
-        assert leases.hold(connection, "schedule", "d:4", timedelta(seconds=1))
+        assert leases.acquire(connection, "schedule", "c:3", timedelta(seconds=-1))
+        assert leases.acquire(connection, "schedule", "d:4", timedelta(seconds=1))
 
 
 def test_jobs_that_a_file_no_longer_has_are_disabled(history):
@@ -280,5 +280,5 @@ def test_the_program_runs_in_a_process_that_knows_its_store(history, tmp_path, c
     )
     commands[:] = [["metrics", "--metrics-from", str(script)]]
     put(history, CHOSEN)
-    run_now(history.store, "shop", "nightly", tmp_path)
+    run_job_now(history.store, "shop", "nightly", tmp_path)
     assert (tmp_path / "seen").read_text() == "shop,job=nightly"

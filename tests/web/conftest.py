@@ -43,14 +43,16 @@ class Team:
         with self.store.write() as connection:
             made = projects.add(connection, name, title=f"Project {name}", scale=GRADED)
             rows = [("q1", f"d{i}") for i in range(pairs)]
-            queries.add(connection, made.id, pl.DataFrame({"query_id": ["q1"], "text": ["a bike"]}))
+            queries.add_queries(
+                connection, made.id, pl.DataFrame({"query_id": ["q1"], "text": ["a bike"]})
+            )
             texts = {"doc_id": [d for _, d in rows], "title": [f"bike {d}" for _, d in rows]}
-            documents.add(connection, made.id, pl.DataFrame(texts))
-            batch = batches.add(connection, made.id, "first", strategy=strategy, **more)
+            documents.add_documents(connection, made.id, pl.DataFrame(texts))
+            batch = batches.add_batch(connection, made.id, "first", strategy=strategy, **more)
             table = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row")
             batches.add_pairs(connection, batch, table)
             for role in ROLES:
-                user = users.named(connection, role)
+                user = users.get_by_name(connection, role)
                 users.grant(connection, made.id, user.id, role)
         return made
 

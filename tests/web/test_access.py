@@ -99,7 +99,7 @@ def test_numbers_of_another_project_are_not_there(team):
     mine = team.project("mine")
     with team.store.write() as connection:
         for name in ROLES:
-            users.grant(connection, other.id, users.named(connection, name).id, None)
+            users.grant(connection, other.id, users.get_by_name(connection, name).id, None)
     root, manager = team.visitor("root"), team.visitor("manager")
     task = root.get("/projects/other/rate.json").json()["task"]
     number, batch = task["id"], task["batch"]["id"]
@@ -128,11 +128,12 @@ def test_a_manager_makes_no_managers(team):
 def test_tokens_allow_what_they_say(team):
     shop = team.project("tokens")
     with team.store.write() as connection:
-        user = users.named(connection, "manager").id
+        user = users.get_by_name(connection, "manager").id
         secrets = {
-            scope: tokens.issue(connection, user, scope, [scope])[1] for scope in tokens.SCOPES
+            scope: tokens.issue_token(connection, user, scope, [scope])[1]
+            for scope in tokens.SCOPES
         }
-        only = tokens.issue(connection, user, "only", ["read"], project=shop.id)[1]
+        only = tokens.issue_token(connection, user, "only", ["read"], project=shop.id)[1]
     expected = {"read": (200, 403, 403), "rate": (403, 200, 403), "manage": (200, 403, 200),
                 "admin": (200, 200, 200)}  # fmt: skip
     for scope, statuses in expected.items():
@@ -156,9 +157,11 @@ def test_a_token_ends(team):
     from rankgate.store.rows import now
 
     with team.store.write() as connection:
-        user = users.named(connection, "viewer").id
-        _, old = tokens.issue(connection, user, "old", expires_at=now() - timedelta(seconds=1))
-        kept, secret = tokens.issue(connection, user, "kept")
+        user = users.get_by_name(connection, "viewer").id
+        _, old = tokens.issue_token(
+            connection, user, "old", expires_at=now() - timedelta(seconds=1)
+        )
+        kept, secret = tokens.issue_token(connection, user, "kept")
     visitor = Visitor(team.address, secret)
     assert Visitor(team.address, old).get("/projects.json").status == 401
     assert visitor.get("/projects.json").status == 200
@@ -200,7 +203,9 @@ def test_a_session_begins_anew(team):
     answer = visitor.send("/sign-out", "/account")
     assert answer.status == 303
     with team.store.read() as connection:
-        assert sessions.find(connection, visitor.cookies.get("rankgate_session", "")) is None
+        assert (
+            sessions.find_session(connection, visitor.cookies.get("rankgate_session", "")) is None
+        )
 
 
 def test_guessing_is_slowed_down(team):

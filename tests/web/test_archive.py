@@ -24,9 +24,10 @@ def made(team, request):
     project = team.project(name, strategy="1")
     with team.store.write() as connection:
         for run in ("old", "new"):
-            runs.add(connection, team.store.blobs, project.id, read_run(RUN, run), name=run)
-        judgments.add(connection, team.store.blobs, project.id, read_qrels({"q1": {"d0": 1}}),
-                      name="gold")  # fmt: skip
+            runs.add_run(connection, team.store.blobs, project.id, read_run(RUN, run), name=run)
+        judgments.add_judgments(
+            connection, team.store.blobs, project.id, read_qrels({"q1": {"d0": 1}}), name="gold"
+        )
     return project
 
 
@@ -58,7 +59,7 @@ def test_what_is_archived_is_hidden_and_kept(team, made):
     assert rater.get(f"{at}/rate.json").json()["task"] is None
     assert rater.post(f"{at}/ratings", task=task, grade=2).json()["error"]["code"] == "batch-closed"
     with team.store.read() as connection:
-        assert len(ratings.table(connection, made.id).table) == 1  # it counts
+        assert len(ratings.read_ratings(connection, made.id).table) == 1  # it counts
         actions = [entry.action for entry in audit.entries(connection, made.id)]
     assert {"run.archive", "judgments.archive", "batch.archive"} <= set(actions)
     for kind, name in (("run", "old"), ("judgments", "gold"), ("batch", "first")):
@@ -102,7 +103,7 @@ def test_a_batch_goes_with_its_tasks(new_store):
 
     with new_store.write() as connection:
         project = projects.add(connection, "shop").id
-        batch = batches.add(connection, project, "first")
+        batch = batches.add_batch(connection, project, "first")
         pairs = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"]})
         batches.add_pairs(connection, batch, pairs)
         rater = raters.ensure(connection, "ann").id
@@ -111,7 +112,7 @@ def test_a_batch_goes_with_its_tasks(new_store):
         archive.set_archived(connection, item, archived=True)
         assert next_task.take(connection, project, rater) is None
         assert archive.delete(connection, item) == {"tasks": 2}
-        assert batches.listed(connection, project) == []
+        assert batches.list_batches(connection, project) == []
     assert check(new_store) == ()
 
 
@@ -205,7 +206,7 @@ def test_queries_are_archived_by_id_and_by_batch(team, made):
     assert rater.get(f"{at}/rate.json").json()["task"] is None
     assert rater.post(f"{at}/ratings", task=task, grade=2).json()["error"]["code"] == "batch-closed"
     with team.store.read() as connection:
-        assert len(ratings.table(connection, made.id).table) == 1  # it counts
+        assert len(ratings.read_ratings(connection, made.id).table) == 1  # it counts
     page = manager.get(f"{at}/archive").data.decode()
     assert "1 is archived" in page
     assert f"/archive/query/{items(manager, made)['query', query]['id']}/delete" not in page

@@ -29,7 +29,7 @@ def made(team):
 def users_project(connection, name="shop"):
     from rankgate.store.material import projects
 
-    return projects.named(connection, name).id
+    return projects.get_by_name(connection, name).id
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +243,7 @@ def test_a_project_shows_nothing_of_another(team, made):
     other = team.project("other-records")
     with team.store.write() as connection:
         for name in ("viewer", "manager"):
-            user = users.named(connection, name).id
+            user = users.get_by_name(connection, name).id
             users.grant(connection, users_project(connection), user, None)
     try:
         for name in ("viewer", "manager"):
@@ -266,7 +266,7 @@ def test_a_project_shows_nothing_of_another(team, made):
     finally:
         with team.store.write() as connection:
             for name in ("viewer", "manager"):
-                user = users.named(connection, name).id
+                user = users.get_by_name(connection, name).id
                 users.grant(connection, users_project(connection), user, name)
 
 
@@ -355,11 +355,11 @@ def test_runs_without_judged_queries_are_named(team):
     made = team.project("apart", pairs=0)
     with team.store.write() as connection:
         for name, query in (("a", "q1"), ("z", "z9")):
-            runs.add(connection, team.store.blobs, made.id,
+            runs.add_run(connection, team.store.blobs, made.id,
                      read_run({query: {"d1": 1.0, "d2": 0.5}}), name=name)  # fmt: skip
-        judgments.add(connection, team.store.blobs, made.id,
+        judgments.add_judgments(connection, team.store.blobs, made.id,
                       read_qrels({"q1": {"d1": 1}, "q2": {"d2": 1}}), name="gold")  # fmt: skip
-        judgments.add(connection, team.store.blobs, made.id, read_qrels({"x": {"d1": 1}}),
+        judgments.add_judgments(connection, team.store.blobs, made.id, read_qrels({"x": {"d1": 1}}),
                       name="other")  # fmt: skip
     viewer = team.visitor("viewer")
     path = "/projects/apart/judgments"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.workspace.web.command import command
+from rankgate.workspace.web.command import command as serve_command
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -28,7 +28,7 @@ def served_by(words):
     """The options of ``rankgate serve`` that a line uses, read as the command reads them."""
     program, verb, *options = words
     assert (Path(program).name, verb) == ("rankgate", "serve")
-    return command.make_context("serve", list(options)).params
+    return serve_command.make_context("serve", list(options)).params
 
 
 def test_the_image_needs_no_named_registry_and_no_root():

@@ -50,7 +50,7 @@ def test_a_check_changes_nothing_and_shows_the_columns(team, fresh, manager):
     assert "5 ratings" in page.data.decode()
     assert "title" in page.data.decode()
     with team.store.read() as connection:
-        assert list(ratings.facts(connection, fresh.id)) == []
+        assert list(ratings.list_ratings(connection, fresh.id)) == []
 
 
 def test_a_sheet_comes_in_once(team, fresh, manager):
@@ -59,7 +59,7 @@ def test_a_sheet_comes_in_once(team, fresh, manager):
                       transform="1: 0; 2: 1; 3: 1")  # fmt: skip
         assert answer.status == 303, answer.data
     with team.store.read() as connection:
-        table = ratings.table(connection, fresh.id).table
+        table = ratings.read_ratings(connection, fresh.id).table
     assert len(table) == 5
     assert set(table["grade"]) == {0.0, 1.0}
     assert (table["rater"] == ratings.FINAL).sum() == 2
@@ -85,7 +85,7 @@ def test_ratings_go_out_and_come_back(team, fresh, manager, form):
     tables = []
     with team.store.read() as connection:
         for project in (fresh, again):
-            table = ratings.table(connection, project.id).table
+            table = ratings.read_ratings(connection, project.id).table
             tables.append(sorted(table.select("query_id", "doc_id", "rater", "grade").rows()))
     assert tables[0] == tables[1]
     assert content == manager.get(f"{path}/export/file?format={form}").data
@@ -181,11 +181,11 @@ def test_texts_come_in_under_columns_that_are_named(team, fresh, manager, conten
     assert sent(manager, fresh, content, columns=columns).status == 303
     with team.store.read() as connection:
         if "bike" in content:
-            query = queries.get(connection, fresh.id, "q1")
+            query = queries.get_query(connection, fresh.id, "q1")
             assert (query.text, query.information_need) == ("red bike", "to buy one")
-            assert query.frequency == 3 or query.tags == {"frequency": "3"}
+            assert (query.frequency, query.tags) == (3.0, {})
         else:
-            document = documents.of_query(connection, fresh.id, "", ["d1"])["d1"]
+            document = documents.documents_of_query(connection, fresh.id, "", ["d1"])["d1"]
             assert document.fields == {"title": "Bike", "description": "long"}
             assert (document.image, document.url) == ("https://e.org/i.png", "https://e.org")
 
@@ -320,7 +320,9 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(team):
 def test_the_csv_twin_of_a_page_marks_formulas_unless_it_is_raw(team):
     project = team.project("twins", pairs=0)
     with team.store.write() as connection:
-        queries.add(connection, project.id, pl.DataFrame({"query_id": ["=1+1"], "text": ["@x"]}))
+        queries.add_queries(
+            connection, project.id, pl.DataFrame({"query_id": ["=1+1"], "text": ["@x"]})
+        )
     viewer = team.visitor("manager")
     path = f"/projects/{project.name}/queries.csv"
     assert b" =1+1, @x" in viewer.get(path).data

@@ -102,7 +102,7 @@ def test_a_list_of_words_stays_a_list(team, path, sent, field, words):
     with team.store.write() as connection:
         for name in ("old", "new"):
             run = read_run({"q0": {"d0": 1.0}}, name)
-            runs.add(connection, team.store.blobs, project.id, run, name=name)
+            runs.add_run(connection, team.store.blobs, project.id, run, name=name)
     visitor = team.visitor("manager")
     files = {"file": ("x.bin", b"?")} if path == "material" else {}
     answer = visitor.send(f"/projects/{project.name}/{path}", "/account", **sent, **files)

@@ -17,9 +17,9 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.people import secrets, users
 from rankgate.store.rating import batches
-from rankgate.workspace.web.endpoint import _refusal
-from rankgate.workspace.web.guidelines import guideline_html
-from rankgate.workspace.web.limits import Buckets, SharedBuckets
+from rankgate.workspace.web.endpoint import _refusal_of
+from rankgate.workspace.web.guidelines import render_guideline
+from rankgate.workspace.web.limits import RequestBuckets, SharedRequestBuckets
 from rankgate.workspace.web.patience import PatientProtocol
 from support.serving import PASSWORD, Visitor, served
 from support.waiting import PATIENCE
@@ -40,17 +40,17 @@ def hostile(team):
         asked = {"query_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))],
                  "text": [SCRIPT] * len(LINKS), "information_need": [SCRIPT] * len(LINKS),
                  SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
-        queries.add(connection, made.id, pl.DataFrame(asked))
+        queries.add_queries(connection, made.id, pl.DataFrame(asked))
         docs = {"doc_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))], "url": LINKS,
                 "image": LINKS, SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
-        documents.add(connection, made.id, pl.DataFrame(docs))
-        batch = batches.add(connection, made.id, SCRIPT, strategy="2", blind=False)
+        documents.add_documents(connection, made.id, pl.DataFrame(docs))
+        batch = batches.add_batch(connection, made.id, SCRIPT, strategy="2", blind=False)
         pairs = {"query_id": asked["query_id"], "doc_id": docs["doc_id"],
                  "why": [SCRIPT] * len(LINKS)}  # fmt: skip
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
         projects.add_guideline(connection, made.id, SCRIPT, SCRIPT + "[x](javascript:alert(1))")
         for name in ("manager", "rater"):
-            users.grant(connection, made.id, users.named(connection, name).id, name)
+            users.grant(connection, made.id, users.get_by_name(connection, name).id, name)
     return team
 
 
@@ -100,7 +100,7 @@ def test_a_policy_lets_nothing_run_and_nothing_out(hostile):
 
 
 def test_a_guideline_has_no_html_of_its_own():
-    html = guideline_html(
+    html = render_guideline(
         "# A\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e/x)"
     )
     assert "<script" not in html
@@ -265,7 +265,7 @@ INJECTIONS = ("' OR '1'='1", "'; DROP TABLE ratings; --", '" UNION SELECT secret
 @pytest.mark.parametrize("words", INJECTIONS)
 def test_words_are_no_statements(team, words):
     with team.store.read() as connection:
-        before = [(each.name, each.id) for each in users.listed(connection)]
+        before = [(each.name, each.id) for each in users.list_users(connection)]
     stranger, manager = Visitor(team.address), team.visitor("manager")
     assert stranger.sign_in(words, words).status == 403
     stranger.cookies = {"rankgate_session": words}
@@ -280,18 +280,18 @@ def test_words_are_no_statements(team, words):
     assert made.status == 200
     assert str(31337 * 31337).encode() not in manager.get("/projects/shop/setup.json").data
     with team.store.read() as connection:
-        assert [(each.name, each.id) for each in users.listed(connection)] == before
+        assert [(each.name, each.id) for each in users.list_users(connection)] == before
 
 
 def test_a_database_that_is_away_lets_clients_send_again():
     for code in ("cannot-connect", "cannot-write", "store-locked", "store-refused"):
-        assert _refusal(UsageError("away", code=code)).status == 503
+        assert _refusal_of(UsageError("away", code=code)).status == 503
 
 
 @pytest.mark.parametrize("code", ["cannot-connect", "cannot-write", "store-locked", "not-a-store",
                                   "store-refused", "damaged-blob", "missing-blob"])  # fmt: skip
 def test_the_place_of_the_store_is_in_the_log_only(code, caplog):
-    refused = _refusal(InputError("shop at 10.0.0.5:5432", source="/srv/judging.db", code=code))
+    refused = _refusal_of(InputError("shop at 10.0.0.5:5432", source="/srv/judging.db", code=code))
     assert refused.code == code
     assert not re.search("shop|10.0.0.5|srv", str(refused))
     assert "/srv/judging.db" in caplog.text
@@ -365,7 +365,7 @@ def test_only_own_names_are_answered(team):
 
 def test_requests_are_counted_by_client():
     moment = [0.0]
-    buckets = Buckets(60, lambda: moment[0])
+    buckets = RequestBuckets(60, lambda: moment[0])
     assert [buckets.wait("ann") for _ in range(61)] == [0] * 60 + [1]
     assert buckets.wait("bob") == 0
     moment[0] = 2.0
@@ -373,7 +373,7 @@ def test_requests_are_counted_by_client():
 
 
 def test_processes_count_requests_together():
-    shared = SharedBuckets(60, clock=float)  # the time is always 0
+    shared = SharedRequestBuckets(60, clock=float)  # the time is always 0
     assert [shared.wait("ann") for _ in range(40)] == [0] * 40
     other = get_context("spawn").Process(target=shared.wait, args=("ann",))
     other.start()
@@ -385,7 +385,7 @@ def test_processes_count_requests_together():
 
 def test_shared_buckets_fill_as_time_goes_on():
     moment = [0.0]
-    shared = SharedBuckets(60, clock=lambda: moment[0])
+    shared = SharedRequestBuckets(60, clock=lambda: moment[0])
     assert [shared.wait("ann") for _ in range(61)] == [0] * 60 + [1]
     moment[0] = 2.0
     assert [shared.wait("ann") for _ in range(3)] == [0, 0, 1]
@@ -393,7 +393,7 @@ def test_shared_buckets_fill_as_time_goes_on():
 
 def test_shared_counts_forget_who_asked_least_lately():
     moments = itertools.count(0, 0.001)
-    shared = SharedBuckets(60, slots=8, clock=lambda: next(moments))
+    shared = SharedRequestBuckets(60, slots=8, clock=lambda: next(moments))
     for number in range(100):
         assert shared.wait(f"client {number}") == 0
     assert [shared.wait("ann") for _ in range(61)][-1] == 1

@@ -23,13 +23,15 @@ def prepared(url, tmp_path):
         root = users.add(connection, "root", admin=True)
         made = projects.add(connection, "shop", scale=GRADED)
         names = [f"d{i}" for i in range(DOCS)]
-        queries.add(connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]}))
+        queries.add_queries(
+            connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
+        )
         texts = {"doc_id": names, "title": [f"the text of {each}" for each in names]}
-        documents.add(connection, made.id, pl.DataFrame(texts))
-        batch = batches.add(connection, made.id, "first")
+        documents.add_documents(connection, made.id, pl.DataFrame(texts))
+        batch = batches.add_batch(connection, made.id, "first")
         pairs = {"query_id": ["q"] * DOCS, "doc_id": names}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
-        return tokens.issue(connection, root.id, "t", ["admin"])[1]
+        return tokens.issue_token(connection, root.id, "t", ["admin"])[1]
 
 
 def test_a_job_goes_on_after_a_kill(url, tmp_path):
@@ -48,7 +50,7 @@ def test_a_job_goes_on_after_a_kill(url, tmp_path):
         server.settle()
         before = sum(server.asked.values())
         with Store.open(url) as store, store.read() as connection:
-            kept = {each.document for each in ratings.facts(connection, 1)}
+            kept = {each.document for each in ratings.list_ratings(connection, 1)}
         assert len(kept) >= before - 2
         server.delay = 0.0
         with started(url, *option, first=False) as (_, address, _):
@@ -62,5 +64,5 @@ def test_a_job_goes_on_after_a_kill(url, tmp_path):
         assert sent <= state["requests"] <= sent + 2
     with Store.open(url) as store:
         with store.read() as connection:
-            assert len(list(ratings.facts(connection, 1))) == DOCS
+            assert len(list(ratings.list_ratings(connection, 1))) == DOCS
         assert check(store) == ()

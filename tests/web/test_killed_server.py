@@ -61,14 +61,14 @@ def prepared(url, tmp_path, count):
     with Store.create(url, blobs=f"{tmp_path}/blobs") as store, store.write() as connection:
         users.add(connection, "root", admin=True)
         project = projects.add(connection, "many", scale=GRADED)
-        batch = batches.add(connection, project.id, "first", strategy="1")
+        batch = batches.add_batch(connection, project.id, "first", strategy="1")
         pairs = {"query_id": ["q"] * count, "doc_id": [f"d{i}" for i in range(count)]}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
         cookies = []
         for i in range(RATERS):
             user = users.add(connection, f"rater{i}")
             users.grant(connection, project.id, user.id, "rater")
-            session, secret = sessions.begin(connection, user.id)
+            session, secret = sessions.begin_session(connection, user.id)
             cookies.append((secret, session.csrf))
     return project.id, cookies
 
@@ -93,7 +93,7 @@ def test_no_acknowledged_rating_is_lost(url, tmp_path, thorough):
         waiting = [each.waiting for each in raters]
     with Store.open(url) as store:
         with store.read() as connection:
-            kept = list(ratings.facts(connection, project))
+            kept = list(ratings.list_ratings(connection, project))
             progress = tasks.progress(connection, project)
         assert check(store) == ()
     ids = [each.rating_id for each in kept]

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankgate.workspace.web.dashboard.levels import level
-from rankgate.workspace.web.dashboard.lines import Line
+from rankgate.workspace.web.dashboard.levels import find_level
+from rankgate.workspace.web.dashboard.lines import TrendLine
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def series(*values, reach=0.05, old=0, better=True):
 
 @pytest.mark.parametrize("nights", [1, 3, 12])
 def test_a_fall_is_compared_with_the_level_before_it_for_as_long_as_it_lasts(nights):
-    found = level(series(*[0.5] * 5, *[0.3] * nights))
+    found = find_level(series(*[0.5] * 5, *[0.3] * nights))
     assert (found.value, found.count, found.clear) == (0.5, 5, True)
     assert found.since == BEGIN + timedelta(days=5)
 
@@ -44,33 +44,33 @@ def test_a_fall_is_compared_with_the_level_before_it_for_as_long_as_it_lasts(nig
     ids=["outlier", "noise", "no interval", "break", "gain"],
 )
 def test_only_a_level_outside_the_interval_is_clear(points, expected):
-    found = level(points)
+    found = find_level(points)
     assert (pytest.approx(found.value), found.count, found.clear) == expected
 
 
 def test_without_a_comparable_evaluation_there_is_no_level():
-    assert level([]) is None
-    assert level(series(0.5)) is None
-    assert level(series(0.9, 0.5, old=1)) is None
-    assert Line.of_series("RR", series(0.9, 0.5, old=1)).change is None
+    assert find_level([]) is None
+    assert find_level(series(0.5)) is None
+    assert find_level(series(0.9, 0.5, old=1)) is None
+    assert TrendLine.of_series("RR", series(0.9, 0.5, old=1)).change is None
 
 
 @pytest.mark.parametrize(("better", "verdict"), [(True, "fail"), (False, "pass")])
 def test_a_clear_change_has_the_colour_of_its_direction(better, verdict):
-    line = Line.of_series("RR", series(0.5, 0.5, 0.3, better=better))
+    line = TrendLine.of_series("RR", series(0.5, 0.5, 0.3, better=better))
     assert line.change == pytest.approx(-0.2)
     assert line.verdict == verdict
-    assert Line.of_series("RR", series(0.5, 0.5, 0.49, better=better)).verdict == ""
+    assert TrendLine.of_series("RR", series(0.5, 0.5, 0.49, better=better)).verdict == ""
 
 
 def test_a_small_line_breaks_where_judgments_change():
-    joined = Line.of_series("RR", series(0.9, 0.9, 0.4, 0.4))
-    broken = Line.of_series("RR", series(0.9, 0.9, 0.4, 0.4, old=2))
+    joined = TrendLine.of_series("RR", series(0.9, 0.9, 0.4, 0.4))
+    broken = TrendLine.of_series("RR", series(0.9, 0.9, 0.4, 0.4, old=2))
     assert joined.path.count("M") == 1
     assert broken.path.count("M") == 2
     assert broken.path.replace("M", "L")[1:] == joined.path[1:]  # the same points
     assert "2 parts that are not comparable" in broken.words
     assert broken.change == pytest.approx(0)
-    assert Line.of_series("RR", series(0.9, 0.4, old=1)).path.count("h") == 2
+    assert TrendLine.of_series("RR", series(0.9, 0.4, old=1)).path.count("h") == 2
     values = [[(BEGIN, 0.9)], [(BEGIN + timedelta(days=1), 0.4)]]
-    assert Line.of("one query", values).change is None
+    assert TrendLine.of("one query", values).change is None

@@ -54,7 +54,7 @@ def test_attempts_are_counted_one_after_the_other(new_store):
         given = [number for number in pool.map(attempt, range(24)) if number is not None]
     assert len(given) == len(set(given)) == 6
     with new_store.write() as connection:
-        sessions.succeeded(connection, given[0])
+        sessions.mark_success(connection, given[0])
     assert attempt(0) is not None
 
 
@@ -69,7 +69,7 @@ def test_a_password_that_is_right_gets_a_new_hash(team):
         with team.store.read() as connection:
             after = users.password_of(connection, "longtime")
         assert after != before
-        assert secrets.renewed(after, PASSWORD) is None
+        assert secrets.renewed_hash(after, PASSWORD) is None
 
 
 def test_another_password_ends_sessions_and_tokens_if_asked(team):
@@ -130,7 +130,7 @@ def test_only_those_who_were_given_a_task_rate_it(team, one):
     assert many.status == 409
     assert rater.post(f"{path}/ratings", task=task, grade=1).status == 200  # a correction
     with team.store.read() as connection:
-        table = ratings.table(connection, one.id).table
+        table = ratings.read_ratings(connection, one.id).table
     assert set(table["rater"]) == {"rater"}
 
 
@@ -174,7 +174,7 @@ def test_moments_and_seconds_are_possible(team, one):
     ahead = (now() + timedelta(hours=2)).isoformat()
     assert rater.post(f"{path}/ratings", task=task, grade=1, at=ahead, seconds=3).status == 200
     with team.store.read() as connection:
-        (fact,) = ratings.facts(connection, one.id)
+        (fact,) = ratings.list_ratings(connection, one.id)
     assert fact.at <= now()
 
 
@@ -189,5 +189,5 @@ def test_webhooks_are_encrypted_unless_plain_http_is_allowed():
     channel = read_rules(text, "rules").channels["team"]
     anywhere = Networks((ipaddress.ip_network("192.0.2.0/24"),))
     with raises("insecure-address"):
-        webhook._pool(channel.values["url"], anywhere, allow_http=False)
-    assert webhook._pool(channel.values["url"], anywhere, allow_http=True).port == 80
+        webhook._connection_pool(channel.values["url"], anywhere, allow_http=False)
+    assert webhook._connection_pool(channel.values["url"], anywhere, allow_http=True).port == 80

@@ -23,7 +23,7 @@ def fresh(team, request):
     made = team.project(re.sub(r"\W|_", "-", request.node.name)[:60].strip("-"))
     with team.store.write() as connection:
         for name, table in (("old", OLD), ("new", NEW)):
-            runs.add(connection, team.store.blobs, made.id, read_run(table, name), name=name)
+            runs.add_run(connection, team.store.blobs, made.id, read_run(table, name), name=name)
     return made
 
 
@@ -65,8 +65,8 @@ def test_which_run_is_better(team, fresh, kind, first, second):
 
 def test_a_difference_of_two_raters_is_a_result(team, fresh):
     with team.store.write() as connection:
-        batch = batches.add(connection, fresh.id, "two", kind="lists", strategy="2")
-        one, other = (runs.find(connection, fresh.id, name).id for name in ("old", "new"))
+        batch = batches.add_batch(connection, fresh.id, "two", kind="lists", strategy="2")
+        one, other = (runs.find_run(connection, fresh.id, name).id for name in ("old", "new"))
         sides = [("q1", batches.Side(run=one), batches.Side(run=other))]
         batches.add_preferences(connection, batch, sides)
         (task,) = [each for each in range(1, 10_000)
@@ -76,12 +76,15 @@ def test_a_difference_of_two_raters_is_a_result(team, fresh):
             preferences.prefer(connection, task, rater, preference_id=f"{name} {task}",
                                choice=choice)  # fmt: skip
         assert tasks.progress(connection, fresh.id, batch.id).done == 1
-        assert preferences.table(connection, batch.id)["better"].to_list() == ["first", "second"]
+        assert preferences.preferences_table(connection, batch.id)["better"].to_list() == [
+            "first",
+            "second",
+        ]
 
 
 def _batch_of(connection, task):
     try:
-        return tasks.get(connection, task).batch.id
+        return tasks.get_task(connection, task).batch.id
     except Exception:  # noqa: BLE001 - no such task
         return None
 
@@ -99,7 +102,7 @@ def test_pairs_of_a_file(team, fresh):
 
 def test_pages_stay_where_they_are_while_others_rate(team, fresh):
     with team.store.write() as connection:
-        batch = batches.add(connection, fresh.id, "many")
+        batch = batches.add_batch(connection, fresh.id, "many")
         many = pl.DataFrame({"query_id": ["q9"] * 120, "doc_id": [f"x{i}" for i in range(120)]})
         batches.add_pairs(connection, batch, many)
     manager = team.visitor("manager")
@@ -125,10 +128,10 @@ def test_answers_are_taken_back_by_filter(team, fresh):
     done = manager.post(f"{path}/pairs/reset", rater="rater", batch="first").json()
     assert done == {"taken_back": 3}
     with team.store.read() as connection:
-        assert len(list(ratings.facts(connection, fresh.id))) == 6  # nothing is removed
-        number = raters.of_project(connection, fresh.id)
+        assert len(list(ratings.list_ratings(connection, fresh.id))) == 6  # nothing is removed
+        number = raters.raters_of_project(connection, fresh.id)
         assert number == {}
-        chosen = pairs.listed(connection, fresh.id, pairs.Filter())
+        chosen = pairs.list_pairs(connection, fresh.id, pairs.TaskFilter())
         assert [each.answers for each in chosen] == [[]] * 4
     assert manager.post(f"{path}/pairs/reset", rater="nobody").status == 400
     assert rater.post(f"{path}/pairs/reset", rater="rater").status == 403
@@ -157,8 +160,8 @@ def test_an_open_verdict_becomes_a_batch(team, fresh):
     verdict = gate(qrels, read_run(OLD, "old"), read_run(NEW, "new"))
     assert verdict.verdict != "pass"
     with team.store.write() as connection:
-        judgments.add(connection, team.store.blobs, fresh.id, qrels, name="gold")
-        results.add(connection, team.store.blobs, fresh.id, verdict.to_dict())
+        judgments.add_judgments(connection, team.store.blobs, fresh.id, qrels, name="gold")
+        results.add_result(connection, team.store.blobs, fresh.id, verdict.to_dict())
     manager = team.visitor("manager")
     path = f"/projects/{fresh.name}"
     found = manager.get(f"{path}/next.json").json()
@@ -202,7 +205,7 @@ def test_a_link_takes_no_role_away(team, fresh):
     link = link_of(root, fresh, "rater")
     assert manager.send(link, link).status == 303
     with team.store.read() as connection:
-        user = users.named(connection, "manager").id
+        user = users.get_by_name(connection, "manager").id
         assert users.role_of(connection, fresh.id, user) == "manager"
     link = link_of(root, fresh, "manager")
     viewer = team.visitor("viewer")

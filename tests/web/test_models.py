@@ -49,11 +49,13 @@ def opened(tmp_path_factory):
             for role in ("manager", "rater", "viewer"):
                 user = users.add(connection, role, hashed)
                 users.grant(connection, made.id, user.id, role)
-            queries.add(connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]}))
+            queries.add_queries(
+                connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
+            )
             names = [f"d{i}" for i in range(PAIRS)]
             texts = {"doc_id": names, "title": [f"the text of {each}" for each in names]}
-            documents.add(connection, made.id, pl.DataFrame(texts))
-            batch = batches.add(connection, made.id, "first", strategy="1")
+            documents.add_documents(connection, made.id, pl.DataFrame(texts))
+            batch = batches.add_batch(connection, made.id, "first", strategy="1")
             pairs = {"query_id": ["q"] * 6, "doc_id": names[:6]}
             batches.add_pairs(connection, batch, pl.DataFrame(pairs))
         endpoint = Endpoint("local", f"{server.url}/v1", models=("m", "n"))
@@ -112,7 +114,7 @@ def test_a_manager_starts_a_job_sees_it_and_admits_the_model(own_place):
     assert shown["evidence"]["verdict"] == "inconclusive"
     assert shown["model"]["admitted"] is False
     with store.write() as connection:
-        admissions.record(connection, 1, model["rater"], "pass")
+        admissions.record_admission(connection, 1, model["rater"], "pass")
     page = manager.post(f"/projects/shop/models/{model['rater']}/withdrawal")
     assert page.status == 200
     assert manager.get("/projects/shop/models.json").json()["models"][0]["admission"] == "withdrawn"
@@ -140,7 +142,7 @@ def test_a_job_is_cancelled_and_resumed(place):
     assert manager.post(f"/projects/shop/models/jobs/{number}/resume", calls=100).status == 200
     assert ended(manager, number)["done"] == 6
     with store.read() as connection:
-        facts = [each for each in ratings.facts(connection, 1)
+        facts = [each for each in ratings.list_ratings(connection, 1)
                  if each.rater == jobs.get(connection, number).rater]  # fmt: skip
     assert len(facts) == 6
 
@@ -152,7 +154,7 @@ def test_new_runs_are_rated_to_the_depth_of_the_project(place):
     assert manager.post("/projects/shop/models/rule", **rule).status == 200
     with store.write() as connection:
         run = read_run({"q": {f"d{i}": 20.0 - i for i in range(PAIRS)}}, "new")
-        runs.add(connection, store.blobs, 1, run)
+        runs.add_run(connection, store.blobs, 1, run)
 
     def finished():
         listed = manager.get("/projects/shop/models.json").json()["jobs"]
@@ -162,7 +164,7 @@ def test_new_runs_are_rated_to_the_depth_of_the_project(place):
     found = until(finished)
     assert (found["state"], found["done"], found["total"]) == ("done", 8, 8)
     with store.read() as connection:
-        made = [e for e in batches.listed(connection, 1) if e.name.startswith("model: new")]
+        made = [e for e in batches.list_batches(connection, 1) if e.name.startswith("model: new")]
         assert [(e.state, tasks.progress(connection, 1, e.id).done) for e in made] == [
             ("closed", 2)
         ]

@@ -14,7 +14,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.store.people import audit, invitations, users
 from rankgate.workspace.web.oidc import pending
 from rankgate.workspace.web.oidc.provider import Provider
-from rankgate.workspace.web.oidc.settings import Oidc, read
+from rankgate.workspace.web.oidc.settings import OidcSettings, read_oidc_settings
 from support.oidc_provider import SECRET, provided
 from support.serving import Visitor, served
 
@@ -34,7 +34,7 @@ def honest(provider):
 @pytest.fixture(scope="module")
 def settings(provider):
     groups = (("raters", "shop", "rater"), ("leads", "shop", "manager"), ("leads", "none", "admin"))
-    return Oidc(provider.issuer, "rankgate", SECRET, "Example Ltd", groups=groups)
+    return OidcSettings(provider.issuer, "rankgate", SECRET, "Example Ltd", groups=groups)
 
 
 @pytest.fixture(scope="module")
@@ -175,12 +175,12 @@ def test_an_answer_is_used_once_and_where_it_was_asked_for(address, provider):
 
 
 def test_a_sign_in_that_takes_too_long_has_ended(settings):
-    cookie = pending.sealed(settings, {"state": "x"}, 1_000)
-    assert pending.opened(settings, cookie, 1_500)["state"] == "x"
-    assert pending.opened(settings, cookie, 1_601) is None
+    cookie = pending.seal_cookie(settings, {"state": "x"}, 1_000)
+    assert pending.open_cookie(settings, cookie, 1_500)["state"] == "x"
+    assert pending.open_cookie(settings, cookie, 1_601) is None
     other = dataclasses.replace(settings, client_secret="another")  # noqa: S106 - of a test
-    assert pending.opened(other, cookie, 1_500) is None
-    assert pending.opened(settings, "", 1_500) is None
+    assert pending.open_cookie(other, cookie, 1_500) is None
+    assert pending.open_cookie(settings, "", 1_500) is None
 
 
 def test_an_answer_of_another_issuer_is_refused(address, provider):
@@ -227,7 +227,7 @@ def test_an_address_that_is_not_verified_is_nobodys(team, address, provider):
     answer = signed_in(address, provider, claims("bob", sub="somebody else"))[1]
     assert code_of(answer) == "other-identity"
     with team.store.read() as connection:
-        assert users.named(connection, "bob@example.org").id
+        assert users.get_by_name(connection, "bob@example.org").id
 
 
 def test_those_whom_nobody_invited_stay_out(team, address, provider):
@@ -254,7 +254,7 @@ def test_groups_give_and_take_roles(team, address, provider):
         answer = signed_in(address, provider, claims("cid", groups=list(groups)))[1]
         assert answer.status == 200, answer.data
         with team.store.read() as connection:
-            user = users.named(connection, "cid@example.org")
+            user = users.get_by_name(connection, "cid@example.org")
             shop = team.store and users.members(connection, 1)
             return next((role for each, role in shop if each.id == user.id), None)
 
@@ -296,7 +296,7 @@ def test_claims_of_the_wrong_type_are_no_roles_and_no_error(team, address, provi
             answer = signed_in(address, provider, user)[1]
             assert answer.status == 403, (name, value, answer.data)
     with team.store.read() as connection:
-        assert not any(user.name.startswith("uma") for user in users.listed(connection))
+        assert not any(user.name.startswith("uma") for user in users.list_users(connection))
 
 
 def test_a_known_user_needs_no_address_to_sign_in_again(team, provider, settings):
@@ -319,7 +319,7 @@ def test_a_known_user_needs_no_address_to_sign_in_again(team, provider, settings
 def test_a_disabled_user_stays_out(team, address, provider):
     assert signed_in(address, provider, claims("dan"))[1].status == 200
     with team.store.write() as connection:
-        users.disable(connection, users.named(connection, "dan@example.org").id)
+        users.disable(connection, users.get_by_name(connection, "dan@example.org").id)
     assert code_of(signed_in(address, provider, claims("dan"))[1]) == "disabled"
 
 
@@ -371,7 +371,7 @@ viewer_of = ["shop"]
 search = ["shop:manager", "site:rater"]
 others = "shop:viewer"
 """)
-    found = read(file, {})
+    found = read_oidc_settings(file, {})
     assert (found.client_secret, found.domains, found.name) == (
         "hush", ("example.org",), "login.example.org")  # fmt: skip
     assert found.groups == (("search", "shop", "manager"), ("search", "site", "rater"),
@@ -379,12 +379,15 @@ others = "shop:viewer"
     assert "hush" not in repr(found)
     variables = {"RANKGATE_OIDC_ISSUER": "https://b.example", "RANKGATE_OIDC_CLIENT_ID": "c",
                  "RANKGATE_OIDC_CLIENT_SECRET": "hush!"}  # fmt: skip
-    assert read(file, variables).issuer == "https://b.example"
-    assert read(None, variables).client_secret == variables["RANKGATE_OIDC_CLIENT_SECRET"]
-    assert read(None, {}) is None
+    assert read_oidc_settings(file, variables).issuer == "https://b.example"
+    assert (
+        read_oidc_settings(None, variables).client_secret
+        == variables["RANKGATE_OIDC_CLIENT_SECRET"]
+    )
+    assert read_oidc_settings(None, {}) is None
     secret.chmod(0o644)
     with pytest.raises(UsageError) as refused:
-        read(file, {})
+        read_oidc_settings(file, {})
     assert refused.value.code == "secret-readable"
 
 
@@ -402,6 +405,6 @@ def test_settings_that_cannot_be_are_refused(tmp_path, line, code, number):
     rest = "" if line.startswith("issuer") else 'issuer = "https://a.example"\n'
     file.write_text(f'[oidc]\nclient_id = "x"\n{line}\n{rest}')
     with pytest.raises((UsageError, InputError)) as refused:
-        read(file, {})
+        read_oidc_settings(file, {})
     assert refused.value.code == code
     assert getattr(refused.value, "line", None) == number

@@ -12,7 +12,7 @@ from schemathesis import checks
 from schemathesis.generation import GenerationMode
 
 from rankgate.store.people import tokens, users
-from rankgate.workspace.web.openapi import description
+from rankgate.workspace.web.openapi import describe_api
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
 
@@ -28,7 +28,7 @@ MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
 
 
 def operations():
-    found = description(ROUTES)
+    found = describe_api(ROUTES)
     del found["security"]  # who may do what is in test_access.py
     for path in found["paths"].values():
         for each in path.values():
@@ -43,8 +43,8 @@ def operations():
 @pytest.fixture(scope="module")
 def token(team):
     with team.store.write() as connection:
-        user = users.named(connection, "root").id
-        return tokens.issue(connection, user, "fuzz", ["admin"])[1]
+        user = users.get_by_name(connection, "root").id
+        return tokens.issue_token(connection, user, "fuzz", ["admin"])[1]
 
 
 @pytest.mark.parametrize("operation", operations(), ids=lambda each: each.label)

@@ -48,7 +48,7 @@ def test_health_says_what_is_wrong(store, monkeypatch, tmp_path):
         visitor = Visitor(address)
         assert visitor.get("/health.json").json()["checks"] == {
             "database": "ok", "disk": "ok", "migrations": "ok"}  # fmt: skip
-        monkeypatch.setattr(checks, "LEAST", 2**80)
+        monkeypatch.setattr(checks, "MIN_FREE_BYTES", 2**80)
         full = visitor.get("/health.json")
         assert (full.status, full.json()["error"]["code"]) == (503, "disk-full")
         assert str(tmp_path) not in full.data.decode()
@@ -63,7 +63,7 @@ def test_health_says_what_is_wrong(store, monkeypatch, tmp_path):
 def test_metrics_count_requests_and_rows(store):
     with store.write() as connection:
         project = projects.add(connection, "shop").id
-        alerts.fire(connection, project, "k", rule="low", message="low")
+        alerts.fire_alert(connection, project, "k", rule="low", message="low")
     with served(store) as address:
         visitor = Visitor(address)
         before = requests(visitor.get("/metrics").data.decode(), "/health")
@@ -140,9 +140,9 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
 def test_an_exception_is_one_json_line():
     code = (
         "import logging, logging.config\n"
-        "from rankgate.workspace.web.logs import REQUEST, json_logging\n"
+        "from rankgate.workspace.web.logs import REQUEST_NUMBER, json_logging\n"
         "logging.config.dictConfig(dict(json_logging()))\n"
-        "REQUEST.set('abc')\n"
+        "REQUEST_NUMBER.set('abc')\n"
         "try:\n    1 / 0\nexcept ZeroDivisionError:\n"
         "    logging.getLogger('rankgate.web').exception('it failed')\n"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from rankgate import Client
 from rankgate.core.errors import UsageError
-from rankgate.data.scales import scale_of
+from rankgate.data.scales import parse_scale
 from rankgate.store.material import documents, projects
 from rankgate.store.people import tokens, users
 from rankgate.store.rating import batches, ratings
@@ -35,13 +35,13 @@ def test_a_retry_counts_once(team, fresh):
     other = rater.post(f"/projects/{fresh.name}/ratings", **{**given, "grade": 1})
     assert (other.status, other.json()["error"]["code"]) == (409, "rating-conflict")
     with team.store.read() as connection:
-        assert len(list(ratings.facts(connection, fresh.id))) == 1
+        assert len(list(ratings.list_ratings(connection, fresh.id))) == 1
 
 
 def test_many_ratings_in_one_request(team, fresh):
     with team.store.write() as connection:
-        user = users.named(connection, "rater").id
-        secret = tokens.issue(connection, user, "many", ["rate"])[1]
+        user = users.get_by_name(connection, "rater").id
+        secret = tokens.issue_token(connection, user, "many", ["rate"])[1]
     with Client(team.address, fresh.name, token=secret) as client:
         shown = client.get("rate/query")["tasks"]
         answers = [{"task": each["id"], "grade": 1, "rating_id": f"many-{each['id']}"}
@@ -57,7 +57,7 @@ def test_many_ratings_in_one_request(team, fresh):
                 client.rate_many(wrong)
             assert refused.value.code == "invalid-value"
     with team.store.read() as connection:
-        assert [each.grade for each in ratings.facts(connection, fresh.id)] == [1.0] * 4
+        assert [each.grade for each in ratings.list_ratings(connection, fresh.id)] == [1.0] * 4
 
 
 def test_without_javascript_a_form_rates(team, fresh):
@@ -71,19 +71,19 @@ def test_without_javascript_a_form_rates(team, fresh):
         assert answer.status == 303
         assert answer.headers["location"].startswith(f"/projects/{fresh.name}/rate")
     with team.store.read() as connection:
-        assert [each.grade for each in ratings.facts(connection, fresh.id)] == [3.0]
+        assert [each.grade for each in ratings.list_ratings(connection, fresh.id)] == [3.0]
 
 
 def test_raters_see_nothing_of_each_other_or_of_systems(team):
     with team.store.write() as connection:
         made = projects.add(connection, "blind", scale=[projects.Grade(0), projects.Grade(1)])
-        batch = batches.add(connection, made.id, "first", strategy="2")
+        batch = batches.add_batch(connection, made.id, "first", strategy="2")
         pairs = {"query_id": ["q"], "doc_id": ["d"], "why": ["rank of bm25"], "best_rank": [7],
                  "systems": [3]}  # fmt: skip
         gold = {("q", "g"): batches.Gold(1.0, "as everybody knows")}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs), gold)
         for name in ("rater", "manager"):
-            users.grant(connection, made.id, users.named(connection, name).id, name)
+            users.grant(connection, made.id, users.get_by_name(connection, name).id, name)
     rater, manager = team.visitor("rater"), team.visitor("manager")
     for _ in range(2):
         task = manager.get("/projects/blind/rate.json").json()["task"]["id"]
@@ -98,7 +98,7 @@ def test_raters_see_nothing_of_each_other_or_of_systems(team):
 
 def test_a_training_tells_the_known_grade(team, fresh):
     with team.store.write() as connection:
-        batch = batches.add(connection, fresh.id, "training", kind="training")
+        batch = batches.add_batch(connection, fresh.id, "training", kind="training")
         gold = {("q1", "d0"): batches.Gold(3.0, "it names the answer")}
         batches.add_pairs(connection, batch, pl.DataFrame({"query_id": [], "doc_id": []}), gold)
     rater = team.visitor("rater")
@@ -110,7 +110,7 @@ def test_a_training_tells_the_known_grade(team, fresh):
                                   "right": False}  # fmt: skip
     assert answer["task"]["batch"]["kind"] == "rating"
     with team.store.read() as connection:
-        assert [each.training for each in ratings.facts(connection, fresh.id)] == [True]
+        assert [each.training for each in ratings.list_ratings(connection, fresh.id)] == [True]
 
 
 def test_cannot_tell_later_and_undo(team, fresh):
@@ -136,7 +136,7 @@ def test_cannot_tell_later_and_undo(team, fresh):
 
 def test_which_of_two_documents_is_better(team, fresh):
     with team.store.write() as connection:
-        batch = batches.add(connection, fresh.id, "pairs", kind="documents", priority=9)
+        batch = batches.add_batch(connection, fresh.id, "pairs", kind="documents", priority=9)
         sides = [("q1", batches.Side("d0"), batches.Side("d1"))]
         batches.add_preferences(connection, batch, sides)
     rater = team.visitor("rater")
@@ -151,10 +151,10 @@ def test_which_of_two_documents_is_better(team, fresh):
     from rankgate.store.rating import preferences
 
     with team.store.read() as connection:
-        found = preferences.listed(connection, fresh.id)
+        found = preferences.list_preferences(connection, fresh.id)
         assert [each.choice for each in found] == ["left"]
         number = int(found[0].left.removeprefix("d"))
-        assert documents.by_number(connection, number).doc_id == left
+        assert documents.document_by_number(connection, number).doc_id == left
 
 
 def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
@@ -183,8 +183,8 @@ def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
 
 def test_the_client_does_what_the_pages_do(team, fresh, tmp_path):
     with team.store.write() as connection:
-        user = users.named(connection, "manager").id
-        secret = tokens.issue(connection, user, "all", ["manage", "rate"])[1]
+        user = users.get_by_name(connection, "manager").id
+        secret = tokens.issue_token(connection, user, "all", ["manage", "rate"])[1]
     pool = tmp_path / "pool.csv"
     pool.write_text("query,document\nq7,d7\nq7,d8\n")
     run = tmp_path / "bm25.run"
@@ -245,7 +245,7 @@ def test_single_ratings_come_out_complete(team, form, tmp_path):
 def test_coverage_known_grades_and_what_comes_next(team, fresh):
     path = f"/projects/{fresh.name}"
     with team.store.write() as connection:
-        batch = batches.add(connection, fresh.id, "hidden", priority=5)
+        batch = batches.add_batch(connection, fresh.id, "hidden", priority=5)
         gold = {("q1", "d8"): batches.Gold(2.0), ("q1", "d9"): batches.Gold(1.0)}
         batches.add_pairs(connection, batch, pl.DataFrame({"query_id": [], "doc_id": []}), gold)
     manager = team.visitor("manager")
@@ -308,7 +308,7 @@ def test_progress_is_that_of_the_reader(team):
 def test_grades_without_labels_are_shown_once(team):
     project = team.project("plain-grades", strategy="1")
     with team.store.write() as connection:
-        projects.set_scale(connection, project.id, scale_of("0..9"))
+        projects.set_scale(connection, project.id, parse_scale("0..9"))
     html = team.visitor("rater").get("/projects/plain-grades/rate").data.decode()
     assert "<kbd>9</kbd></button>" in html
     assert "<kbd>0</kbd></button>" in html
@@ -321,8 +321,8 @@ def test_disagreements_have_keys_and_agreement_begins_with_one_figure(team):
     long = "a bike " * 100
     with team.store.write() as connection:
         texts = pl.DataFrame({"doc_id": ["long"], "title": ["bike"], "text": [long]})
-        documents.add(connection, project.id, texts)
-        batch = batches.add(connection, project.id, "one", strategy="2")
+        documents.add_documents(connection, project.id, texts)
+        batch = batches.add_batch(connection, project.id, "one", strategy="2")
         batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q1"], "doc_id": ["long"]}))
         projects.add_guideline(connection, project.id, "1", "Grade *bikes* only.")
     for name, grade in (("rater", 0), ("admin", 3)):

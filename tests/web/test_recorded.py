@@ -11,7 +11,7 @@ from rankgate.store.client.client import Client
 from rankgate.store.material import projects
 from rankgate.store.people import secrets, tokens, users
 from rankgate.store.store import Store
-from rankgate.workspace.records.places.remote import Remote
+from rankgate.workspace.records.places.remote import ServerStorage
 from support.serving import PASSWORD, served
 from support.wording import raises
 
@@ -32,13 +32,15 @@ def server(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the serv
                 made = projects.add(connection, name, scale=GRADED)
             user = users.add(connection, "mia", secrets.password_hash(PASSWORD))
             viewer = users.add(connection, "vic", secrets.password_hash(PASSWORD))
-            for each in projects.listed(connection):
+            for each in projects.list_projects(connection):
                 users.grant(connection, each.id, user.id, "manager")
             users.grant(connection, made.id, viewer.id, "viewer")
-            shop = projects.named(connection, "shop").id
+            shop = projects.get_by_name(connection, "shop").id
             for scope in ("record", "read", "manage"):
-                secret[scope] = tokens.issue(connection, user.id, "t", [scope], project=shop)[1]
-            secret["viewer"] = tokens.issue(connection, viewer.id, "t", ["record", "read"])[1]
+                secret[scope] = tokens.issue_token(connection, user.id, "t", [scope], project=shop)[
+                    1
+                ]
+            secret["viewer"] = tokens.issue_token(connection, viewer.id, "t", ["record", "read"])[1]
         with served(store, per_minute=1_000_000) as address:
             yield store, address, str(place), secret
 
@@ -85,7 +87,7 @@ def test_nobody_reads_or_writes_another_project(server, monkeypatch):
     made = rankgate.evaluate(QRELS, {"app": GOOD}, ["RR"])
     with raises("not-allowed"):
         rankgate.record(made, store=address, project="other")
-    other = Remote.at(address, "other")
+    other = ServerStorage.at(address, "other")
     assert other.points(None, None, "", None) == []
     with raises("not-found"):
         other.client.get("recorded/1")

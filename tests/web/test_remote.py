@@ -29,7 +29,7 @@ def shop(run, tmp_path, monkeypatch, new_file, quick_passwords):  # noqa: ARG001
             made = projects.add(connection, "shop", scale=GRADED)
             user = users.add(connection, "mia", secrets.password_hash(PASSWORD))
             users.grant(connection, made.id, user.id, "manager")
-            _, secret = tokens.issue(connection, user.id, "t", ["manage", "rate"])
+            _, secret = tokens.issue_token(connection, user.id, "t", ["manage", "rate"])
         monkeypatch.setenv("RANKGATE_TOKEN", secret)
 
         def call(*words, server=True, **how):
@@ -61,8 +61,8 @@ def test_from_runs_to_a_verdict_on_a_server(shop):
         assert found.scale == project.ratings().scale
         assert found.made_by["rule"] == "mean"
     with store.read() as connection:
-        facts = [each.reason for each in ratings.facts(connection, 1)]
-        kept = results.listed(connection, 1)
+        facts = [each.reason for each in ratings.list_ratings(connection, 1)]
+        kept = results.list_results(connection, 1)
     assert "withdrawn" in facts
     assert [each.kind for each in kept] == ["verdict", "evaluation"]
     assert kept[0].summary["verdict"] in {"pass", "fail", "inconclusive"}

@@ -58,8 +58,8 @@ def test_jobs_are_checked_disabled_and_of_one_project(team, planned):
     assert manager.send(path, "/projects/planned/schedule", enabled="1").status == 303
     team.project("unplanned")
     with team.store.write() as connection:
-        found = jobs.get(connection, planned.id, "nightly")
-        run = job_runs.plan(connection, found.id, now() - timedelta(days=1), state="missed")
+        found = jobs.get_job(connection, planned.id, "nightly")
+        run = job_runs.plan_run(connection, found.id, now() - timedelta(days=1), state="missed")
     for other in ("schedule/jobs/nightly", "schedule/jobs/nightly/start"):
         assert manager.post(f"/projects/unplanned/{other}").status == 404
     assert manager.get(f"/projects/unplanned/schedule/runs/{run.id}.json").status == 404
@@ -68,8 +68,8 @@ def test_jobs_are_checked_disabled_and_of_one_project(team, planned):
 
 def test_the_scheduler_of_a_server_runs_what_is_due(team, planned):
     with team.store.write() as connection:
-        found = jobs.get(connection, planned.id, "nightly")
-        run = job_runs.plan(connection, found.id, now())
+        found = jobs.get_job(connection, planned.id, "nightly")
+        run = job_runs.plan_run(connection, found.id, now())
     scheduler = Scheduler(team.store, None, seconds=0.1)
     scheduler.start()
     try:
@@ -80,4 +80,4 @@ def test_the_scheduler_of_a_server_runs_what_is_due(team, planned):
 
 def state(store, number):
     with store.read() as connection:
-        return job_runs.get(connection, number).state
+        return job_runs.get_job_run(connection, number).state

@@ -42,14 +42,14 @@ def test_a_golden_case(team, signed_in, metric, scale, slots, expected):
     documents = [f"d{i}" for i in range(len(slots))]
     with team.store.write() as connection:
         made = projects.add(connection, name, scale=SCALES[scale])
-        batch = batches.add(connection, made.id, "all", strategy="3")
+        batch = batches.add_batch(connection, made.id, "all", strategy="3")
         pairs = pl.DataFrame({"query_id": ["shoes"] * len(slots), "doc_id": documents})
         batches.add_pairs(connection, batch, pairs)
         scores = [float(len(slots) - i) for i in range(len(slots))]
         run = read_run(pairs.with_columns(score=pl.Series(scores)), "list")
-        runs.add(connection, team.store.blobs, made.id, run)
+        runs.add_run(connection, team.store.blobs, made.id, run)
         for person in PEOPLE:
-            users.grant(connection, made.id, users.named(connection, person).id, person)
+            users.grant(connection, made.id, users.get_by_name(connection, person).id, person)
     for place, person in enumerate(PEOPLE[: max(map(len, slots))]):
         task = signed_in[person].get(f"/projects/{name}/rate.json").json()["task"]
         while task:
@@ -70,7 +70,7 @@ def signed_in(team):
     found = {}
     with team.store.write() as connection:
         for name in PEOPLE:
-            user = users.named(connection, name).id
-            secret = tokens.issue(connection, user, "tests", ["admin"])[1]
+            user = users.get_by_name(connection, name).id
+            secret = tokens.issue_token(connection, user, "tests", ["admin"])[1]
             found[name] = Visitor(team.address, secret)
     return found

@@ -17,21 +17,21 @@ from rankgate.core.errors import UsageError
 from rankgate.store.people import audit, users
 from rankgate.store.store import Store
 from rankgate.workspace.web.first import first_link
-from rankgate.workspace.web.server import configured, is_local, listening, trusted_proxies
+from rankgate.workspace.web.server import check_proxies, is_local, make_config, open_listener
 from support.serving import PASSWORD, Visitor, started
 from support.waiting import PATIENCE, free_port, until
 
 
 def test_others_are_reached_by_tls_only(team):
     how = {"certificate": None, "behind_proxy": False, "base": "", "names": ()}
-    assert configured(team.store, "127.0.0.1", **how).hosts >= {"localhost", "127.0.0.1"}
+    assert make_config(team.store, "127.0.0.1", **how).hosts >= {"localhost", "127.0.0.1"}
     for host in ("0.0.0.0", "::", "192.0.2.1", "judging.example.org"):  # noqa: S104 - refused
         with pytest.raises(UsageError) as refused:
-            configured(team.store, host, **how)
+            make_config(team.store, host, **how)
         assert refused.value.code == "insecure-address"
-        assert configured(team.store, host, **how | {"behind_proxy": True}).secure
+        assert make_config(team.store, host, **how | {"behind_proxy": True}).secure
     with pytest.raises(UsageError) as refused:
-        configured(team.store, "localhost", **how | {"base": "judging/"})
+        make_config(team.store, "localhost", **how | {"base": "judging/"})
     assert refused.value.code == "invalid-path"
     assert [is_local(host) for host in ("localhost", "::1", "127.9.9.9", "10.0.0.1")] == [
         True, True, True, False]  # fmt: skip
@@ -39,7 +39,7 @@ def test_others_are_reached_by_tls_only(team):
 
 def test_a_port_in_use_is_an_error():
     with socket.create_server(("127.0.0.1", 0)) as place, pytest.raises(UsageError) as refused:
-        listening("127.0.0.1", place.getsockname()[1])
+        open_listener("127.0.0.1", place.getsockname()[1])
     assert refused.value.code == "cannot-listen"
 
 
@@ -54,7 +54,7 @@ def test_the_first_start_makes_the_admin_once(tmp_path):
     with Store.open(str(file)) as store:
         assert first_link(store) is None
         with store.read() as connection:
-            assert users.named(connection, "mia").admin
+            assert users.get_by_name(connection, "mia").admin
             log = str(audit.entries(connection))
     assert "invitation.accept" in log
     assert "rgi_" not in log
@@ -85,13 +85,13 @@ def lives(process):
 
 
 def test_who_may_say_where_a_request_comes_from():
-    assert trusted_proxies((), behind_proxy=False) == ()
-    assert trusted_proxies((), behind_proxy=True) == ("127.0.0.1", "::1")
-    assert trusted_proxies(("10.0.0.0/24",), behind_proxy=True) == ("10.0.0.0/24",)
+    assert check_proxies((), behind_proxy=False) == ()
+    assert check_proxies((), behind_proxy=True) == ("127.0.0.1", "::1")
+    assert check_proxies(("10.0.0.0/24",), behind_proxy=True) == ("10.0.0.0/24",)
     for given, behind, code in ((("10.0.0.1",), False, "missing-input"),
                                 (("proxy",), True, "invalid-address")):  # fmt: skip
         with pytest.raises(UsageError) as refused:
-            trusted_proxies(given, behind_proxy=behind)
+            check_proxies(given, behind_proxy=behind)
         assert refused.value.code == code
 
 

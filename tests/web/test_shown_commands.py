@@ -15,7 +15,7 @@ from rankgate.store.material import projects
 from rankgate.store.store import Store
 from rankgate.store.stored_project import StoredProject
 from rankgate.workspace.web import render
-from rankgate.workspace.web.shown_commands import COMMANDS, shown_command
+from rankgate.workspace.web.shown_commands import COMMANDS, command_text
 from support.model_server import model_server
 from support.serving import started
 
@@ -59,7 +59,7 @@ def folder(tmp_path, monkeypatch, run):
 
 def words_of(name):
     """The words of a command, with files, or names of the store, where a reader puts in theirs."""
-    shown = shlex.split(shown_command(name, "shop"))
+    shown = shlex.split(command_text(name, "shop"))
     words = WORDS | (STORED if "--store" in shown else {})
     return [word for one in shown[1:] for word in words.get(one, one).split()]
 

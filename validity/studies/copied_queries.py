@@ -10,10 +10,10 @@ import polars as pl
 
 from rankgate.data.sample import Sample
 from rankgate.decisions.comparison.design import Design
-from rankgate.decisions.gating.bounds import within_range
+from rankgate.decisions.gating.bounds import scale_into_range
 from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import statuses
-from rankgate.measurement.stats.clusters import Units
+from rankgate.decisions.gating.intervals import decide_statuses
+from rankgate.measurement.stats.clusters import QueryClusters
 from rankgate.measurement.stats.interval import student_quantile
 from tables import marked, percent, table
 
@@ -96,7 +96,9 @@ def _cell(name: str, interval: str, near: float, replications: int, seed: int) -
     sizes = SIZES[name]
     codes = np.repeat(np.arange(len(sizes)), sizes)
     queries = [str(i) for i in range(len(codes))]
-    units = Units.of(queries, {query: str(c) for query, c in zip(queries, codes, strict=True)})
+    units = QueryClusters.of(
+        queries, {query: str(c) for query, c in zip(queries, codes, strict=True)}
+    )
     single = rng.normal(0, SD, (len(sizes), replications))
     values = single[codes] + rng.normal(0, near, (len(codes), replications))
     lost, gained = (np.clip(values + by, *RANGE) for by in (-MARGIN, 0.05))
@@ -113,21 +115,21 @@ def _cell(name: str, interval: str, near: float, replications: int, seed: int) -
 
 def _plain(values: Floats, interval: str) -> NDArray[np.str_]:
     bounds = np.full(values.shape[1], -MARGIN)
-    return statuses(values, bounds, Terms(interval=interval), RANGE)
+    return decide_statuses(values, bounds, Terms(interval=interval), RANGE)
 
 
-def _now(values: Floats, units: Units, interval: str) -> NDArray[np.str_]:
+def _now(values: Floats, units: QueryClusters, interval: str) -> NDArray[np.str_]:
     """Statuses by clusters, as the gate has them."""
     if interval == "guaranteed":
         sizes = units.sizes.astype(np.float64)
-        return _plain(within_range(units.means(values), sizes, -MARGIN), interval)
+        return _plain(scale_into_range(units.means(values), sizes, -MARGIN), interval)
     terms = Terms(degrees=None if units.equal else units.weighing.degrees)
     bounds = np.full(values.shape[1], -MARGIN)
-    result = statuses(units.values(values), bounds, terms, RANGE)
+    result = decide_statuses(units.values(values), bounds, terms, RANGE)
     return np.where(_decidable(values, units, interval), result, "inconclusive")
 
 
-def _decidable(values: Floats, units: Units, interval: str) -> NDArray[np.bool_]:
+def _decidable(values: Floats, units: QueryClusters, interval: str) -> NDArray[np.bool_]:
     """True for sets whose sizes of clusters allow a decision."""
     if units.equal or interval == "guaranteed":
         return np.ones(values.shape[1], np.bool_)

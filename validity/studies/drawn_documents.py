@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, represented
+from rankgate.measurement.stats.represented import Population, estimate_population
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,9 @@ def _cell(names: tuple[str, str, str, str], replications: int, seed: int) -> Cel
         else:
             every = model[some]
             population = Population(every, np.ones(n * times))
-            own[:, i] = represented(known, predicted=every[:n], population=population).values
+            own[:, i] = estimate_population(
+                known, predicted=every[:n], population=population
+            ).values
     mean = float(truth.mean())
     ends, bound = guarded_interval(own, LEVEL), guarded_interval(own, 1 - 2 * ALPHA)
     found = own.mean(axis=0)

@@ -19,9 +19,9 @@ from rankgate.measurement.stats.experiments.always_valid import half_width
 from rankgate.measurement.stats.experiments.group_sequential import spending_bounds
 from rankgate.measurement.stats.experiments.quantiles import quantile
 from rankgate.measurement.stats.experiments.sample_ratio import sample_ratio
-from rankgate.online.experiments.effect import simple
-from rankgate.online.experiments.means import compared
-from rankgate.online.experiments.moments import moments
+from rankgate.online.experiments.effect import independent_effect
+from rankgate.online.experiments.means import compare_means
+from rankgate.online.experiments.moments import compute_moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,8 +80,8 @@ def _split(random: np.random.Generator) -> list[int]:
 
 
 def _found(control: dict[str, Floats], treatment: dict[str, Floats]) -> bool:
-    arms = (moments(pl.DataFrame(each)) for each in (control, treatment))
-    return compared(*arms, 1 - ALPHA).p_value < ALPHA
+    arms = (compute_moments(pl.DataFrame(each)) for each in (control, treatment))
+    return compare_means(*arms, 1 - ALPHA).p_value < ALPHA
 
 
 def _twice(make: Callable[[np.random.Generator], dict[str, Floats]]) -> Callable[..., bool]:
@@ -114,7 +114,9 @@ def _latency(random: np.random.Generator) -> bool:
         found.append(quantile(np.exp(speed + random.normal(0, 0.5, 2000)), 0.95, user))
     one, two = found
     errors, units = (one.se, two.se), (one.clusters, two.clusters)
-    p = simple(one.value, two.value, errors, units, 1 - ALPHA, "order-statistics").p_value
+    p = independent_effect(
+        one.value, two.value, errors, units, 1 - ALPHA, "order-statistics"
+    ).p_value
     return p < ALPHA
 
 

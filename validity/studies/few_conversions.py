@@ -17,11 +17,11 @@ from scipy.special import ndtri, stdtr
 
 from rankgate.measurement.stats.experiments.quantiles import quantile
 from rankgate.measurement.stats.experiments.two_arms import TwoMeans
-from rankgate.online.experiments.effect import simple
-from rankgate.online.experiments.means import compared, covariate_of, shape_of
+from rankgate.online.experiments.effect import independent_effect
+from rankgate.online.experiments.means import compare_means, covariate_slope, pooled_central_moments
 from rankgate.online.experiments.measure import Measure
-from rankgate.online.experiments.moments import moments
-from rankgate.online.experiments.resampling import bootstrapped
+from rankgate.online.experiments.moments import compute_moments
+from rankgate.online.experiments.resampling import bootstrap_effect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,17 +208,23 @@ def _effect(
         parts = [quantile(arm["value"], 0.95, arm["unit"].astype(np.int64))
                  for arm in (control, treatment)]  # fmt: skip
         one, two = parts
-        return simple(one.value, two.value, (one.se, two.se), (one.clusters, two.clusters), level,
-                      "order-statistics")  # fmt: skip
+        return independent_effect(
+            one.value,
+            two.value,
+            (one.se, two.se),
+            (one.clusters, two.clusters),
+            level,
+            "order-statistics",
+        )
     frames = [pl.DataFrame(arm) for arm in (control, treatment)]
     if "bootstrap" in name:
         rows = [frame.with_row_index("unit") for frame in frames]
-        return bootstrapped(rows, Measure("money", "value"), RESAMPLES, level, 0)
-    sums = [moments(frame) for frame in frames]
-    units = moments(pl.concat(frames))
-    slope, center = covariate_of(units) if "before" in control else (None, 0.0)
-    shape = shape_of(frames, sums, slope)
-    return compared(*sums, level, slope=slope, center=center, shape=shape)
+        return bootstrap_effect(rows, Measure("money", "value"), RESAMPLES, level, 0)
+    sums = [compute_moments(frame) for frame in frames]
+    units = compute_moments(pl.concat(frames))
+    slope, center = covariate_slope(units) if "before" in control else (None, 0.0)
+    shape = pooled_central_moments(frames, sums, slope)
+    return compare_means(*sums, level, slope=slope, center=center, shape=shape)
 
 
 def _p_before(effect: Effect) -> float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import statuses
+from rankgate.decisions.gating.intervals import decide_statuses
 from tables import marked, percent, table
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -
 
 def _verdicts(values: Floats) -> NDArray[np.str_]:
     """The gate's verdict on each column, by the function that decides single rules too."""
-    return statuses(values, np.full(values.shape[1], -MARGIN), Terms(alpha=ALPHA))
+    return decide_statuses(values, np.full(values.shape[1], -MARGIN), Terms(alpha=ALPHA))
 
 
 def populations(folder: Path) -> dict[str, Floats]:

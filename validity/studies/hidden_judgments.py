@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.decisions.unjudged.hole_model import Holes
+    from rankgate.decisions.unjudged.hole_model import HoleModel
 
     Floats = NDArray[np.float64]
     Grades = Mapping[str, Mapping[str, float]]
@@ -121,7 +121,7 @@ class Hidden:
         )
         return (two - one) / ideal if ideal > 0 else 0.0
 
-    def drawn(self, found: Holes, grades: Floats) -> Floats:
+    def drawn(self, found: HoleModel, grades: Floats) -> Floats:
         """(T, S) differences under drawn grades of the holes."""
         result = np.repeat(self.gains(self.left)[:, None], grades.shape[1], axis=1)
         place = {query: i for i, query in enumerate(self.queries)}

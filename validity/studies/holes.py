@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.decisions.unjudged.hole_figures import status
-from rankgate.decisions.unjudged.hole_model import modelled
+from rankgate.decisions.unjudged.hole_figures import interval_status
+from rankgate.decisions.unjudged.hole_model import model_holes
 from studies.hidden_judgments import RUNS, WAYS, Hidden, collections, hidden
 from tables import percent, table
 
@@ -111,7 +111,7 @@ def run(trials: int = TRIALS, seed: int = 2) -> list[Row]:
 
 def _trial(name: str, trial: Hidden, seed: int) -> Trial:
     truth, now = trial.gains(trial.grades), trial.gains(trial.left)
-    found = modelled(*trial.sides)
+    found = model_holes(*trial.sides)
     grades, pooled = found.drawn(DRAWS, seed)
     drawn = trial.drawn(found, grades)
     means, said = drawn.mean(axis=0), _said(now)
@@ -137,7 +137,7 @@ def _trial(name: str, trial: Hidden, seed: int) -> Trial:
 
 
 def _said(gains: Floats) -> str:
-    return status(float(gains.mean()), float((gains**2).sum()), len(gains), 0.0)
+    return interval_status(float(gains.mean()), float((gains**2).sum()), len(gains), 0.0)
 
 
 def _rows(trials: Sequence[Trial]) -> Iterator[Row]:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import sign, student
+from rankgate.measurement.stats.paired import sign_test, student_test
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.pair_test import pair_test
-from rankgate.online.interleaving.simulate_tests import credits_of
-from rankgate.online.interleaving.simulated import clicks_on, worth_of
+from rankgate.online.interleaving.simulate_tests import credits_of_clicks
+from rankgate.online.interleaving.simulated import grades_of_lists, simulate_clicks
 from rankgate.online.simulation.users import USERS
 from tables import marked, table
 
@@ -102,10 +102,10 @@ def _cells(
     for _ in range(experiments):
         taken = [shown[at] for at in random.integers(KEPT, size=REQUESTS)]
         clicks = _clicks(null, taken, random)
-        credit = credits_of(taken, clicks)
+        credit = credits_of_clicks(taken, clicks)
         delta = (credit[:, 1] - credit[:, 0])[clicks.any(axis=1)]
-        rejected["sign"] += bool(sign(delta).p_value[0] < ALPHA)
-        rejected["t"] += bool(student(delta).p_value[0] < ALPHA)
+        rejected["sign"] += bool(sign_test(delta).p_value[0] < ALPHA)
+        rejected["t"] += bool(student_test(delta).p_value[0] < ALPHA)
         result = pair_test(delta, 1 - ALPHA, METHODS[method].test)
         rejected["interval"] += result.low > 0 or result.high < 0
     return [
@@ -118,7 +118,9 @@ def _clicks(null: str, taken: list[Assignment], random: np.random.Generator) -> 
     docs = [each.docs for each in taken]
     if null in ("same lists", PREFERRED):
         grades = {doc: place % 3 / 2 for place, doc in enumerate(_DOCS)}
-        return clicks_on(worth_of(docs, [grades] * len(docs)), USERS["informational"], random)
+        return simulate_clicks(
+            grades_of_lists(docs, [grades] * len(docs)), USERS["informational"], random
+        )
     rates = 0.3 * 0.85 ** np.arange(max(map(len, docs)))
     return random.random((len(docs), len(rates))) < rates
 

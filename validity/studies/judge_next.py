@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_run
-from rankgate.decisions.unjudged.hole_figures import judge_next, status
-from rankgate.decisions.unjudged.hole_model import modelled
-from rankgate.decisions.unjudged.hypothetical_grades import Stage
+from rankgate.decisions.unjudged.hole_figures import interval_status, judge_next
+from rankgate.decisions.unjudged.hole_model import model_holes
+from rankgate.decisions.unjudged.hypothetical_grades import HypotheticalScorer
 from rankgate.measurement.evaluation.scored_system import Scorer
 from studies.hidden_judgments import DEPTH, KEYS, RUNS, Hidden, collections, hidden, shown_again
 from tables import percent, table
@@ -82,7 +82,7 @@ def _settled(trial: Hidden, order: str, count: int) -> tuple[int, str]:
 
 
 def _ordered(trial: Hidden, order: str) -> pl.DataFrame:
-    found = modelled(*trial.sides)
+    found = model_holes(*trial.sides)
     if order == "rank":
         return found.table.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), *KEYS)
     judged = [(q, document, g) for q, own in trial.left.items() for document, g in own.items()]
@@ -97,12 +97,12 @@ def _ordered(trial: Hidden, order: str) -> pl.DataFrame:
         )
         for lists in trial.lists
     )
-    return judge_next(Stage.of(scorer, one, two), found)
+    return judge_next(HypotheticalScorer.of(scorer, one, two), found)
 
 
 def _flip(trial: Hidden) -> float:
     """The larger chance of a flip under the two selections, as the gate asks for it."""
-    found = modelled(*trial.sides)
+    found = model_holes(*trial.sides)
     grades, pooled = found.drawn(DRAWS, 0)
     now = _said(trial.gains(trial.left))
     turned = np.array([_said(column) != now for column in trial.drawn(found, grades).T])
@@ -110,7 +110,7 @@ def _flip(trial: Hidden) -> float:
 
 
 def _said(gains: Floats) -> str:
-    return status(float(gains.mean()), float((gains**2).sum()), len(gains), 0.0)
+    return interval_status(float(gains.mean()), float((gains**2).sum()), len(gains), 0.0)
 
 
 def section(cells: Sequence[Any]) -> str:

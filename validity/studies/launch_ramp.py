@@ -15,12 +15,12 @@ import polars as pl
 from scipy.special import ndtri
 from scipy.stats import beta, binom, gamma, poisson
 
-from rankgate.decisions.gating.kpi_check import check
+from rankgate.decisions.gating.kpi_check import check_kpi
 from rankgate.decisions.gating.kpi_evidence import KpiEvidence
 from rankgate.measurement.stats.experiments.always_valid import half_width
 from rankgate.measurement.stats.experiments.two_arms import MOST_SKEWED
-from rankgate.online.experiments.means import SKEWED
-from rankgate.online.experiments.measure import of_kpi
+from rankgate.online.experiments.means import MIN_SKEWNESS
+from rankgate.online.experiments.measure import measure_from_kpi
 from rankgate.online.experiments.units import Units
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _skewness(counts: Ints, shares: Floats, n: Ints) -> Floats:
     control, treatment = np.moveaxis(n, -1, 0)
     scale = (1 / treatment**2 - 1 / control**2) / (1 / treatment + 1 / control) ** 1.5
     skewness = np.clip(third / second**1.5 * scale, -MOST_SKEWED, MOST_SKEWED)
-    return np.where(np.abs(skewness) < SKEWED, 0.0, skewness)
+    return np.where(np.abs(skewness) < MIN_SKEWNESS, 0.0, skewness)
 
 
 def _cells(searches: Ints, hits: Ints, factor: float) -> Floats:
@@ -268,7 +268,7 @@ def _compare(
         every = pl.concat(frames).with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int64))
         units = Units(every.select("unit", "variant"), {kpi: every.drop("variant")})
         evidence = KpiEvidence(units, "old", "new", ramp.alpha, 2, tuned_to=ramp.tuned_to)
-        own = check(evidence, of_kpi(kpi), -margin, relative=True)
+        own = check_kpi(evidence, measure_from_kpi(kpi), -margin, relative=True)
         mine = "pass" if found.low[world, look] > -margin else (
             "fail" if found.high[world, look] < -margin else "inconclusive")  # fmt: skip
         same = np.isclose(own.low, found.low[world, look], rtol=1e-6, atol=1e-6, equal_nan=True)

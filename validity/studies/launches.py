@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import statuses
+from rankgate.decisions.gating.intervals import decide_statuses
 from rankgate.measurement.stats.interval import student_quantile
-from rankgate.measurement.stats.proportion import wilson
+from rankgate.measurement.stats.proportion import wilson_interval
 from rankgate.online.interleaving.pair_test import wins_preference
 from rankgate.online.off_policy.bandit_log import BanditLog
-from rankgate.online.off_policy.estimator import Settings
+from rankgate.online.off_policy.estimator import EstimatorSettings
 from rankgate.online.off_policy.estimators.weighting import SNIPS
 from studies.launch_ramp import Ramp, ramp_results
 
@@ -203,7 +203,9 @@ def _cell(
         alive &= step.passed
     met[alive] += (HORIZON - days[alive]) * USERS
     count = float(alive.sum())
-    low, high = (float(end[0]) for end in wilson(np.array([count]), np.array([stages.worlds])))
+    low, high = (
+        float(end[0]) for end in wilson_interval(np.array([count]), np.array([stages.worlds]))
+    )
     return Cell(
         engine, bad, without, stages.worlds, count / stages.worlds, low, high, stopped,
         float(met.mean()) / 1000, float(days[alive].mean()) if count else None,
@@ -217,7 +219,7 @@ def _gate(
     """The rule on nDCG; most queries gain or lose, some are ties."""
     tied = random.random((QUERIES, worlds)) < TIED
     values = np.where(tied, 0.0, random.normal(gain / (1 - TIED), SPREAD, tied.shape))
-    return statuses(values, np.full(worlds, bound), Terms(alpha), (-1.0, 1.0)) == "pass"
+    return decide_statuses(values, np.full(worlds, bound), Terms(alpha), (-1.0, 1.0)) == "pass"
 
 
 def _replay(
@@ -233,7 +235,7 @@ def _replay(
         new = random.random((SEARCHES, 1)) < SHOWN
         clicks = random.poisson(0.9 * np.where(new, 1 + gain, rest)).astype(float)
         log = BanditLog(clicks, new / SHOWN, ones, none, none, None, 0.0)
-        found = SNIPS.estimate(log, Settings())
+        found = SNIPS.estimate(log, EstimatorSettings())
         logged = float(log.total.mean())
         error = float((found.parts - log.total).std(ddof=1)) / SEARCHES**0.5
         passed[world] = (found.value - logged - reach * error) / logged > bound

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import sign, student, wilcoxon
+from rankgate.measurement.stats.paired import sign_test, student_test, wilcoxon_test
 from rankgate.measurement.stats.resampling.bootstrap import bootstrap_test
 from rankgate.measurement.stats.resampling.randomization import randomization
 from studies.populations import differences, matrices
@@ -32,10 +32,10 @@ SPLIT = "A/A, topics split"
 TARGET = (0.04, 0.06)
 
 TESTS: dict[str, Callable[[Floats], Floats]] = {
-    "t": lambda table: student(table).p_value,
+    "t": lambda table: student_test(table).p_value,
     "randomization": lambda table: randomization(table, samples=RESAMPLES).p_value,
-    "wilcoxon": lambda table: wilcoxon(table).p_value,
-    "sign": lambda table: sign(table).p_value,
+    "wilcoxon": lambda table: wilcoxon_test(table).p_value,
+    "sign": lambda table: sign_test(table).p_value,
     "bootstrap": lambda table: bootstrap_test(table, samples=RESAMPLES).p_value,
 }
 HELD = ("t", "randomization")

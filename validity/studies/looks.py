@@ -10,7 +10,7 @@ import numpy as np
 
 from rankgate.decisions.gating.bounds import check_bound
 from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import statuses
+from rankgate.decisions.gating.intervals import decide_statuses
 from studies.gate import FOLDER, populations
 from tables import marked, percent, table
 
@@ -90,7 +90,7 @@ def _looked(values: Floats, terms: Callable[[int], Terms]) -> tuple[Bools, Float
     for look in range(1, LOOKS + 1):
         n = BATCH * look
         bound = np.full(values.shape[1], -MARGIN)
-        now = statuses(values[:n], bound, terms(look), GAINS) == "pass"
+        now = decide_statuses(values[:n], bound, terms(look), GAINS) == "pass"
         size[now & ~passed] = n
         passed |= now
     return passed, size

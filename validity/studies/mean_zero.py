@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import student
+from rankgate.measurement.stats.paired import student_test
 from rankgate.measurement.stats.resampling.randomization import randomization
 from studies.populations import matrices
 
@@ -104,4 +104,4 @@ def _populations() -> Iterator[tuple[str, list[Floats]]]:
 def _rejected(pair: Floats, n: int, rng: np.random.Generator) -> tuple[float, float]:
     values = rng.choice(pair, (n, REPLICATIONS))
     drawn = randomization(values, samples=RESAMPLES).p_value
-    return float((student(values).p_value <= ALPHA).mean()), float((drawn <= ALPHA).mean())
+    return float((student_test(values).p_value <= ALPHA).mean()), float((drawn <= ALPHA).mean())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.online.offline_online.prediction import (
-    corrected,
+    corrected_correlation,
     corrected_interval,
     pearson,
     reliability,
@@ -111,7 +111,7 @@ def _cell(
         seed = int(random.integers(1 << 30))
         now.append(corrected_interval(metric, kpi, metric_error, kpi_error, LEVEL, seed))
         rows = random.integers(size, size=(RESAMPLES, size))
-        draws = corrected(
+        draws = corrected_correlation(
             pearson(metric[rows], kpi[rows]),
             reliability(metric[rows], metric_error[rows]),
             reliability(kpi[rows], kpi_error[rows]),

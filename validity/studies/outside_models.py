@@ -16,7 +16,7 @@ from rankgate.decisions.sweeps.choice import choose
 from rankgate.judging.admission.lineage import Lineage, family_bias
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.agreement.rater_alarms import rater_alarms
-from rankgate.measurement.stats.facets import facets, leaning_ends
+from rankgate.measurement.stats.facets import facets, skewed_interval_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,8 +85,11 @@ def _total_errors(seed: int, replications: int = 2000) -> Iterator[Cell]:
             values = query[:, None] + (0.01 if losses else 0.03) * bias
             values = values + rng.normal(0, 0.1, values.shape)
             found = facets(values)
-            ends = (found.ends(), leaning_ends(values, found),
-                    leaning_ends(values, found, other=found.correlated([1], 0.3)))  # fmt: skip
+            ends = (
+                found.ends(),
+                skewed_interval_ends(values, found),
+                skewed_interval_ends(values, found, other=found.correlated([1], 0.3)),
+            )
             covered += [low <= 0 <= high for low, high in ends]
             widths += [high - low for low, high in ends]
         share = covered / replications

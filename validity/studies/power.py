@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import student
+from rankgate.measurement.stats.paired import student_test
 from rankgate.measurement.stats.planning.power import power
 from rankgate.measurement.stats.resampling.randomization import randomization
 from studies.populations import differences
@@ -51,7 +51,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             rng = np.random.default_rng([seed, n, *name.encode()])
             values = rng.choice(centred, (n, replications))
             for delta in DELTAS:
-                result = float((student(values + delta).p_value <= ALPHA).mean())
+                result = float((student_test(values + delta).p_value <= ALPHA).mean())
                 drawn = randomization(values + delta, samples=RESAMPLES).p_value
                 cells.append(
                     Cell(

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankgate.data import read_qrels
 from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, represented
+from rankgate.measurement.stats.represented import Population, estimate_population
 from studies.populations import FOLDER, differences
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _cell(name: str, judge: str, pool: Floats, n: int, replications: int, seed: 
     both, people = np.zeros((n, replications)), np.zeros((n, replications))
     for i in range(replications):
         y, x = pool[:, rng.integers(0, pool.shape[1], size)]
-        found = represented(y[:n], predicted=x[:n], population=Population(x, every))
+        found = estimate_population(y[:n], predicted=x[:n], population=Population(x, every))
         both[:, i], people[:, i] = found.values, y[:n]
         with_model += found.variance
         without += found.sampled_error**2

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankgate.measurement.stats.agreement.kappa import cohen_values
 from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, chance_of_sample, represented
+from rankgate.measurement.stats.represented import Population, chance_of_sample, estimate_population
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -212,7 +212,7 @@ def _looked_at(
 
 def _excludes(people: Floats, model: Floats, every: Floats) -> bool:
     population = Population(every, np.ones(len(every)))
-    values = represented(people, predicted=model, population=population).values
+    values = estimate_population(people, predicted=model, population=population).values
     ends = guarded_interval(values, 0.95)
     return bool(ends.low[0] > 0 or ends.high[0] < 0)
 

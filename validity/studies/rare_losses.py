@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import statuses
+from rankgate.decisions.gating.intervals import decide_statuses
 from rankgate.measurement.stats.bounded import unseen_share
 from rankgate.measurement.stats.interval import SKEWED, skewness
 from studies.populations import matrices
@@ -89,7 +89,7 @@ def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -
     values = np.clip(drawn.choice(population, (n, replications)), *GAINS)
     bound = np.full(replications, -MARGIN)
     passed = {
-        key: statuses(values, bound, terms, GAINS) == "pass"
+        key: decide_statuses(values, bound, terms, GAINS) == "pass"
         for key, terms in {
             "t": Terms(),
             "anytime": Terms(anytime=True),
@@ -105,8 +105,8 @@ def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -
         name, n, *(float(passed[key].mean()) for key in ("t", "anytime", "guaranteed")),
         float((skewness(values)[false] < -SKEWED).sum() / count),
         float((turning[false] > GAINS[0]).sum() / count),
-        float((statuses(even, bound, Terms(), GAINS) == "pass").mean()),
-        float((statuses(even, bound, Terms(interval="guaranteed"), GAINS) == "pass").mean()),
+        float((decide_statuses(even, bound, Terms(), GAINS) == "pass").mean()),
+        float((decide_statuses(even, bound, Terms(interval="guaranteed"), GAINS) == "pass").mean()),
         float((_bernstein_low(even, *GAINS, ALPHA) > -MARGIN).mean()),
         sqrt(ALPHA * (1 - ALPHA) / replications),
     )  # fmt: skip

@@ -36,7 +36,7 @@ class Cell:
         worst: of the worst pair.
         bad: share of pairs above `BAD`.
         guarded, guarded_worst: the same of ``guarded``.
-        skewed: share of samples of the other pairs with a skewness beyond `SKEWED`.
+        skewed: share of samples of the other pairs with a skewness beyond `MAX_SKEWNESS`.
         skewed_passes: the same of false passes of pairs above `BAD`; None without any.
     """
 

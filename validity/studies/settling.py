@@ -17,7 +17,7 @@ import numpy as np
 from rankgate.data import read_qrels, read_run
 from rankgate.decisions.advice.settling.prices import Prices
 from rankgate.decisions.advice.settling.terms import look_levels
-from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.measurement.stats.inclusion import inclusion_probabilities
 from rankgate.measurement.stats.interval import guarded_interval
 from studies.populations import FOLDER
 from studies.settling_loop import loop
@@ -156,7 +156,7 @@ def _drawn(
         judged[np.lexsort((number, pair.rank))[: int(expected)]] = True
         return np.ones(len(number)), judged
     size = np.abs(pair.weight) if order == "effect" else np.ones(len(number))
-    chance = inclusion(np.maximum(size, FLOOR * size.mean()), expected)
+    chance = inclusion_probabilities(np.maximum(size, FLOOR * size.mean()), expected)
     return chance, number < chance
 
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from rankgate.decisions.advice.settling.plan import Plan
 from rankgate.decisions.advice.settling.terms import Terms
-from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.measurement.stats.inclusion import inclusion_probabilities
 from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, represented
-from rankgate.measurement.stats.two_stage import Spending, TwoStage
+from rankgate.measurement.stats.represented import Population, estimate_population
+from rankgate.measurement.stats.two_stage import SamplingPlan, TwoStage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,9 @@ def loop(
                 return Spent(int(own.sum()), state.count, int(known.sum()), said)
         last = state.look + 1 == TERMS.looks
         if state.count and plan.waiting and not state.joined and (last or _by_model(plan)):
-            factor = float((inclusion(size[known], state.expected) / size[known]).max())
+            factor = float(
+                (inclusion_probabilities(size[known], state.expected) / size[known]).max()
+            )
             state.predicted += plan.waiting if last else plan.predicted_next()
             state.joined = True
             now = place < state.predicted
@@ -108,7 +110,7 @@ def _by_model(plan: Plan) -> bool:
 def _judged(
     size: Floats, number: Floats, place: NDArray[np.int64], state: _State
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    chance = inclusion(size, state.expected)
+    chance = inclusion_probabilities(size, state.expected)
     return chance, (number < chance) & (place < state.count)
 
 
@@ -123,7 +125,7 @@ def _plan(
         change = (pair.weight * (pair.people - pair.model))[known]
         values = every[: state.count].copy()
         np.add.at(values, place[known][judged], (change / chance)[judged])
-        found = represented(values, None, None, every[: state.count],
+        found = estimate_population(values, None, None, every[: state.count],
                             Population(every, np.ones(m)))  # fmt: skip
         opened = own[place[known] < state.count]
         more = DOCUMENTS * float((opened**2).mean())
@@ -141,8 +143,9 @@ def _plan(
     stages = TwoStage(own, m, (1 - square) * spread, square * spread, squared)
     waiting = pair.queries - m
     plan = Plan(
-        stages, prices, Spending(state.count, state.expected),
-        int((number[known] < inclusion(own, state.expected)).sum()) if state.count else 0,
+        stages, prices, SamplingPlan(state.count, state.expected),
+        int((number[known] < inclusion_probabilities(own, state.expected)).sum())
+        if state.count else 0,
         abs(float(values.mean())), TERMS.reach(state.look + 1, m), TERMS.power, waiting,
         float((~known).sum()) / max(waiting, 1),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from scipy.special import stdtr
 
 from rankgate.measurement.stats.corrections import corrected_rows
 from rankgate.measurement.stats.interval import guarded_ends
-from rankgate.measurement.stats.planning.power import needed
+from rankgate.measurement.stats.planning.power import queries_for_power
 from rankgate.measurement.stats.planning.sample_size import Samples, queries_for
 from studies.populations import FOLDER
 
@@ -91,7 +91,9 @@ def _cell(data: str, decision: str, some: list[Floats], rng: np.random.Generator
         sd = pilot.std(axis=0, ddof=1)
         if not (sd > 0).all() or not mean.all():
             continue
-        alone = [needed(m, s, ALPHA, POWER, sides) for m, s in zip(mean, sd, strict=True)]
+        alone = [
+            queries_for_power(m, s, ALPHA, POWER, sides) for m, s in zip(mean, sd, strict=True)
+        ]
         first = alone[0] if sides == 2 else max(alone)
         if first > 20_000:
             continue

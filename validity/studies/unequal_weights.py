@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import statuses
-from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.decisions.gating.intervals import decide_statuses
+from rankgate.measurement.stats.inclusion import inclusion_probabilities
 from rankgate.measurement.stats.interval import guarded_ends, skewness, student_quantile, t_interval
-from rankgate.measurement.stats.represented import Weighing, represented
+from rankgate.measurement.stats.represented import WeightPrecision, estimate_population
 from tables import marked, percent, table
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _cell(name: str, design: tuple[Any, ...], replications: int, seed: int) -> C
         values = rng.normal(0, SD, size)
         values[:20] -= head
         values -= weights @ values / weights.sum()  # the truth is 0
-        chance = inclusion(weights, n) if by_traffic else np.full(size, n / size)
+        chance = inclusion_probabilities(weights, n) if by_traffic else np.full(size, n / size)
         for _ in range(replications // POPULATIONS):
             drawn = (
                 np.flatnonzero(rng.random(size) < chance)
@@ -162,12 +162,12 @@ def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
     """One sample whose truth is 0: a loss of the margin is a bound of 0."""
     certain = chance == 1
     sure = certain if certain.any() else None
-    now = represented(values, weights, certain=sure)
-    weighing = Weighing.of(weights, None, sure)
+    now = estimate_population(values, weights, certain=sure)
+    weighing = WeightPrecision.of(weights, None, sure)
     decided = weighing.problem(now) is None
     ends = t_interval(now.values, 1 - ALPHA, degrees=weighing.degrees)
     terms = Terms(degrees=weighing.degrees)
-    verdicts = statuses(
+    verdicts = decide_statuses(
         np.repeat(now.values[:, None], 2, axis=1), np.array([0.0, -MARGIN * 4]), terms
     )
     n, v = len(values), weights / weights.mean()
@@ -192,7 +192,7 @@ def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
 def _dominated(share: float, seed: int) -> Dominated:
     rng = np.random.default_rng([seed, int(share * 10_000)])
     weights = np.r_[share, np.full(39, (1 - share) / 39)]
-    weighing = Weighing.of(weights)
+    weighing = WeightPrecision.of(weights)
     v = weights / weights.mean()
     values = rng.normal(0, 0.1, (40, SETS))
     mean = v @ values / 40
@@ -200,7 +200,8 @@ def _dominated(share: float, seed: int) -> Dominated:
     error = np.sqrt((old**2).sum(axis=0) / (40 * 39))
     low, high = guarded_ends(mean, error, skewness(old), 40, 1 - 2 * ALPHA)
     decided = sum(
-        weighing.problem(represented(column, weights)) is None for column in values.T[:LOOKED_AT]
+        weighing.problem(estimate_population(column, weights)) is None
+        for column in values.T[:LOOKED_AT]
     )
     return Dominated(
         share, weighing.effective, float((low > -MARGIN).mean()), float((high < -MARGIN).mean()),

@@ -41,5 +41,5 @@ WORSE_SHARE = RuleKind(
     decide,
     title="at most a share of the queries gets worse",
     sliced=True,
-    of_values=True,
+    needs=frozenset({"values"}),
 )

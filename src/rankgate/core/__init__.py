@@ -1,1 +1,1 @@
-"""What every package needs: errors, declared objects, results and documents, terminal."""
+"""Shared foundations: errors, declared objects, results and documents, terminal."""

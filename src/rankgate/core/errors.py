@@ -46,23 +46,41 @@ class RankgateError(Exception):
         self.problem = problem
         self.source = source
         self.line = line
-        where = f"{source}:{line}: " if line else f"{source}: " if source else ""
-        super().__init__(f"{where}{problem}")
+        location = f"{source}:{line}: " if line else f"{source}: " if source else ""
+        super().__init__(f"{location}{problem}")
 
 
 class InputError(RankgateError):
     r"""Data that cannot be read; names the file and, where there is one, the line.
 
     Ends of lines in what is quoted from the data are shown as ``\n``, so that it is one line.
+
+    Attributes:
+        suggestions: Lines to copy, printed below the message; empty where there are none.
     """
 
     default_code = "input-error"
 
     def __init__(
-        self, problem: str, *, code: str = "", source: str = "", line: int | None = None
+        self,
+        problem: str,
+        *,
+        code: str = "",
+        source: str = "",
+        line: int | None = None,
+        suggestions: tuple[str, ...] = (),
     ) -> None:
-        problem = problem.replace("\n", "\\n").replace("\r", "\\r")
-        super().__init__(problem, code=code, source=source, line=line)
+        super().__init__(_one_line(problem), code=code, source=source, line=line)
+        self.suggestions = tuple(map(_one_line, suggestions))
+
+    def __str__(self) -> str:
+        """The message, with the lines to copy below it."""
+        return "\n  ".join((super().__str__(), *self.suggestions))
+
+
+def _one_line(text: str) -> str:
+    r"""The text with ends of lines as ``\n``."""
+    return text.replace("\n", "\\n").replace("\r", "\\r")
 
 
 class DuplicateError(InputError):
@@ -92,3 +110,9 @@ class MissingExtraError(RankgateError, ImportError):
     """A feature whose optional dependency is not installed; names the extra."""
 
     default_code = "missing-extra"
+
+
+def short_repr(value: object, max_length: int = 60) -> str:
+    """A value as errors show it."""
+    text = repr(value)
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

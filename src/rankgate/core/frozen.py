@@ -20,41 +20,41 @@ __all__ = ["ByContent", "dataclass", "same_content"]
 _SHARED = {"frozen", "eq", "repr", "init", "kw_only"}  # other options, as slots, have own methods
 
 
-def _quick(given: type | None = None, /, **options: bool) -> Any:  # noqa: ANN401
-    """As ``dataclasses.dataclass``."""
+def _dataclass(decorated_class: type | None = None, /, **options: bool) -> Any:  # noqa: ANN401
+    """Make a dataclass; takes the arguments of ``dataclasses.dataclass``."""
 
     def made(cls: type) -> type:
-        derived = any(map(dataclasses.is_dataclass, cls.__mro__[1:]))
+        is_derived = any(map(dataclasses.is_dataclass, cls.__mro__[1:]))
         if issubclass(cls, ByContent):
             options["eq"] = False
-        if derived or not options.get("frozen") or not _SHARED.issuperset(options):
+        if is_derived or not options.get("frozen") or not _SHARED.issuperset(options):
             return dataclasses.dataclass(**options)(cls)
-        return _with_shared(cls, **options)
+        return _with_shared_methods(cls, **options)
 
-    return made if given is None else made(given)
+    return made if decorated_class is None else made(decorated_class)
 
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    dataclass = _quick
+    dataclass = _dataclass
 
 
-def _with_shared(cls: Any, **options: bool) -> type:  # noqa: ANN401
+def _with_shared_methods(cls: Any, **options: bool) -> type:  # noqa: ANN401
     """A frozen dataclass; methods that it has already stay."""
     methods: dict[str, Any] = {"__setattr__": _set, "__delattr__": _delete}
-    equal = options.get("eq", True)
+    has_eq = options.get("eq", True)
     if options.get("repr", True):
-        methods["__repr__"] = _shown
-    if equal:
+        methods["__repr__"] = _repr
+    if has_eq:
         methods |= {"__eq__": _equal, "__hash__": _hash}
     for name, method in methods.items():
         if cls.__dict__.get(name) is None:  # a class with __eq__ has None as __hash__
             setattr(cls, name, method)
-    compiled: Any = options | {"frozen": False, "eq": False, "repr": False}
-    made: Any = dataclasses.dataclass(**compiled)(cls)
-    made.__dataclass_params__.frozen, made.__dataclass_params__.eq = True, equal
-    return made  # type: ignore[no-any-return]
+    init_options: Any = options | {"frozen": False, "eq": False, "repr": False}
+    result_class: Any = dataclasses.dataclass(**init_options)(cls)
+    result_class.__dataclass_params__.frozen, result_class.__dataclass_params__.eq = True, has_eq
+    return result_class  # type: ignore[no-any-return]
 
 
 def _set(self: Any, name: str, value: object) -> None:  # noqa: ANN401
@@ -71,12 +71,12 @@ def _delete(_: object, name: str) -> NoReturn:
 def _equal(self: Any, other: Any) -> Any:  # noqa: ANN401
     if other.__class__ is not self.__class__:
         return NotImplemented
-    values = _compared(self.__class__)
+    values = _compared_values(self.__class__)
     return values(self) == values(other)
 
 
 def _hash(self: Any) -> int:  # noqa: ANN401
-    return hash(_compared(self.__class__)(self))
+    return hash(_compared_values(self.__class__)(self))
 
 
 class ByContent:
@@ -91,22 +91,24 @@ class ByContent:
         return _content_hash(self)
 
 
-def same_content(one: Any, other: Any) -> bool:  # noqa: ANN401 - anything that a field holds
+def same_content(first: Any, second: Any) -> bool:  # noqa: ANN401 - anything that a field holds
     """True if two values hold the same; undefined numbers are the same.
 
     >>> same_content({"a": (float("nan"), [1])}, {"a": (float("nan"), [1])})
     True
     """
-    left, right = _items(one), _items(other)
-    if left and right:
-        return left[0] == right[0] and all(map(same_content, left[1], right[1]))
-    if _is_table(one) or _is_table(other):
-        return _same_tables(one, other)
-    return bool(one == other) or bool(one != one and other != other)  # noqa: PLR0124 - NaN
+    first_parts, second_parts = _members(first), _members(second)
+    if first_parts and second_parts:
+        return first_parts[0] == second_parts[0] and all(
+            map(same_content, first_parts[1], second_parts[1])
+        )
+    if _is_table(first) or _is_table(second):
+        return _same_tables(first, second)
+    return bool(first == second) or bool(first != first and second != second)  # noqa: PLR0124 - NaN
 
 
-def _items(value: Any) -> tuple[Any, list[Any]] | None:  # noqa: ANN401
-    """The kind and the items of what holds several values; None for any other."""
+def _members(value: Any) -> tuple[Any, list[Any]] | None:  # noqa: ANN401
+    """The kind and the members of a dataclass, mapping or sequence; None for other values."""
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value) if field.compare]
         return value.__class__, [getattr(value, name) for name in names]
@@ -121,20 +123,20 @@ def _is_table(value: object) -> bool:
     return hasattr(value, "equals") or hasattr(value, "__array__")
 
 
-def _same_tables(one: Any, other: Any) -> bool:  # noqa: ANN401
-    if type(one) is not type(other):
+def _same_tables(first: Any, second: Any) -> bool:  # noqa: ANN401
+    if type(first) is not type(second):
         return False
-    if hasattr(one, "equals"):
-        return bool(one.equals(other))
+    if hasattr(first, "equals"):
+        return bool(first.equals(second))
     import numpy as np
 
-    return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
+    return np.array_equal(first, second, equal_nan=first.dtype.kind == second.dtype.kind == "f")
 
 
 def _content_hash(value: Any) -> int:  # noqa: ANN401
     """A hash that equal contents have in common; of tables only their shape counts."""
-    if items := _items(value):
-        return hash((items[0], *map(_content_hash, items[1])))
+    if parts := _members(value):
+        return hash((parts[0], *map(_content_hash, parts[1])))
     if _is_table(value):
         return hash(value.shape)
     try:
@@ -144,13 +146,13 @@ def _content_hash(value: Any) -> int:  # noqa: ANN401
 
 
 @recursive_repr()
-def _shown(self: Any) -> str:  # noqa: ANN401
-    names = [each.name for each in dataclasses.fields(self) if each.repr]
+def _repr(self: Any) -> str:  # noqa: ANN401
+    names = [field.name for field in dataclasses.fields(self) if field.repr]
     return f"{type(self).__qualname__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
 
 
 @cache
-def _compared(cls: Any) -> Callable[[Any], Any]:  # noqa: ANN401
-    """What gives the fields of an object that are compared."""
-    names = [each.name for each in dataclasses.fields(cls) if each.compare]
+def _compared_values(cls: Any) -> Callable[[Any], Any]:  # noqa: ANN401
+    """A function that returns the compared fields of an object."""
+    names = [field.name for field in dataclasses.fields(cls) if field.compare]
     return attrgetter(*names) if names else lambda _: ()

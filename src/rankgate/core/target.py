@@ -1,4 +1,4 @@
-"""Where bytes go: a file that is replaced in one step, compressed if its name says so."""
+"""Write a file that is replaced in one step, compressed if its name says so."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ _LEVEL = 6  # of gzip; 9 takes twice as long for a few per cent
 
 
 def suffix_of(path: str | Path) -> str:
-    """How a file's name ends, in lower case, without the suffix of a compression.
+    """The suffix of a file's name in lower case; the suffix of a compression is skipped.
 
     >>> suffix_of("a/bm25.run.gz")
     '.run'
     """
     name = Path(path)
-    packed = name.suffix.lower() in _GZIP | _ZSTD
-    return (Path(name.stem) if packed else name).suffix.lower()
+    is_compressed = name.suffix.lower() in _GZIP | _ZSTD
+    return (Path(name.stem) if is_compressed else name).suffix.lower()
 
 
 @dataclass(frozen=True)
-class Version:
-    """Which version of a file there was at one time; all None where there was no file."""
+class FileVersion:
+    """The version of a file at one time; all None where there was no file."""
 
     inode: int | None = None
     size: int | None = None
     written: int | None = None
 
     @classmethod
-    def of(cls, path: str | Path) -> Version:
-        """The version that there is now."""
+    def of(cls, path: str | Path) -> FileVersion:
+        """The current version of a file."""
         try:
-            found = Path(path).stat()
+            status = Path(path).stat()
         except OSError:
             return cls()
-        return cls(found.st_ino, found.st_size, found.st_mtime_ns)
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @contextmanager
-def replacing(
-    path: str | Path, before: Version | None = None, *, mode: int | None = None
+def replace_file(
+    path: str | Path, before: FileVersion | None = None, *, mode: int | None = None
 ) -> Iterator[BinaryIO]:
-    """A stream of which the file is made when it ends well; before, an old file stays as it is.
+    """Write to a stream that replaces the file at its end; after an error the old file stays.
 
     A device or a pipe is written as it goes. What a killed process left of its own attempt is
     removed.
@@ -66,19 +66,19 @@ def replacing(
         UsageError: a folder, or a place where nothing can be written; another version, which
             another process wrote meanwhile.
     """
-    place = Path(path)
-    if place.is_dir():
+    target = Path(path)
+    if target.is_dir():
         raise UsageError(f"{path}: a folder, where a file is to be written.", code="cannot-write")
-    if not place.parent.is_dir():
+    if not target.parent.is_dir():
         raise UsageError(
-            f"{path}: there is no folder {place.parent}; create it first.", code="cannot-write"
+            f"{path}: there is no folder {target.parent}; create it first.", code="cannot-write"
         )
-    if place.exists() and not place.is_file():
-        with _write_errors(path), place.open("wb") as device:
+    if target.exists() and not target.is_file():
+        with _write_errors(path), target.open("wb") as device:
             yield device
         return
     try:
-        final = place.resolve()
+        final = target.resolve()
     except (OSError, RuntimeError):
         raise UsageError(
             f"{path}: links that lead to each other; name the file.", code="cannot-write"
@@ -88,13 +88,13 @@ def replacing(
     try:
         with (
             _write_errors(path),
-            os.fdopen(_opened(partial, mode), "wb") as plain,
-            _locked(plain.fileno()),
-            _packed(plain, place.suffix.lower()) as stream,
+            os.fdopen(_open_new_file(partial, mode), "wb") as raw_stream,
+            _locked(raw_stream.fileno()),
+            _compressed(raw_stream, target.suffix.lower()) as stream,
         ):
             yield stream
         with _write_errors(path), _folder_locked(final.parent):
-            _refuse_other(final, before)
+            _check_version(final, before)
             if mode is None and final.exists():
                 shutil.copymode(final, partial)
             partial.replace(final)
@@ -104,13 +104,13 @@ def replacing(
         raise
 
 
-def _opened(path: Path, mode: int | None) -> int:
+def _open_new_file(path: Path, mode: int | None) -> int:
     """A new file with these permissions."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode or 0o666)
 
 
-def _refuse_other(path: Path, before: Version | None) -> None:
-    if before is not None and Version.of(path) != before:
+def _check_version(path: Path, expected_version: FileVersion | None) -> None:
+    if expected_version is not None and FileVersion.of(path) != expected_version:
         raise UsageError(
             f"{path}: another process wrote it meanwhile, and its file stays; see whether that is "
             "the right one, and run this again if not.",
@@ -120,16 +120,16 @@ def _refuse_other(path: Path, before: Version | None) -> None:
 
 def _remove_leftovers(final: Path) -> None:
     """Remove the unfinished files of processes that were killed while they wrote this one."""
-    for left in final.parent.glob(f".{glob.escape(final.name)}.*"):
-        owner = left.suffix.removeprefix(".")
-        if not owner.isdecimal() or _runs(int(owner)):
+    for leftover in final.parent.glob(f".{glob.escape(final.name)}.*"):
+        owner = leftover.suffix.removeprefix(".")
+        if not owner.isdecimal() or _is_running(int(owner)):
             continue
         # another computer's process may have that number on a shared disk, but then it holds a lock
-        with suppress(OSError), left.open("rb") as stream, _locked(stream.fileno(), wait=False):
-            left.unlink()
+        with suppress(OSError), leftover.open("rb") as stream, _locked(stream.fileno(), wait=False):
+            leftover.unlink()
 
 
-def _runs(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -188,18 +188,18 @@ def _write_errors(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def _packed(plain: IO[bytes], suffix: str) -> Iterator[BinaryIO]:
+def _compressed(raw_stream: IO[bytes], suffix: str) -> Iterator[BinaryIO]:
     if suffix in _GZIP:
         # without name and time, so that the same contents are the same bytes
-        with gzip.GzipFile("", "wb", _LEVEL, plain, mtime=0) as packed:
-            yield cast("BinaryIO", packed)
+        with gzip.GzipFile("", "wb", _LEVEL, raw_stream, mtime=0) as compressed:
+            yield cast("BinaryIO", compressed)
     elif suffix in _ZSTD:
         try:
             import zstandard
         except ImportError:
             message = "zstd files need the package zstandard: pip install zstandard."
             raise MissingExtraError(message) from None
-        with zstandard.ZstdCompressor().stream_writer(plain, closefd=False) as stream:
+        with zstandard.ZstdCompressor().stream_writer(raw_stream, closefd=False) as stream:
             yield cast("BinaryIO", stream)
     else:
-        yield cast("BinaryIO", plain)
+        yield cast("BinaryIO", raw_stream)

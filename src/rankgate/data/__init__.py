@@ -12,7 +12,7 @@ _HOMES = {
     "rankgate.data.qrels": ["Qrels"],
     "rankgate.data.read": ["contents_of", "read_qrels", "read_run"],
     "rankgate.data.run": ["Run"],
-    "rankgate.data.scores": ["Counts", "Scores"],
+    "rankgate.data.scores": ["Counts", "RunScores"],
 }
 """Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 

@@ -7,14 +7,14 @@ from rankgate.data.read import read_qrels as read_qrels
 from rankgate.data.read import read_run as read_run
 from rankgate.data.run import Run as Run
 from rankgate.data.scores import Counts as Counts
-from rankgate.data.scores import Scores as Scores
+from rankgate.data.scores import RunScores as RunScores
 
 __all__ = [
     "Counts",
     "FileContents",
     "Qrels",
     "Run",
-    "Scores",
+    "RunScores",
     "contents_of",
     "read_qrels",
     "read_run",

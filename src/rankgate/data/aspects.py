@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.text.numbers import number_fault
-from rankgate.data.text.utf8 import decoded
+from rankgate.data.text.utf8 import decode_utf8
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,12 +28,12 @@ _DEMANDED = re.compile(r"(?P<column>[^<>=]+?)\s*(?:>=\s*(?P<number>-?[0-9.]+))?"
 
 @dataclass(frozen=True)
 class Aspects:
-    """How several columns become one grade.
+    """The rule by which several columns become one grade.
 
     Attributes:
         columns: the names of the columns.
-        numbers: for each the weight, or the least grade; None for one without a least grade.
-        weighted: whether the numbers are weights.
+        numbers: for each column the weight, or the lowest grade; None without a lowest grade.
+        weighted: True if the numbers are weights.
     """
 
     columns: tuple[str, ...]
@@ -49,21 +49,25 @@ class Aspects:
         """
         weighted = "&" not in text and ">=" not in text
         pattern = _WEIGHTED if weighted else _DEMANDED
-        parts = [part.strip() for part in text.split("+" if weighted else "&")]
-        found = [pattern.fullmatch(part) for part in parts]
-        numbers = [each and each["number"] for each in found]
-        if None in found or any(word and _number(word) is None for word in numbers):
+        terms = [term.strip() for term in text.split("+" if weighted else "&")]
+        matches = [pattern.fullmatch(term) for term in terms]
+        numbers = [match and match["number"] for match in matches]
+        if None in matches or any(
+            number_text and _parse_number(number_text) is None for number_text in numbers
+        ):
             problem = (
                 f"columns: aspects={text} is not like relevance:0.7+freshness:0.3 (weights) or "
                 "relevance&trust>=1 (demands)."
             )
             raise UsageError(problem, code="invalid-syntax")
-        columns = tuple(each["column"].strip() for each in found if each)
-        values = tuple(_number(word) if word else None for word in numbers)
+        columns = tuple(match["column"].strip() for match in matches if match)
+        values = tuple(
+            _parse_number(number_text) if number_text else None for number_text in numbers
+        )
         if len(set(columns)) < len(columns):
             problem = f"columns: aspects={text} names a column twice."
             raise UsageError(problem, code="duplicate-name")
-        if weighted and not sum(each or 0 for each in values):
+        if weighted and not sum(number or 0 for number in values):
             problem = f"columns: the weights of aspects={text} add up to 0."
             raise UsageError(problem, code="not-a-number")
         return cls(columns, values, weighted)
@@ -81,54 +85,56 @@ class Aspects:
         """
         pairs = list(zip(values, self.numbers, strict=True))
         if self.weighted:
-            whole = sum(number or 0 for _, number in pairs)
-            return sum(value * (number or 0) for value, number in pairs) / whole
+            weight_sum = sum(number or 0 for _, number in pairs)
+            return sum(value * (number or 0) for value, number in pairs) / weight_sum
         if any(number is not None and value < number for value, number in pairs):
             return 0.0
-        free = [value for value, number in pairs if number is None]
-        return float(min(free)) if free else 1.0
+        free_grades = [value for value, number in pairs if number is None]
+        return float(min(free_grades)) if free_grades else 1.0
 
     def table(
         self,
         data: bytes,
-        found: Mapping[str, tuple[int, ...]],
+        column_indexes: Mapping[str, tuple[int, ...]],
         names: Sequence[str],
         separator: str,
-        place: InputFile,
+        input_file: InputFile,
     ) -> bytes:
-        """A CSV with one grade a row; a document without a grade in some aspect is unrated.
+        """A CSV with one grade in each row; a document without a grade in any aspect is unrated.
 
         Args:
             data: the file.
-            found: our columns and where they are; ``aspects`` by column.
+            column_indexes: our columns and their indexes; ``aspects`` by column.
             names: the columns of the file.
-            separator: what is between them.
-            place: the file, for errors.
+            separator: the text between them.
+            input_file: the file, for errors.
 
         Raises:
             InputError: a row of another length, a grade that is not a number; with its line.
         """
-        single = [name for name in found if name != "aspects"]
+        single = [name for name in column_indexes if name != "aspects"]
         out = io.StringIO()
-        write = csv.writer(out, lineterminator="\n").writerow
-        write([*single, "grade"])
-        text = io.StringIO(decoded(data, place.label), newline="")
+        write_row = csv.writer(out, lineterminator="\n").writerow
+        write_row([*single, "grade"])
+        text = io.StringIO(decode_utf8(data, input_file.label), newline="")
         reader = csv.reader(text, delimiter=separator)
         next(reader)
-        at = reader.line_num + 1
+        next_line = reader.line_num + 1
         for fields in reader:
-            line, at = at, reader.line_num + 1
+            line, next_line = next_line, reader.line_num + 1
             if not any(map(str.strip, fields)):
                 continue
             if len(fields) != len(names):
                 problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
-                raise InputError(problem, source=place.label, line=line, code="wrong-field-count")
-            cells = [fields[i].strip() for i in found["aspects"]]
-            for cell, i in zip(cells, found["aspects"], strict=True):
+                raise InputError(
+                    problem, source=input_file.label, line=line, code="wrong-field-count"
+                )
+            cells = [fields[i].strip() for i in column_indexes["aspects"]]
+            for cell, i in zip(cells, column_indexes["aspects"], strict=True):
                 if cell and (fault := number_fault(cell, names[i])):
-                    raise InputError(fault, source=place.label, line=line, code="not-a-number")
+                    raise InputError(fault, source=input_file.label, line=line, code="not-a-number")
             grade = repr(self.grade([float(cell) for cell in cells])) if all(cells) else ""
-            write([*(fields[found[name][0]] for name in single), grade])
+            write_row([*(fields[column_indexes[name][0]] for name in single), grade])
         return out.getvalue().encode()
 
     def framed(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -141,8 +147,8 @@ class Aspects:
         return rows.drop(self.columns).with_columns(pl.Series("grade", grades, dtype=pl.Float64))
 
 
-def _number(word: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
-        return float(word)
+        return float(text)
     except ValueError:
         return None

@@ -1,23 +1,32 @@
-"""The test collection: judgments, and what is known of queries, documents and users.
+"""The test collection: judgments, and data on queries, documents and users.
 
-A `Collection` is what every verb measures against. It holds where its tables are and how they are
-read; rows are read when a verb needs them.
+Every verb measures against a `Collection`. It stores the sources of its tables and how to read
+them; rows are read when a verb needs them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.data.column_map import ColumnMap, mapped
+from rankgate.data.collection_fields import (
+    RESERVED_TEXTS,
+    TABLE_KINDS,
+    field_kinds,
+    json_schema,
+    read_field,
+)
+from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.formats import registry
+from rankgate.data.objects import is_read_once, read_rankings, read_table
+from rankgate.data.spark_tables import SparkTable, is_on_spark, refuse_on_spark
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import (
@@ -29,13 +38,13 @@ if TYPE_CHECKING:
         TagsLike,
     )
     from rankgate.data.logs.interactions import LogLike
-    from rankgate.data.logs.items import Described
+    from rankgate.data.logs.items import DescribedTable
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.data.sample import Sample
 
 UNKNOWN = "unknown"
-"""The word for a model of which nobody states which judgments of people it saw."""
+"""The word for a model if it is unknown which judgments of people the model saw."""
 
 CANDIDATES = "candidate_items"
 """The parameter of commands for `Collection.candidates`: some have candidates that are runs."""
@@ -44,55 +53,71 @@ FILE = "collection.toml"
 """The file of a folder that holds a collection."""
 
 
-OF_TASKS = ("sequences", "items.document")
-"""Fields with which values are of tasks of several rankings, or of documents of passages."""
+TASK_FIELDS = ("sequences", "items.document")
+"""Fields that make values those of tasks of several rankings, or of documents of passages."""
 
-OF_SAMPLES = ("sample", "predicted")
-"""Fields with which means are those of the queries drawn from."""
+SAMPLE_FIELDS = ("sample", "predicted")
+"""Fields that make means those of the population of queries that was sampled."""
 
 Selection = Literal["unknown", "random", "pooled"]
-"""How documents to be judged were chosen: not known, by chance, or from lists of other systems."""
+"""The ways to choose documents for judging: unknown, by chance, or from lists of systems."""
 
 SELECTIONS: tuple[Selection, ...] = get_args(Selection)
 
 _TABLE = "collection"
-_WORDS = frozenset({"random", "none", UNKNOWN, "-"})
-"""Texts that stand where a file could, and are not one."""
-
-_TEXTS = frozenset({"name", "selection", "category", "group", "length", "document"})
-_FLAGS = frozenset({"drop_seen", "judged_users_only"})
+_NOT_FILES = frozenset({"random", "none", UNKNOWN, "-"})
+"""Texts in the place of a file that are not files."""
 
 
-class _Shown(ByContent):
+class _FieldValue(ByContent):
     """A value that shows the fields that were set."""
 
     def __repr__(self) -> str:
-        shown = [f"{name}={_short(value)}" for name, value in self.stated().items()]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        field_texts = [f"{name}={_short_text(value)}" for name, value in self.stated().items()]
+        return f"{type(self).__name__}({', '.join(field_texts)})"
 
     def stated(self) -> dict[str, Any]:
         """The fields that differ from their defaults."""
         return {
-            one.name: value
-            for one in dataclasses.fields(cast("Any", self))
-            if not _is_default(value := getattr(self, one.name), one)
+            field_.name: value
+            for field_ in dataclasses.fields(cast("Any", self))
+            if not _is_default(value := getattr(self, field_.name), field_)
         }
 
     def filled(self, defaults: Self) -> Self:
-        """The same value with the fields of another one where this one states nothing."""
+        """The same value with another one's fields in place of its defaults."""
         return cast("Self", replace(cast("Any", defaults), **self.stated()))
 
+    def located(self, locate: Callable[[str, str], Any]) -> Self:
+        """The same value with its texts replaced by the tables that they name.
 
-def _is_default(value: Any, one: dataclasses.Field[Any]) -> bool:
-    """True where a field has its default; frames and arrays never are one."""
-    if isinstance(value, _Shown):
+        Args:
+            locate: the table, from its kind (one of ``TABLES``) and its name.
+        """
+        tables: dict[str, Any] = {}
+        for name, kind in field_kinds(cast("Any", type(self))).items():
+            value = getattr(self, name)
+            if isinstance(value, _FieldValue):
+                tables[name] = value.located(locate)
+            elif (
+                kind in TABLE_KINDS
+                and isinstance(value, str)
+                and value not in RESERVED_TEXTS.get(name, ())
+            ):
+                tables[name] = locate(kind, value)
+        return cast("Self", replace(cast("Any", self), **tables))
+
+
+def _is_default(value: Any, field_: dataclasses.Field[Any]) -> bool:
+    """True if a field has its default; frames and arrays never are one."""
+    if isinstance(value, _FieldValue):
         return not value.stated()
-    return value is one.default or (isinstance(value, tuple | Mapping) and not value)
+    return value is field_.default or (isinstance(value, tuple | Mapping) and not value)
 
 
-def _short(value: object) -> str:
-    """A value in a few words: tables and dictionaries by their type and size."""
-    if isinstance(value, str | Path | int | bool | _Shown):
+def _short_text(value: object) -> str:
+    """A short text for a value: tables and dictionaries by their type and size."""
+    if isinstance(value, str | Path | int | bool | _FieldValue | SparkTable):
         return repr(str(value)) if isinstance(value, Path) else repr(value)
     if isinstance(value, tuple) and len(repr(value)) < 80:
         return repr(value)
@@ -100,8 +125,27 @@ def _short(value: object) -> str:
     return f"<{type(value).__name__} {size}>".replace(" >", ">")
 
 
+_EXECUTOR_TABLES = ("tags", "users", "sample", "training", "sequences", "candidates", "reference")
+"""Tables that are sent to executors if judgments or runs are on Spark."""
+
+
+def _refuse_spark(**tables: object) -> None:
+    """Check that tables are not on Spark; a Spark source has judgments and runs there.
+
+    Raises:
+        UsageError: one is, by its name.
+    """
+    for name, table in tables.items():
+        if is_on_spark(table):
+            raise UsageError(
+                f"{name}: {table!r:.80} is on Spark, where only judgments and runs are; give a "
+                "file, or a frame such as frame.toArrow(), which is sent to executors.",
+                code="on-spark",
+            )
+
+
 @dataclass(frozen=True, repr=False)
-class Items(_Shown):
+class Items(_FieldValue):
     """What is known of items, documents or passages: a table, and what its columns are.
 
     Attributes:
@@ -116,7 +160,7 @@ class Items(_Shown):
             training, the table, judgments and matrices belong to the catalogue in any case.
     """
 
-    table: TableLike | Described | None = None
+    table: TableLike | DescribedTable | None = None
     _: KW_ONLY
     features: Sequence[str] = ()
     category: str | None = None
@@ -126,12 +170,15 @@ class Items(_Shown):
     catalogue: int | Iterable[object] | None = None
 
     def __post_init__(self) -> None:
-        named = (self.features,) if isinstance(self.features, str) else self.features
-        self.__dict__["features"] = tuple(named)
+        feature_names = (self.features,) if isinstance(self.features, str) else self.features
+        self.__dict__["features"] = tuple(feature_names)
+        if is_read_once(self.table):
+            self.__dict__["table"] = read_table(self.table, "items")
+        _refuse_spark(items=self.table)
 
 
 @dataclass(frozen=True, repr=False)
-class Predicted(_Shown):
+class Predicted(_FieldValue):
     """A model's judgments of all queries, and people's judgments that the model saw.
 
     Attributes:
@@ -144,9 +191,15 @@ class Predicted(_Shown):
     judgments: QrelsLike
     saw: QrelsLike = UNKNOWN
 
+    def __post_init__(self) -> None:
+        _refuse_spark(predicted=self.judgments, saw=self.saw)
+        for name in ("judgments", "saw"):
+            if is_read_once(getattr(self, name)):
+                self.__dict__[name] = read_table(getattr(self, name), name)
+
 
 @dataclass(frozen=True, repr=False)
-class Collection(_Shown):
+class Collection(_FieldValue):
     """Judgments, and what is known of queries, documents and users.
 
     Constructing one reads nothing but what is declared; verbs read the rows that they need, and
@@ -155,7 +208,8 @@ class Collection(_Shown):
     Attributes:
         judgments: Judgments: a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``,
             ``{query: {doc, …}}``; a matrix of grades (NumPy, SciPy, torch, jax, DLPack) with a row
-            a query, or ``rankgate.Lists`` of items by number.
+            a query, or ``rankgate.Lists`` of items by number; a Spark DataFrame or
+            ``rankgate.spark.table``, with which verbs measure on Spark.
         name: What results call the collection; by default the name of the judgments.
         columns: The columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; runs are read by them too.
@@ -218,13 +272,17 @@ class Collection(_Shown):
         if self.selection is not None and self.selection not in SELECTIONS:
             problem = f"unknown selection {self.selection!r}; there are {', '.join(SELECTIONS)}."
             raise UsageError(problem, code="unknown-choice")
+        _refuse_spark(**{name: getattr(self, name) for name in _EXECUTOR_TABLES})
         if not isinstance(self.items, Items):
             self.__dict__["items"] = Items(self.items)
         if self.predicted is not None and not isinstance(self.predicted, Predicted):
             self.__dict__["predicted"] = Predicted(self.predicted)
+        for name, value in self.stated().items():
+            if is_read_once(value):  # verbs read a collection as often as they need to
+                self.__dict__[name] = read_table(value, name)
 
     def filled(self, defaults: Self) -> Self:
-        """The same collection with what another one states where this one states nothing."""
+        """The same collection with another one's fields in place of its defaults."""
         return replace(super().filled(defaults), items=self.items.filled(defaults.items))
 
     @classmethod
@@ -246,19 +304,21 @@ class Collection(_Shown):
 
     @property
     def judgments_source(self) -> Any:
-        """The judgments under our names of columns, with grades for labels; read where it must be.
+        """The judgments with our column names and grades for labels; read only if needed.
 
         Raises:
             InputError: a column that is not there, a label without a grade; with file and line.
-            UsageError: the collection has no judgments.
+            UsageError: the collection has no judgments, or has them on Spark.
         """
         if self.judgments is None:
             raise UsageError("judgments are missing; give them first.", code="missing-input")
+        refuse_on_spark(self.judgments)
+        judgments = read_rankings(self.judgments, "qrels", self.doc_field)
         if self.grades:
-            from rankgate.data.grade_labels import graded_judgments
+            from rankgate.data.labelled_judgments import graded_judgments
 
-            return graded_judgments(self.judgments, self.columns, self.grades)
-        return mapped(self.judgments, self.columns, "qrels")
+            return graded_judgments(judgments, self.columns, self.grades)
+        return map_columns(judgments, self.columns, "qrels")
 
     def qrels(self, *, subtopics: bool = False) -> Qrels:
         """The judgments as a table.
@@ -271,19 +331,30 @@ class Collection(_Shown):
         """
         from rankgate.data.read import read_qrels
 
-        found = read_qrels(self.judgments_source, subtopics=subtopics)
-        return replace(found, name=self.name) if self.name else found
+        qrels = read_qrels(self.judgments_source, subtopics=subtopics)
+        return replace(qrels, name=self.name) if self.name else qrels
 
     def run_source(self, run: RunsLike) -> Any:
-        """A run or several under our names of columns.
+        """A run or several with our column names.
 
         Raises:
             InputError: a column that is not there; with file and line.
         """
-        return mapped(run, self.columns, "run")
+        rankings = read_rankings(run, "run", self.doc_field, self._column("query_id"))
+        return map_columns(rankings, self.columns, "run")
+
+    @property
+    def doc_field(self) -> str | None:
+        """The document column that the user named, which is a field in the answers of engines."""
+        return self._column("doc_id")
+
+    def _column(self, column: str) -> str | None:
+        """The column that the user named for one of ours."""
+        column_map = ColumnMap.of(self.columns)
+        return None if column_map is None else column_map.theirs.get(column)
 
     def run(self, run: RunLike | Mapping[str, RunLike], name: str | None = None) -> Run:
-        """A run under our names of columns, named as ``{name: run}`` names it.
+        """A run with our column names, with the name in ``{name: run}``.
 
         Raises:
             InputError: what is wrong, with file and line.
@@ -301,7 +372,7 @@ class Collection(_Shown):
         return replace(read_run(rankings, name), name=str(name))
 
     def refuse(self, taker: str, *fields: str) -> None:
-        """Check that nothing is stated that changes values and that a verb does not take.
+        """Check that no field is set that changes values and that a verb does not support.
 
         Args:
             taker: what the error calls the verb.
@@ -312,8 +383,8 @@ class Collection(_Shown):
         """
         for name in fields:
             holder, _, inner = name.rpartition(".")
-            stated = getattr(self, holder).stated() if holder else self.stated()
-            if inner in stated:
+            set_fields = getattr(self, holder).stated() if holder else self.stated()
+            if inner in set_fields:
                 raise UsageError(
                     f"{taker} takes no {inner} of a collection, with which its values would be "
                     "other ones; leave it out.",
@@ -322,17 +393,17 @@ class Collection(_Shown):
 
     @property
     def frame_columns(self) -> Mapping[str, str] | None:
-        """Our names of columns and those of frames, for logs and further runs."""
+        """Our column names and those of frames, for logs and further runs."""
         column_map = ColumnMap.of(self.columns)
         return column_map.of_frames if column_map else None
 
 
 def collection_file(source: str | Path) -> Path | None:
-    """The TOML file of a collection; None where a path is something else."""
+    """The TOML file of a collection; None if the path is something else."""
     path = Path(source)
     if path.suffix == ".toml":
         return path
-    # unlike `Path.is_file`, this is false for a name that is too long, which readers report
+    # unlike `Path.is_file`, this is false for too long a name, which readers report
     return path / FILE if os.path.isfile(path / FILE) else None  # noqa: PTH113
 
 
@@ -343,96 +414,93 @@ def read_collection(path: str | Path) -> Collection:
         InputError: the file cannot be read, has no such table, or an unknown key or value; with
             its line.
     """
-    file = Toml.read(path, code="invalid-collection")
+    file = TomlFile.read(path, code="invalid-collection")
     if _TABLE not in file.values:
         problem = f"no [{_TABLE}] in it, which names the judgments and other tables."
         raise InputError(problem, source=str(path), line=1, code="invalid-collection")
-    return collection_in(file)
+    return read_collection_table(file)
 
 
-def collection_in(file: Toml) -> Collection:
+def read_collection_table(file: TomlFile) -> Collection:
     """Read the table ``[collection]``; without one the collection is empty.
 
     Raises:
         InputError: as `read_collection`.
     """
-    table = file.values.get(_TABLE, {})
-    fields = {one.name for one in dataclasses.fields(Collection)}
-    file.check_keys(table, fields, _TABLE)
     folder = Path(file.source).parent
-    values = {key: _value(file, folder, key, value) for key, value in table.items()}
+    return _parse_collection(file, rows=False).located(lambda _, text: _join_folder(folder, text))
+
+
+def parse_collection(values: Any, locate: Callable[[str, str], Any]) -> Collection:
+    """The collection in a JSON object with the fields of a collection.
+
+    Tables are arrays of rows, or texts that name them; judgments and runs may be
+    ``{query: {doc: number}}``.
+
+    Args:
+        values: the object.
+        locate: the table that a text names, from its kind (one of ``TABLES``) and the text.
+
+    Raises:
+        InputError: an unknown field, or a value of another type.
+    """
+    file = TomlFile({_TABLE: values}, "request", {}, code="invalid-collection")
+    return _parse_collection(file, rows=True).located(locate)
+
+
+def _parse_collection(file: TomlFile, *, rows: bool) -> Collection:
+    """The collection in a file, with texts that name tables unchanged, or with their rows.
+
+    Raises:
+        InputError: an unknown key, or a value of another type; with its line.
+    """
+    values = _parse_fields(file, file.values.get(_TABLE, {}), Collection, (_TABLE,), rows=rows)
     try:
         return Collection(**values)
     except UsageError as error:
         raise file.error(error.problem, _TABLE) from None
 
 
-def _value(file: Toml, folder: Path, key: str, value: Any) -> Any:
-    """One field of the collection.
+def _parse_fields(
+    file: TomlFile, table: Mapping[str, Any], value: type, path: tuple[str, ...], *, rows: bool
+) -> dict[str, Any]:
+    """The fields of a value that is a table in the file."""
+    kinds = field_kinds(value)
+    file.check_keys(table, kinds, *path)
+    return {
+        key: _parse_value(file, kinds[key], table[key], (*path, key), rows=rows) for key in table
+    }
+
+
+def _parse_value(
+    file: TomlFile, kind: str, value: Any, path: tuple[str, ...], *, rows: bool
+) -> Any:
+    """One field of a collection.
 
     Raises:
         InputError: the value is of another type.
     """
-    path = (_TABLE, key)
-    if key == "items" and isinstance(value, dict):
-        return Items(**_table(file, folder, value, Items, path))
-    if key == "predicted":
+    if kind == "items":
+        if isinstance(value, dict):
+            return Items(**_parse_fields(file, value, Items, path, rows=rows))
+        return Items(read_field(file, "table", value, path, rows=rows))
+    if kind == "predicted":
         table = value if isinstance(value, dict) else {"judgments": value}
         if "judgments" not in table:
             raise file.error("predicted needs judgments, the file of the model's.", *path)
-        return Predicted(**_table(file, folder, table, Predicted, path))
-    if key == "columns":
-        if isinstance(value, str) or _is_texts(value):
-            return value
-        raise file.error("columns is a text as in query=term,doc=sku, or a table.", *path)
-    if key == "grades":
-        if isinstance(value, dict):
-            return value
-        raise file.error("grades is a table of labels, as in { Exact = 3, Partial = 1 }.", *path)
-    if key == "items":
-        return Items(_located(file, folder, value, path))
-    return _plain(file, folder, key, value, path)
+        return Predicted(**_parse_fields(file, table, Predicted, path, rows=rows))
+    return read_field(file, kind, value, path, rows=rows)
 
 
-def _table(
-    file: Toml, folder: Path, table: Mapping[str, Any], kind: type, path: tuple[str, ...]
-) -> dict[str, Any]:
-    """The fields of a value that is a table in the file."""
-    file.check_keys(table, {one.name for one in dataclasses.fields(kind)}, *path)
-    return {key: _plain(file, folder, key, value, (*path, key)) for key, value in table.items()}
+def _join_folder(folder: Path, text: str) -> str:
+    """The path of a file in a folder, from the current folder; words and patterns are unchanged."""
+    if text in _NOT_FILES or text.startswith("ids:") or "://" in text:
+        return text
+    format_name, path_part = registry.split_prefix(text)
+    joined_path = str(folder / path_part)
+    return f"{format_name}:{joined_path}" if format_name else joined_path
 
 
-def _plain(file: Toml, folder: Path, key: str, value: Any, path: Sequence[str]) -> Any:
-    """A text, a number, a flag or the path of a file."""
-    if key in _FLAGS:
-        if isinstance(value, bool):
-            return value
-        raise file.error(f"{key} is true or false.", *path)
-    if key in _TEXTS:
-        if isinstance(value, str):
-            return value
-        raise file.error(f"{key} is a text in quotes.", *path)
-    if key == "features":
-        if isinstance(value, list) and all(isinstance(name, str) for name in value):
-            return tuple(value)
-        raise file.error('features is a list of columns, as in ["price"].', *path)
-    if key == "catalogue":
-        if isinstance(value, int | list) and not isinstance(value, bool):
-            return value
-        raise file.error("catalogue is the number of items, or a list of their ids.", *path)
-    return _located(file, folder, value, path)
-
-
-def _located(file: Toml, folder: Path, value: Any, path: Sequence[str]) -> str:
-    """A file as seen from the current folder; words and patterns as they are."""
-    if not isinstance(value, str):
-        raise file.error(f"{path[-1]} is the path of a file in quotes.", *path)
-    if value in _WORDS or value.startswith("ids:") or "://" in value:
-        return value
-    form, rest = registry.prefixed(value)
-    located = str(folder / rest)
-    return f"{form}:{located}" if form else located
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+def collection_schema() -> dict[str, Any]:
+    """The JSON schema of the object that `parse_collection` takes."""
+    return json_schema(Collection, {"items": Items, "predicted": Predicted})

@@ -1,8 +1,9 @@
-"""Columns that a user names: which column of a CSV or TSV file, or of a frame, is which of ours.
+"""Columns that a user names: the columns of a file, or of a frame, for ours.
 
 ``query=search_term,doc=sku,grade=final_rating`` reads a sheet as it is. Several columns of grades
 are the ratings of one rater each: ``grade=ann+bob``, or ``grade=rater_*`` with a pattern; those of
 several qualities are one grade: ``aspects=relevance:0.7+trust:0.3``, ``aspects=relevance&trust``.
+Where files name a column differently, bars are between its names: ``query=search_term|q``.
 """
 
 from __future__ import annotations
@@ -10,38 +11,49 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.columns import ALIASES, is_header, renamed
-from rankgate.data.dataframes import is_frame, polars_frame
+from rankgate.data.columns import ALIASES, NAME_SEPARATOR, is_header, rename_columns
+from rankgate.data.dataframes import is_frame, lazy_frame, polars_frame
 from rankgate.data.formats import registry
-from rankgate.data.streams.part_files import is_folder, part_files
-from rankgate.data.streams.source import InputFile, source
-from rankgate.data.text.utf8 import BOM, decoded
+from rankgate.data.streams.part_files import is_folder, list_part_files
+from rankgate.data.streams.source import InputFile, open_source
+from rankgate.data.text.utf8 import BOM, decode_utf8
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.aspects import Aspects
+    from rankgate.data.formats.format import Format
     from rankgate.data.inputs import ColumnsLike
 
 Kind = Literal["qrels", "run", "ratings", "any"]
 
 _SHORT = {"query": "query_id", "doc": "doc_id", "document": "doc_id"}
-_BOTH = ("query_id", "doc_id")
-_JUDGED = (
-    "grade", "aspects", "rater", "subtopic", "subtopic_weight", "inclusion", "stratum", "at",
-    "seconds", "comment", "reason",
-)  # fmt: skip
-_RANKED = ("score", "rank")
+_ID_COLUMNS = ("query_id", "doc_id")
+_JUDGMENT_COLUMNS = (
+    "grade",
+    "aspects",
+    "rater",
+    "subtopic",
+    "subtopic_weight",
+    "inclusion",
+    "stratum",
+    "at",
+    "seconds",
+    "comment",
+    "reason",
+)
+_RANKING_COLUMNS = ("score", "rank")
 _TEXTS = ("text", "information_need", "field", "image", "url")
-_OURS = (*_BOTH, *_JUDGED, *_RANKED, *_TEXTS)
-_FRAME = frozenset({*_BOTH, "grade", *_RANKED})
-_SHOWN = 10
+_ALL_COLUMNS = (*_ID_COLUMNS, *_JUDGMENT_COLUMNS, *_RANKING_COLUMNS, *_TEXTS)
+_FRAME = frozenset({*_ID_COLUMNS, "grade", *_RANKING_COLUMNS})
+_MAX_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -59,31 +71,35 @@ class ColumnMap:
         """
         if not columns:
             return None
-        theirs: dict[str, str] = {}
+        column_of_name: dict[str, str] = {}
         for name, column in column_pairs(columns):
-            ours = _SHORT.get(name, name)
-            if ours not in _OURS:
-                known = "query, doc, " + ", ".join(_OURS[2:])
-                problem = f"columns: '{name}' is not a column of rankgate; there are {known}."
+            our_name = _SHORT.get(name, name)
+            if our_name not in _ALL_COLUMNS:
+                name_list = "query, doc, " + ", ".join(_ALL_COLUMNS[2:])
+                problem = f"columns: '{name}' is not a column of rankgate; there are {name_list}."
                 raise UsageError(problem, code="missing-column")
-            if ours in theirs:
+            if our_name in column_of_name:
                 raise UsageError(f"columns: {name} is named twice.", code="duplicate-name")
-            theirs[ours] = column
-        if {"grade", "aspects"} <= set(theirs):
+            column_of_name[our_name] = column
+        if {"grade", "aspects"} <= set(column_of_name):
             problem = "columns: aspects make the grade; leave out grade."
             raise UsageError(problem, code="conflicting-options")
-        every = [each for column in cls(theirs).words for each in column]
-        if twins := [each for i, each in enumerate(every) if each in every[:i]]:
-            raise UsageError(f"columns: '{twins[0]}' is named twice.", code="duplicate-name")
-        found = cls(theirs)
-        if found.several and "rater" in theirs:
+        all_columns = [name for column in cls(column_of_name).words for name in column]
+        if repeated_names := [
+            name for i, name in enumerate(all_columns) if name in all_columns[:i]
+        ]:
+            raise UsageError(
+                f"columns: '{repeated_names[0]}' is named twice.", code="duplicate-name"
+            )
+        column_map = cls(column_of_name)
+        if column_map.several and "rater" in column_of_name:
             problem = "columns: several columns of grades are raters already; leave out rater."
             raise UsageError(problem, code="conflicting-options")
-        return found
+        return column_map
 
     @property
     def aspects(self) -> Aspects | None:
-        """How several columns become one grade, where they do."""
+        """The rule by which several columns become one grade, if the map has one."""
         if "aspects" not in self.theirs:
             return None
         from rankgate.data.aspects import Aspects  # few sheets have several
@@ -92,43 +108,100 @@ class ColumnMap:
 
     @property
     def words(self) -> list[tuple[str, ...]]:
-        """The columns or patterns that each name stands for."""
-        own = self.aspects
+        """The columns or patterns of each name."""
+        aspects = self.aspects
         return [
-            own.columns if own is not None and ours == "aspects" else tuple(column.split("+"))
-            for ours, column in self.theirs.items()
+            aspects.columns
+            if aspects is not None and name == "aspects"
+            else tuple(
+                name
+                for alternative in column.split(NAME_SEPARATOR)
+                for name in alternative.split("+")
+            )
+            for name, column in self.theirs.items()
         ]
+
+    def resolved(self, names: Sequence[str]) -> ColumnMap:
+        """The map for one table: of several names of a column, the first that the table has."""
+        if not any(NAME_SEPARATOR in column for column in self.theirs.values()):
+            return self
+        lower_names = {name.lower() for name in names}
+        first_columns = {
+            name: next(
+                (
+                    alternative
+                    for alternative in column.split(NAME_SEPARATOR)
+                    if alternative.lower() in lower_names
+                ),
+                column,
+            )
+            for name, column in self.theirs.items()
+        }
+        return ColumnMap(first_columns)
 
     @property
     def several(self) -> bool:
-        """Whether grades are in one column for each rater."""
+        """True if grades are in one column for each rater."""
         return any(sign in self.theirs.get("grade", "") for sign in "+*")
 
     @property
     def rates(self) -> bool:
-        """Whether it names the ratings of single raters."""
+        """True if the map names the ratings of single raters."""
         return self.several or "rater" in self.theirs
 
     @property
     def of_frames(self) -> dict[str, str]:
-        """What it names of frames of judgments and runs."""
-        return {ours: each for ours, each in self.theirs.items() if ours in _FRAME}
+        """The part of the map for frames of judgments and runs."""
+        return {name: column for name, column in self.theirs.items() if name in _FRAME}
 
-    def asked(self, kind: Kind) -> dict[str, str]:
-        """What it names of a kind of file."""
-        own = {"run": _RANKED, "any": (*_JUDGED, *_RANKED, *_TEXTS)}.get(kind, _JUDGED)
-        return {ours: each for ours, each in self.theirs.items() if ours in (*_BOTH, *own)}
+    def asked(self, kind: Kind, names: Sequence[str] = ()) -> dict[str, str]:
+        """The part of the map for a kind of file.
+
+        Args:
+            kind: the kind of the file.
+            names: its columns, which decide if a file could be judgments or a run.
+        """
+        kind_columns = {
+            "run": _RANKING_COLUMNS,
+            "any": (*_JUDGMENT_COLUMNS, *_RANKING_COLUMNS, *_TEXTS),
+        }.get(kind, _JUDGMENT_COLUMNS)
+        kind_map = {
+            name: column
+            for name, column in self.theirs.items()
+            if name in (*_ID_COLUMNS, *kind_columns)
+        }
+        if kind != "any":
+            return kind_map
+        lower_names = {name.lower() for name in names}
+        missing_groups = [  # a map for two files names the columns of both
+            group
+            for group in (_JUDGMENT_COLUMNS, _RANKING_COLUMNS)
+            if not any(
+                column.lower() in lower_names for name, column in kind_map.items() if name in group
+            )
+        ]
+        if len(missing_groups) == 1 and set(missing_groups[0]) & set(kind_map):
+            return {
+                name: column for name, column in kind_map.items() if name not in missing_groups[0]
+            }
+        return kind_map
 
     def unused(self, path: str | Path) -> list[str]:
-        """The columns of a file that it does not name."""
-        place = source(registry.prefixed(path)[1])
-        names = _header(place.head().removeprefix(BOM), self.words)[1]
-        wanted = [word.lower() for each in self.words for word in each]
-        return [each for each in names
-                if not any(fnmatchcase(each.lower(), word) for word in wanted)]  # fmt: skip
+        """The columns of a file that the map does not name."""
+        input_file = open_source(registry.split_prefix(path)[1])
+        names = _read_header(input_file, self.words)[1]
+        patterns = [word.lower() for column_patterns in self.words for word in column_patterns]
+        return [
+            name for name in names if not any(fnmatchcase(name.lower(), word) for word in patterns)
+        ]
 
 
-def mapped(table: Any, columns: ColumnsLike | None, kind: Kind = "any") -> Any:
+def map_columns(
+    table: Any,
+    columns: ColumnsLike | None,
+    kind: Kind = "any",
+    grades: Mapping[str, float] | None = None,
+) -> Any:
     """A path or a frame under our names; several, or by name, each; anything else as it is.
 
     A file needs every column that is named for its kind: grades and raters of judgments, scores
@@ -140,34 +213,37 @@ def mapped(table: Any, columns: ColumnsLike | None, kind: Kind = "any") -> Any:
         table: a path, a frame, or several.
         columns: the columns that are named; None for none.
         kind: what the table is.
+        grades: the grade of each label, where files hold labels.
 
     Raises:
         InputError: a column that is not there, or is there twice; a grade that is no number, an
-            empty id, in a table of several raters; with file and line.
+            empty id, in a table of several raters; a label without a grade; with file and line.
         UsageError: what is wrong with the map.
     """
-    how = ColumnMap.of(columns)
-    if how is None or table is None:
+    column_map = ColumnMap.of(columns)
+    if table is None or (column_map is None and not grades):
         return table
     if isinstance(table, list | tuple):
-        return [mapped(each, columns, kind) for each in table]
+        return [map_columns(table_or_path, columns, kind, grades) for table_or_path in table]
     if isinstance(table, str | Path):
-        return _file(table, how, kind)
-    if is_frame(table):
-        return _framed(table, how)
+        return _map_file(table, column_map or ColumnMap({}), kind, grades)
+    if column_map is not None and is_frame(table):
+        return _map_frame(table, column_map)
     if isinstance(table, Mapping):
         return {
-            name: mapped(each, columns, kind) if is_frame(each) or isinstance(each, str | Path)
-            else each for name, each in table.items()
-        }  # fmt: skip
+            name: map_columns(table_or_path, columns, kind, grades)
+            if is_frame(table_or_path) or isinstance(table_or_path, str | Path)
+            else table_or_path
+            for name, table_or_path in table.items()
+        }
     return table
 
 
-def label_of(given: object) -> str:
-    """What progress and errors call a file, or a table in memory."""
-    if isinstance(given, InputFile):
-        return given.label
-    return str(given) if isinstance(given, str | Path) else "a table"
+def source_label(source: object) -> str:
+    """The name of a file, or of a table in memory, in progress and errors."""
+    if isinstance(source, InputFile):
+        return source.label
+    return str(source) if isinstance(source, str | Path) else "a table"
 
 
 def column_pairs(columns: ColumnsLike) -> list[tuple[str, str]]:
@@ -180,223 +256,352 @@ def column_pairs(columns: ColumnsLike) -> list[tuple[str, str]]:
         UsageError: a text that is not NAME=COLUMN.
     """
     if isinstance(columns, Mapping):
-        return [(str(ours), str(theirs)) for ours, theirs in columns.items()]
+        return [(str(name), str(column)) for name, column in columns.items()]
     texts = [columns] if isinstance(columns, str) else columns
-    return [_pair(pair) for text in texts for pair in text.split(",") if pair.strip()]
+    return [_split_pair(pair) for text in texts for pair in text.split(",") if pair.strip()]
 
 
-def _pair(word: str) -> tuple[str, str]:
-    name, equals, column = (each.strip() for each in word.partition("="))
+def _split_pair(pair: str) -> tuple[str, str]:
+    name, equals, column = (side.strip() for side in pair.partition("="))
     if not (name and equals and column):
-        problem = f"columns: '{word}' is not NAME=COLUMN, as in query=search_term,doc=sku."
+        problem = f"columns: '{pair}' is not NAME=COLUMN, as in query=search_term,doc=sku."
         raise UsageError(problem, code="invalid-syntax")
     return name, column
 
 
-def _file(path: str | Path, how: ColumnMap, kind: Kind) -> Any:
-    name, rest = registry.prefixed(path)
-    asked = how.asked(kind)
-    place = source(rest)
-    parts = part_files(place) if is_folder(place) else (place,)
-    head = parts[0].head().removeprefix(BOM)
-    separator, names = _header(head, how.words)
-    lower = {each.lower() for each in names}
-    shared = [asked[ours].lower() for ours in _BOTH if ours in asked]
-    own = [ours for ours in asked if ours not in _BOTH]
-    needed = bool(own) or (kind != "run" and not set(how.theirs) & set(_RANKED))
-    if not asked or not (needed or any(each in lower for each in shared)):
-        return path if place.content is None else _read(place, kind, None)
-    if name not in {None, "csv", "tsv"} or not separator:
-        problem = "columns can be named of CSV and TSV files with a header; leave --columns out."
-        raise InputError(problem, source=place.label, line=1, code="wrong-type")
-    if parts[0] is not place:
+def _map_file(
+    path: str | Path, how: ColumnMap, kind: Kind, grades: Mapping[str, float] | None = None
+) -> Any:
+    name, plain_path = registry.split_prefix(path)
+    input_file = open_source(plain_path)
+    input_files = list_part_files(input_file) if is_folder(input_file) else (input_file,)
+    separator, names = _read_header(input_files[0], how.words)
+    if not separator and kind in {"run", "any"} and (form := _path_format(input_file, name)):
+        return _read_kind(replace(input_file, renamed=how.theirs), kind, form.name)
+    how = how.resolved(names)
+    kind_map = how.asked(kind, names)
+    lower = {name.lower() for name in names}
+    shared = [kind_map[name].lower() for name in _ID_COLUMNS if name in kind_map]
+    other_names = [name for name in kind_map if name not in _ID_COLUMNS]
+    is_needed = bool(other_names) or (kind != "run" and not set(how.theirs) & set(_RANKING_COLUMNS))
+    if not kind_map or not (is_needed or any(column in lower for column in shared)):
+        if input_file.content is None and not grades:
+            return path
+        return _read_kind(input_file, kind, name, grades)
+    form = _table_format(input_files[0], name, separator)
+    if form is None:
+        problem = "columns can be named of tables with a header; leave --columns out."
+        raise InputError(problem, source=input_file.label, line=1, code="wrong-type")
+    if input_files[0] is not input_file:
         problem = "columns can be named of one file, not of part files; rename them there."
-        raise InputError(problem, source=place.label, code="is-a-folder")
-    data = place.everything().removeprefix(BOM)
-    aspects = how.aspects
-    if aspects is not None and "aspects" in asked:
-        where = {
-            ours: tuple(
-                i for word in (aspects.columns if ours == "aspects" else (column,))
-                for i in _found(word, names, place, several=False)
+        raise InputError(problem, source=input_file.label, code="is-a-folder")
+    table = _rename_columns(input_file, how, kind_map, form, (separator, names), kind)
+    return _read_kind(replace(table, renamed=how.theirs), kind, None, grades)
+
+
+def _table_format(input_file: InputFile, name: str | None, separator: str) -> Format | None:
+    """The format of a table with nameable columns; None for any other file."""
+    if name in {None, "csv", "tsv"} and separator:
+        return registry.find_format("csv")
+    form = registry.find_format(name) if name else _binary_table_format(input_file)
+    return form if form is not None and form.table is not None and not separator else None
+
+
+def _rename_columns(
+    input_file: InputFile,
+    how: ColumnMap,
+    kind_map: Mapping[str, str],
+    form: Format,
+    header: tuple[str, Sequence[str]],
+    kind: Kind,
+) -> InputFile:
+    """The table with our column names.
+
+    Raises:
+        InputError: a column that is not there, or twice; grades of several raters for judgments.
+    """
+    separator, names = header
+    if form.name == "csv":
+        data = input_file.everything().removeprefix(BOM)
+    else:
+        assert form.table is not None
+        frame = form.table(input_file)
+        names = frame.collect_schema().names()
+        kind_map = how.resolved(names).asked(kind, names)
+        if not how.several and "aspects" not in kind_map:
+            column_indexes = {
+                name: _find_columns(column, names, input_file, several=name == "field")
+                for name, column in kind_map.items()
+            }
+            fields = column_indexes.pop("field", ())
+            new_names = dict(
+                zip(names, _renamed_header(column_indexes, names, fields), strict=True)
             )
-            for ours, column in asked.items()
-        }  # fmt: skip
-        return _read(
-            InputFile(place.path, aspects.table(data, where, names, separator, place)), kind
+            from rankgate.data.formats.tables.arrow import file_of
+
+            return file_of(frame.rename(new_names).collect(), input_file)
+        separator, data = ",", frame.collect().write_csv().encode()
+    aspects = how.aspects
+    if aspects is not None and "aspects" in kind_map:
+        indexes_of_name = {
+            name: tuple(
+                i
+                for word in (aspects.columns if name == "aspects" else (column,))
+                for i in _find_columns(word, names, input_file, several=False)
+            )
+            for name, column in kind_map.items()
+        }
+        return InputFile(
+            input_file.path, aspects.table(data, indexes_of_name, names, separator, input_file)
         )
-    found = {
-        ours: _found(column, names, place, several=ours in {"grade", "field"})
-        for ours, column in asked.items()
+    column_indexes = {
+        name: _find_columns(column, names, input_file, several=name in {"grade", "field"})
+        for name, column in kind_map.items()
     }
-    fields = found.pop("field", ())  # they keep their names
-    if how.several and "grade" in found:
+    fields = column_indexes.pop("field", ())  # they keep their names
+    if how.several and "grade" in column_indexes:
         if kind == "qrels":
             problem = (
                 f"{how.theirs['grade']} are the ratings of several raters; resolve them into "
                 "judgments first (rankgate resolve)."
             )
-            raise InputError(problem, source=place.label, line=1, code="ratings-not-judgments")
-        return _read(InputFile(place.path, _melted(data, found, names, separator, place)), kind)
-    return _read(InputFile(place.path, _under(data, found, names, separator, fields)), kind)
+            raise InputError(problem, source=input_file.label, line=1, code="ratings-not-judgments")
+        return InputFile(
+            input_file.path, _melt_raters(data, column_indexes, names, separator, input_file)
+        )
+    return InputFile(
+        input_file.path, _replace_header(data, column_indexes, names, separator, fields)
+    )
 
 
-def _read(place: InputFile, kind: Kind, form: str | None = "csv") -> Any:
-    """What the file holds, where its kind is known."""
+def _read_kind(
+    input_file: InputFile,
+    kind: Kind,
+    form: str | None = None,
+    grades: Mapping[str, float] | None = None,
+) -> Any:
+    """The contents of the file if its kind is known; labels become grades."""
+    if grades and kind in {"qrels", "any"}:
+        from rankgate.data.grade_labels import map_labels
+
+        input_file, form = map_labels(input_file, form, grades), None
     if kind == "any":
-        return place
+        return input_file
     from rankgate.data import read, read_ratings
 
     if kind == "qrels":
-        return read.read_qrels(place, from_=form, subtopics=True)
+        return read.read_qrels(input_file, from_=form, subtopics=True)
     if kind == "run":
-        return read.read_run(place, from_=form)
-    return read_ratings.read_ratings(place, from_=form)
+        return read.read_run(input_file, from_=form)
+    return read_ratings.read_ratings(input_file, from_=form)
 
 
-def _header(head: bytes, wanted: Sequence[Sequence[str]]) -> tuple[str, tuple[str, ...]]:
-    """The separator under which most of the columns are there, and the names."""
-    if head.lstrip()[:1] in (b"{", b"[") or b"\x00" in head[:4096]:
+def _path_format(input_file: InputFile, name: str | None) -> Format | None:
+    """The format of an engine's answers, with paths as columns; None for any other file."""
+    if (
+        name is None
+        and not is_folder(input_file)
+        and input_file.head(_LOOKED_AT).lstrip()[:1] not in _JSON
+    ):
+        return None
+    form = registry.find_format(name) if name else registry.detect_format(input_file)[0]
+    return form if form.paths else None
+
+
+_LOOKED_AT, _JSON = 64, (b"{", b"[")
+_BINARY_BEGINNINGS = (b"{", b"[", b"PAR1", b"ARROW1", b"PK", b"SQLite")
+"""The beginnings of tables that are not text."""
+
+
+def _binary_table_format(input_file: InputFile) -> Format | None:
+    """The format of a table that is not text; None for any other file."""
+    first_bytes = input_file.head().removeprefix(BOM).lstrip()
+    if not first_bytes.startswith(_BINARY_BEGINNINGS) and b"\x00" not in first_bytes[:4096]:
+        return None
+    form = registry.detect_format(input_file)[0]
+    return form if form.table is not None else None
+
+
+def _read_header(
+    input_file: InputFile, column_patterns: Sequence[Sequence[str]]
+) -> tuple[str, tuple[str, ...]]:
+    """The separator that gives most of the columns, and the names.
+
+    Other tables than text have names and no separator.
+    """
+    if form := _binary_table_format(input_file):
+        assert form.table is not None
+        return "", tuple(form.table(input_file).collect_schema().names())
+    first_bytes = input_file.head().removeprefix(BOM)
+    if first_bytes.lstrip()[:1] in (b"{", b"[") or b"\x00" in first_bytes[:4096]:
         return "", ()
     from rankgate.data.text.records import SEPARATORS, first_fields  # here only: a slow import
 
-    plain = {each.lower() for column in wanted for each in column}
+    wanted_names = {name.lower() for column in column_patterns for name in column}
     best: tuple[str, tuple[str, ...]] = ("", ())
-    most = -1
+    highest_count = -1
     for separator in SEPARATORS:
-        names = first_fields(head, separator)
-        there = sum(name.lower() in plain for name in names) + is_header(names)
-        if len(names) > 1 and there > most:
-            best, most = (separator, names), there
+        names = first_fields(first_bytes, separator)
+        match_count = sum(name.lower() in wanted_names for name in names) + is_header(names)
+        if len(names) > 1 and match_count > highest_count:
+            best, highest_count = (separator, names), match_count
     return best
 
 
-def _found(
-    column: str, names: Sequence[str], place: InputFile, *, several: bool
+def _find_columns(
+    column: str, names: Sequence[str], input_file: InputFile, *, several: bool
 ) -> tuple[int, ...]:
-    """Where the columns are that a word names.
+    """The indexes of the columns that a word names.
 
     Raises:
         InputError: there is none, or two.
     """
-    places: list[int] = []
+    indexes: list[int] = []
     for word in column.split("+") if several else [column]:
         if several and "*" in word:
-            own = [i for i, name in enumerate(names) if fnmatchcase(name.lower(), word.lower())]
+            matching_indexes = [
+                i for i, name in enumerate(names) if fnmatchcase(name.lower(), word.lower())
+            ]
         else:
-            own = [i for i, name in enumerate(names) if name == word] or [
+            matching_indexes = [i for i, name in enumerate(names) if name == word] or [
                 i for i, name in enumerate(names) if name.lower() == word.lower()
             ]
-            if len(own) > 1:
+            if len(matching_indexes) > 1:
                 problem = f"two columns are called '{word}'; rename or remove one of them."
-                raise InputError(problem, source=place.label, line=1, code="duplicate-column")
-        if not own:
-            shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
-            problem = f"no column '{word}' among {shown}."
-            raise InputError(problem, source=place.label, line=1, code="missing-column")
-        places += own
-    if len(set(places)) < len(places):
+                raise InputError(problem, source=input_file.label, line=1, code="duplicate-column")
+        if not matching_indexes:
+            name_list = ", ".join(names[:_MAX_SHOWN]) + (", …" if len(names) > _MAX_SHOWN else "")
+            hint = (
+                f"; write COLUMN{NAME_SEPARATOR}{word} if it is of answers of an engine"
+                if "." in word
+                else ""
+            )
+            problem = f"no column '{word}' among {name_list}{hint}."
+            raise InputError(problem, source=input_file.label, line=1, code="missing-column")
+        indexes += matching_indexes
+    if len(set(indexes)) < len(indexes):
         problem = f"'{column}' names a column twice."
-        raise InputError(problem, source=place.label, line=1, code="duplicate-column")
-    return tuple(places)
+        raise InputError(problem, source=input_file.label, line=1, code="duplicate-column")
+    return tuple(indexes)
 
 
-def _under(
+def _renamed_header(
+    column_indexes: Mapping[str, tuple[int, ...]], names: Sequence[str], fields: Sequence[int] = ()
+) -> list[str]:
+    """The header with our names; other columns cannot be mistaken for ours."""
+    name_of_index = {places[0]: name for name, places in column_indexes.items()}
+    taken_names = {
+        alias
+        for name in column_indexes
+        if name not in _TEXTS
+        for alias in ALIASES.get(name, (name,))
+    }
+    if {"grade", *_RANKING_COLUMNS} & set(
+        column_indexes
+    ):  # a sheet with judgments is not a ranking
+        taken_names |= {alias for name in ("grade", *_RANKING_COLUMNS) for alias in ALIASES[name]}
+    return [
+        name_of_index.get(i)
+        or (f"unused {name}" if name.lower() in taken_names and i not in fields else name)
+        for i, name in enumerate(names)
+    ]
+
+
+def _replace_header(
     data: bytes,
-    found: Mapping[str, tuple[int, ...]],
+    column_indexes: Mapping[str, tuple[int, ...]],
     names: Sequence[str],
     separator: str,
     fields: Sequence[int] = (),
 ) -> bytes:
-    """The same bytes under a header of our names; other columns cannot be taken for ours."""
-    ours = {places[0]: name for name, places in found.items()}
-    taken = {alias for name in found if name not in _TEXTS for alias in ALIASES.get(name, (name,))}
-    if {"grade", *_RANKED} & set(found):  # a judgment is no ranking, whatever else is in the sheet
-        taken |= {alias for name in ("grade", *_RANKED) for alias in ALIASES[name]}
-    header = [
-        ours.get(i) or (f"unused {name}" if name.lower() in taken and i not in fields else name)
-        for i, name in enumerate(names)
-    ]
-    first, _, rest = data.partition(b"\n")
-    end = b"\r\n" if first.endswith(b"\r") else b"\n"
-    return _row(header, separator).rstrip("\n").encode() + end + rest
+    """The same bytes with a header of our names."""
+    header = _renamed_header(column_indexes, names, fields)
+    old_header, _, rows_data = data.partition(b"\n")
+    line_end = b"\r\n" if old_header.endswith(b"\r") else b"\n"
+    return _format_row(header, separator).rstrip("\n").encode() + line_end + rows_data
 
 
-def _melted(
+def _melt_raters(
     data: bytes,
-    found: Mapping[str, tuple[int, ...]],
+    column_indexes: Mapping[str, tuple[int, ...]],
     names: Sequence[str],
     separator: str,
-    place: InputFile,
+    input_file: InputFile,
 ) -> bytes:
-    """A row for each rating of a sheet that has a column for each rater; empty cells are none.
+    """A row for each rating of a sheet with a column for each rater; empty cells are no ratings.
 
     Raises:
-        InputError: as of `mapped`.
+        InputError: as of `map_columns`.
     """
     from rankgate.data.text.numbers import number_fault
 
     out = io.StringIO()
-    single = [name for name in found if name != "grade"]
-    out.write(_row([*single, "rater", "grade"], ","))
-    reader = csv.reader(io.StringIO(decoded(data, place.label), newline=""), delimiter=separator)
+    single = [name for name in column_indexes if name != "grade"]
+    out.write(_format_row([*single, "rater", "grade"], ","))
+    reader = csv.reader(
+        io.StringIO(decode_utf8(data, input_file.label), newline=""), delimiter=separator
+    )
     next(reader)
-    at = reader.line_num + 1
+    next_line = reader.line_num + 1
     for fields in reader:
-        line, at = at, reader.line_num + 1
+        line, next_line = next_line, reader.line_num + 1
         if not any(map(str.strip, fields)):
             continue
         if len(fields) != len(names):
             problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
-            raise InputError(problem, source=place.label, line=line, code="wrong-field-count")
-        ids = [fields[found[name][0]] for name in single]
+            raise InputError(problem, source=input_file.label, line=line, code="wrong-field-count")
+        ids = [fields[column_indexes[name][0]] for name in single]
         for name, value in zip(single, ids, strict=True):
-            if name in _BOTH and not value.strip():
+            if name in _ID_COLUMNS and not value.strip():
                 problem = f"{name} is empty."
-                raise InputError(problem, source=place.label, line=line, code="empty-value")
-        for i in found["grade"]:
+                raise InputError(problem, source=input_file.label, line=line, code="empty-value")
+        for i in column_indexes["grade"]:
             grade = fields[i].strip()
             if grade and (fault := number_fault(grade, names[i])):
-                raise InputError(fault, source=place.label, line=line, code="not-a-number")
+                raise InputError(fault, source=input_file.label, line=line, code="not-a-number")
             if grade:
-                out.write(_row([*ids, names[i], grade], ","))
+                out.write(_format_row([*ids, names[i], grade], ","))
     return out.getvalue().encode()
 
 
-def _row(fields: Sequence[str], separator: str) -> str:
+def _format_row(fields: Sequence[str], separator: str) -> str:
     out = io.StringIO()
     csv.writer(out, delimiter=separator, lineterminator="\n").writerow(fields)
     return out.getvalue()
 
 
-def _framed(table: Any, how: ColumnMap) -> Any:
-    """A frame under our names, with a row for each rating where it has several raters."""
+def _map_frame(table: Any, how: ColumnMap) -> Any:
+    """A frame with our column names, with a row for each rating if it has several raters."""
+    if any(NAME_SEPARATOR in column for column in how.theirs.values()):
+        how = how.resolved(lazy_frame(table).collect_schema().names())
     aspects = how.aspects
     if aspects is not None:
         frame = polars_frame(table, "qrels")
         if set(aspects.columns) & set(frame.columns):  # a run has none of them
-            for each in aspects.columns:
-                _found(each, frame.columns, InputFile(Path("qrels")), several=False)
+            for column in aspects.columns:
+                _find_columns(column, frame.columns, InputFile(Path("qrels")), several=False)
             table = aspects.framed(frame)
     if not how.several:
-        return renamed(table, how.of_frames)
+        return rename_columns(table, how.of_frames)
     frame = polars_frame(table, "ratings")
-    names, place = frame.columns, InputFile(Path("ratings"))
-    found = {
-        ours: _found(column, names, place, several=ours == "grade")
-        for ours, column in how.theirs.items()
+    names, label_file = frame.columns, InputFile(Path("ratings"))
+    column_indexes = {
+        name: _find_columns(column, names, label_file, several=name == "grade")
+        for name, column in how.theirs.items()
     }
-    return _unpivoted(frame, found)
+    return _unpivot_raters(frame, column_indexes)
 
 
-def _unpivoted(frame: pl.DataFrame, found: Mapping[str, tuple[int, ...]]) -> pl.DataFrame:
+def _unpivot_raters(
+    frame: pl.DataFrame, column_indexes: Mapping[str, tuple[int, ...]]
+) -> pl.DataFrame:
     import polars as pl
 
     names = frame.columns
-    ids = {ours: names[places[0]] for ours, places in found.items() if ours != "grade"}
-    graded = [names[i] for i in found["grade"]]
-    long = frame.select(
-        *(pl.col(theirs).cast(pl.String).alias(ours) for ours, theirs in ids.items()),
-        *(pl.col(each).cast(pl.Float64) for each in graded),
+    ids = {name: names[places[0]] for name, places in column_indexes.items() if name != "grade"}
+    graded = [names[i] for i in column_indexes["grade"]]
+    long_rows = frame.select(
+        *(pl.col(column).cast(pl.String).alias(name) for name, column in ids.items()),
+        *(pl.col(column).cast(pl.Float64) for column in graded),
     ).unpivot(graded, index=list(ids), variable_name="rater", value_name="grade")
-    return long.drop_nulls("grade")
+    return long_rows.drop_nulls("grade")

@@ -1,4 +1,4 @@
-"""The names that other tools give our columns; they end here."""
+"""Column names of other tools and our columns for them; readers translate them here."""
 
 from __future__ import annotations
 
@@ -11,21 +11,55 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.qrels import OPTIONAL
 
-_FRAME = ("query_id", "doc_id", "grade", "score", "rank")
-"""The columns that frames of judgments and runs have."""
+_FRAME_COLUMNS = ("query_id", "doc_id", "grade", "score", "rank")
+"""The columns of frames of judgments and runs."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query_id": (
-        "query_id", "qid", "query-id", "query", "q_id", "queryid", "topic", "topic_id",
-        "user_id", "user", "keyword", "request_id", "userid", "uid",
+        "query_id",
+        "qid",
+        "query-id",
+        "query",
+        "q_id",
+        "queryid",
+        "topic",
+        "topic_id",
+        "user_id",
+        "user",
+        "keyword",
+        "request_id",
+        "userid",
+        "uid",
     ),
     "doc_id": (
-        "doc_id", "docid", "docno", "doc-id", "doc", "document", "document_id", "documentid",
-        "corpus-id", "pid", "item_id", "item", "product_id", "itemid", "iid", "movie_id",
+        "doc_id",
+        "docid",
+        "docno",
+        "doc-id",
+        "doc",
+        "document",
+        "document_id",
+        "documentid",
+        "corpus-id",
+        "pid",
+        "item_id",
+        "item",
+        "product_id",
+        "itemid",
+        "iid",
+        "movie_id",
         "movieid",
     ),
     "grade": (
-        "grade", "relevance", "rel", "rating", "label", "gain", "judgment", "judgement", "score",
+        "grade",
+        "relevance",
+        "rel",
+        "rating",
+        "label",
+        "gain",
+        "judgment",
+        "judgement",
+        "score",
     ),
     "score": ("score", "sim", "similarity", "prediction"),
     "rank": ("rank", "position"),
@@ -37,42 +71,49 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "query_text", "title"),
     "metric": ("metric", "measure"),
     "value": ("value",),
-}  # fmt: skip
-"""For each of our columns the names it may have, best first; upper and lower case are one."""
+}
+"""The names that each of our columns may have, best first; case is ignored."""
 
-_TEXTS = frozenset({"doc", "document", "item"})
-"""Names of ids that hold a text or a title where another column holds the id."""
+NAME_SEPARATOR = "|"
+"""The sign between alternative names of a column, where a user names columns."""
 
-
-def named(found: Iterable[str], wanted: Iterable[str]) -> dict[str, str]:
-    """Which column of a table is which of ours: ours -> theirs, for those that are there."""
-    theirs: dict[str, str] = {}
-    for name in found:
-        theirs.setdefault(name.strip().lower(), name)
-    columns = {ours: _first(theirs, ours) for ours in wanted}
-    return {ours: theirs[alias] for ours, alias in columns.items() if alias}
+_TEXT_NAMES = frozenset({"doc", "document", "item"})
+"""Names of ids that hold a text or a title if another column holds the id."""
 
 
-def _first(theirs: Mapping[str, str], ours: str) -> str | None:
-    """The best of the names that a column may have, among those that are there."""
-    names = [alias for alias in ALIASES[ours] if alias in theirs]
-    ids = [name for name in names if name not in _TEXTS] if ours == "doc_id" else []
+def map_columns(table_columns: Iterable[str], our_columns: Iterable[str]) -> dict[str, str]:
+    """Map our columns to those of a table (ours -> theirs), as far as the table has them."""
+    name_by_lower_case: dict[str, str] = {}
+    for name in table_columns:
+        name_by_lower_case.setdefault(name.strip().lower(), name)
+    columns = {column: _best_name(name_by_lower_case, column) for column in our_columns}
+    return {column: name_by_lower_case[alias] for column, alias in columns.items() if alias}
+
+
+def _best_name(name_by_lower_case: Mapping[str, str], column: str) -> str | None:
+    """The best name of a column among the names that the table has."""
+    names = [alias for alias in ALIASES[column] if alias in name_by_lower_case]
+    ids = [name for name in names if name not in _TEXT_NAMES] if column == "doc_id" else []
     return next(iter(ids or names), None)
 
 
 def document_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """The columns that could hold the ids of documents, as PyTerrier has ``docid`` and ``docno``.
+    """The columns that could hold the ids of documents, such as ``docid`` and ``docno``.
 
     >>> document_columns(["qid", "docid", "docno", "item", "score"])
     ('docid', 'docno')
     """
-    theirs = {name.strip().lower(): name for name in names}
-    ids = [alias for alias in ALIASES["doc_id"] if alias in theirs and alias not in _TEXTS]
-    return tuple(theirs[alias] for alias in ids)
+    name_by_lower_case = {name.strip().lower(): name for name in names}
+    ids = [
+        alias
+        for alias in ALIASES["doc_id"]
+        if alias in name_by_lower_case and alias not in _TEXT_NAMES
+    ]
+    return tuple(name_by_lower_case[alias] for alias in ids)
 
 
 def one_document_column(names: Iterable[str], label: str) -> None:
-    """Check that one column holds the ids of documents; ``doc_id`` goes before all others.
+    """Check that one column holds the ids of documents; ``doc_id`` precedes all others.
 
     Raises:
         InputError: several could, and none is called ``doc_id``.
@@ -86,67 +127,109 @@ def one_document_column(names: Iterable[str], label: str) -> None:
         raise InputError(problem, source=label, code="ambiguous-column")
 
 
-def renamed(table: Any, columns: Mapping[str, str] | None) -> Any:
-    """A frame, or a list or mapping of frames, under our names; anything else as it is.
+def rename_columns(table: Any, columns: Mapping[str, str] | None) -> Any:
+    """A frame, or a list or mapping of frames, with our names; anything else unchanged.
 
     Args:
-        table: what may be a frame.
-        columns: ours -> theirs; columns that the frame lacks are ignored.
+        table: a frame or anything else.
+        columns: ours -> the frame's; columns that the frame lacks are ignored.
 
     Raises:
         UsageError: a column that is not one of ours.
     """
     if not columns:
         return table
-    for ours in columns:
-        if ours not in _FRAME:
+    for column in columns:
+        if column not in _FRAME_COLUMNS:
             raise UsageError(
-                f"frames have no column '{ours}' here; use {', '.join(_FRAME)}.",
+                f"frames have no column '{column}' here; use {', '.join(_FRAME_COLUMNS)}.",
                 code="missing-column",
             )
     if isinstance(table, list | tuple):
-        return [renamed(each, columns) for each in table]
+        return [rename_columns(table_or_frame, columns) for table_or_frame in table]
     if isinstance(table, Mapping):
         return {
-            name: renamed(each, columns) if is_frame(each) else each for name, each in table.items()
+            name: rename_columns(frame_or_other, columns)
+            if is_frame(frame_or_other)
+            else frame_or_other
+            for name, frame_or_other in table.items()
         }
     if not is_frame(table):
         return table
     frame = lazy_frame(table)
     names = frame.collect_schema().names()
-    said = {ours: theirs for ours, theirs in columns.items() if theirs in names}
-    ids = document_columns(names) if "doc_id" in said else ()
-    others = [name for name in names if name not in {*said, *said.values(), *ids}]
-    return frame.select(*others, *(pl.col(theirs).alias(ours) for ours, theirs in said.items()))
+    alternatives = {
+        column: names_text.split(NAME_SEPARATOR) for column, names_text in columns.items()
+    }
+    source_columns = {
+        column: names_text
+        if names_text in names
+        else next(name for name in alternatives[column] if name in names)
+        for column, names_text in columns.items()
+        if names_text in names or set(alternatives[column]) & set(names)
+    }
+    ids = document_columns(names) if "doc_id" in source_columns else ()
+    other_columns = [
+        name for name in names if name not in {*source_columns, *source_columns.values(), *ids}
+    ]
+    return frame.select(
+        *other_columns,
+        *(pl.col(source_column).alias(column) for column, source_column in source_columns.items()),
+    )
+
+
+def unnest_lists(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """A row for each document, from rows with a list of documents each; other frames unchanged.
+
+    LensKit saves ``user_id`` and ``items``, a list of ``item_id``, ``score`` and ``rank``.
+
+    >>> lists = pl.LazyFrame({"user_id": ["u"], "items": [[{"item_id": "a", "score": 1.0}]]})
+    >>> unnest_lists(lists).collect().rows()
+    [('u', 'a', 1.0)]
+    """
+    schema = frame.collect_schema()
+    lists = [
+        name
+        for name, dtype in schema.items()
+        if isinstance(dtype, pl.List)
+        and isinstance(dtype.inner, pl.Struct)
+        and map_columns([field.name for field in dtype.inner.fields], ("doc_id",))
+    ]
+    if len(lists) != 1 or map_columns(schema.names(), ("doc_id",)):
+        return frame
+    return frame.filter(pl.col(lists[0]).list.len() > 0).explode(lists[0]).unnest(lists[0])
 
 
 def is_header(fields: Iterable[str]) -> bool:
-    """Whether a line names columns: a query and a document are among them."""
-    return {"query_id", "doc_id"} <= set(named(fields, ("query_id", "doc_id")))
+    """True if a line names columns: a query and a document are among them."""
+    return {"query_id", "doc_id"} <= set(map_columns(fields, ("query_id", "doc_id")))
 
 
-def graded(found: Iterable[str]) -> bool:
-    """Whether columns are those of judgments: a grade is among them, and no score or rank.
+def has_grades(table_columns: Iterable[str]) -> bool:
+    """True if columns are those of judgments: with a grade, and without a score or rank.
 
-    ``score`` alone is of a run, though some tools call a grade so.
+    ``score`` alone belongs to a run, though some tools use it for a grade.
     """
-    lower = {name.strip().lower() for name in found}
-    return bool(lower & {*ALIASES["grade"]} - {"score"}) and not lower & {"score", "sim"}
+    lower_names = {name.strip().lower() for name in table_columns}
+    return bool(lower_names & {*ALIASES["grade"]} - {"score"}) and not lower_names & {
+        "score",
+        "sim",
+    }
 
 
-def missing_column(ours: str, columns: Sequence[str], noun: str = "column") -> str:
-    """What a table lacks and how to name it; judgments in the place of a run are called so."""
-    names = ", ".join(ALIASES[ours][:4])
-    problem = f"no {noun} for {ours} among {', '.join(columns)}; name one {names}."
-    if ours == "score" and graded(columns):
+def missing_column_message(column: str, columns: Sequence[str], noun: str = "column") -> str:
+    """The message for a missing column, with its names; judgments given as a run are recognised."""
+    names = ", ".join(ALIASES[column][:4])
+    problem = f"no {noun} for {column} among {', '.join(columns)}; name one {names}."
+    if column == "score" and has_grades(columns):
         return f"{problem} These are judgments, which come before the run."
     return problem
 
 
-def shaped(
+def shape_table(
     frame: pl.LazyFrame, number: str, label: str, document: str | None = None
 ) -> pl.LazyFrame:
-    """A table with our columns and dtypes from one with anybody's names.
+    """A table with our columns and dtypes, from one with any known column names.
 
     A run may have a rank instead of a score; rank 1 is best. Judgments may have the columns that
     few have.
@@ -154,55 +237,64 @@ def shaped(
     Args:
         frame: the table.
         number: ``grade`` or ``score``.
-        label: what errors call its origin.
-        document: the column of the ids of documents, where several could be it.
+        label: the name of its origin in errors.
+        document: the column of the ids of documents, if several could be it.
 
     Raises:
         InputError: a column is missing, or two could hold the ids of documents; ids are neither
             strings nor whole numbers.
     """
     schema = frame.collect_schema()
-    found = named(schema.names(), ("query_id", "doc_id", number, "rank"))
+    source_columns = map_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
     if document is None:
         one_document_column(schema.names(), label)
     else:
-        found["doc_id"] = document
-    if number == "score" and "score" not in found and "rank" in found:
-        frame = frame.with_columns(-pl.col(found["rank"]).cast(pl.Float64).alias("score"))
-        found["score"] = "score"
-    for ours in ("query_id", "doc_id", number):
-        if ours not in found:
-            problem = missing_column(ours, schema.names())
+        source_columns["doc_id"] = document
+    if number == "score" and "score" not in source_columns and "rank" in source_columns:
+        frame = frame.with_columns(-pl.col(source_columns["rank"]).cast(pl.Float64).alias("score"))
+        source_columns["score"] = "score"
+    for column in ("query_id", "doc_id", number):
+        if column not in source_columns:
+            problem = missing_column_message(column, schema.names())
             raise InputError(problem, source=label, code="missing-column")
-    for ours in ("query_id", "doc_id"):
-        dtype = schema[found[ours]]
-        text = dtype in (pl.String, pl.Categorical, pl.Enum)
-        if not text and not dtype.is_integer():
-            problem = f"column {found[ours]} holds {dtype}; ids are strings: cast the column."
+    for column in ("query_id", "doc_id"):
+        dtype = schema[source_columns[column]]
+        is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+        if not is_text and not dtype.is_integer():
+            problem = (
+                f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
+            )
             raise InputError(problem, source=label, code="invalid-id")
-    optional = named(schema.names(), OPTIONAL) if number == "grade" else {}
+    optional_columns = map_columns(schema.names(), OPTIONAL) if number == "grade" else {}
     return frame.select(
-        pl.col(found["query_id"]).cast(pl.String).alias("query_id"),
-        pl.col(found["doc_id"]).cast(pl.String).alias("doc_id"),
-        pl.col(found[number]).cast(pl.Float64).alias(number),
-        *(pl.col(optional[ours]).cast(OPTIONAL[ours]).alias(ours) for ours in optional),
+        pl.col(source_columns["query_id"]).cast(pl.String).alias("query_id"),
+        pl.col(source_columns["doc_id"]).cast(pl.String).alias("doc_id"),
+        pl.col(source_columns[number]).cast(pl.Float64).alias(number),
+        *(
+            pl.col(optional_columns[column]).cast(OPTIONAL[column]).alias(column)
+            for column in optional_columns
+        ),
     )
 
 
-def shaped_by_column(frame: pl.LazyFrame, number: str, label: str) -> dict[str, pl.LazyFrame]:
-    """As `shaped`, by each column that could hold the ids of documents.
+def shape_by_document_column(
+    frame: pl.LazyFrame, number: str, label: str
+) -> dict[str, pl.LazyFrame]:
+    """As `shape_table`, for each column that could hold the ids of documents.
 
     Raises:
-        InputError: as `shaped`.
+        InputError: as `shape_table`.
     """
     columns = document_columns(frame.collect_schema().names())
     if len(columns) < 2:
-        return {"doc_id": shaped(frame, number, label)}
-    return {column: shaped(frame, number, label, column) for column in columns}
+        return {"doc_id": shape_table(frame, number, label)}
+    return {column: shape_table(frame, number, label, column) for column in columns}
 
 
-def strings(rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()) -> pl.DataFrame:
-    """Rows as a table of strings: the first columns, then those that any row has."""
+def string_table(
+    rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Rows as a table of strings: the first columns, then all columns of any row."""
     names = dict.fromkeys([*first, *(name for row in rows for name in row)])
     columns = {name: [row.get(name) for row in rows] for name in names}
     return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))

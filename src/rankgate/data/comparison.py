@@ -27,8 +27,8 @@ LISTS = {
 }
 """The first documents of each list; grade is null for a document without one."""
 
-GIVEN = "given values"
-"""The name of the convention of values that another tool computed: nobody knows its axes."""
+GIVEN_VALUES = "given values"
+"""The convention name of values from another tool, with unknown axes."""
 
 SERVED: dict[str, Any] = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
 """The first documents of the lists of users without judgments, the best first, then any tags."""
@@ -40,8 +40,8 @@ QUERIES = {
     "retrieved": pl.Int64,
     "judged": pl.Float64,
 }
-"""What is known of each query of a system, then any tags: its state (ok, zero, failed, not_run),
-how long it took, how much it returned, the share of judged documents among the first ones."""
+"""The data of each query of a system, then any tags: its state (ok, zero, failed, not_run),
+its latency, the number of results, and the share of judged documents among the first ones."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ScoredRun(ByContent):
     """One system, scored: all that a comparison needs to know of it.
 
     Attributes:
-        name: of the run.
+        name: the name of the run.
         tag: the name in the run's file.
         sha256: of the run.
         qrels: the name of the judgments.
@@ -65,6 +65,7 @@ class ScoredRun(ByContent):
             metrics of lists count; None where they are not known.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
         cautions: as of `Counts`.
+        without_seen: whether items that users had in training left their lists.
         concurrency: queries that were asked at the same time, where latencies were measured.
         earlier: as of `Run`.
         repeats: as of `Run`.
@@ -85,6 +86,7 @@ class ScoredRun(ByContent):
     served: pl.DataFrame | None = None
     zeros_relevant: int = 0
     cautions: Mapping[str, str] = field(default_factory=dict)
+    without_seen: bool = False
     concurrency: str = ""
     earlier: Any = field(default=None, compare=False, repr=False)
     repeats: tuple[Any, ...] = field(default=(), compare=False, repr=False)
@@ -95,10 +97,10 @@ class ScoredRun(ByContent):
             (self.lists, LISTS),
             (self.queries, QUERIES),
         ):
-            lacking = [name for name in schema if name not in table.columns]
-            if lacking:
+            missing_columns = [name for name in schema if name not in table.columns]
+            if missing_columns:
                 raise UsageError(
-                    f"{self.name}: a side needs the columns {', '.join(lacking)}.",
+                    f"{self.name}: a side needs the columns {', '.join(missing_columns)}.",
                     code="missing-column",
                 )
 

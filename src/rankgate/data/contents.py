@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PARTS = ("qrels", "runs", "ratings", "queries", "documents", "values", "extra")
 """The parts of contents, in the order in which a format that holds one of them chooses."""
 
-WORDS = {
+PART_LABELS = {
     "qrels": "judgments",
     "runs": "runs",
     "ratings": "ratings",
@@ -29,7 +29,7 @@ WORDS = {
     "documents": "documents with their fields",
     "values": "metric values",
 }
-"""The parts in words, as losses call them."""
+"""Texts for the parts, as in losses."""
 
 
 @dataclass(frozen=True)
@@ -62,49 +62,51 @@ class FileContents:
     @property
     def parts(self) -> tuple[str, ...]:
         """The names of the parts that hold something."""
-        return tuple(name for name in PARTS if _full(getattr(self, name)))
+        return tuple(name for name in PARTS if _is_filled(getattr(self, name)))
 
     def only(self, *parts: str) -> FileContents:
-        """The same without the parts that are not named; notes stay."""
-        empty = FileContents()
-        left = {
-            each.name: getattr(empty, each.name)
-            for each in fields(self)
-            if each.name not in {*parts, "notes"}
+        """The same contents with only the named parts; notes stay."""
+        empty_contents = FileContents()
+        empty_parts = {
+            field_.name: getattr(empty_contents, field_.name)
+            for field_ in fields(self)
+            if field_.name not in {*parts, "notes"}
         }
-        return replace(self, **left)
+        return replace(self, **empty_parts)
 
-    def losses(self, *kept: str, runs: int | None = None) -> tuple[Loss, ...]:
-        """What is lost where only some parts are written.
+    def losses(self, *kept_parts: str, runs: int | None = None) -> tuple[Loss, ...]:
+        """The losses if only some parts are written.
 
         Args:
-            kept: the parts that are written whole.
-            runs: how many runs are written, the first ones; all of them if not given.
+            kept_parts: the parts that are written whole.
+            runs: the number of runs that are written, the first ones; all of them if not given.
         """
         lost: list[Loss] = []
         for name in self.parts:
             if name == "runs":
-                begin = 0 if name not in kept else len(self.runs) if runs is None else runs
-                lost += Loss.of("runs", [run.name for run in self.runs[begin:]])
-            elif name == "extra" and name not in kept:
+                first_lost = (
+                    0 if name not in kept_parts else len(self.runs) if runs is None else runs
+                )
+                lost += Loss.of("runs", [run.name for run in self.runs[first_lost:]])
+            elif name == "extra" and name not in kept_parts:
                 for owner, value in self.extra.items():
                     keys = list(value) if isinstance(value, Mapping) else [owner]
                     lost += Loss.of(f"fields that only {owner} knows", keys)
-            elif name not in kept:
+            elif name not in kept_parts:
                 lost += self._lost(name)
-        if self.qrels and self.qrels.made_by and "qrels" in kept:
+        if self.qrels and self.qrels.made_by and "qrels" in kept_parts:
             rule = str(self.qrels.made_by.get("rule", ""))
             lost.append(Loss("record of how judgments were made", 1, (rule,)))
         return tuple(lost)
 
     def _lost(self, name: str) -> tuple[Loss, ...]:
-        part = getattr(self, name)
-        table: pl.DataFrame = getattr(part, "table", part)
+        part_content = getattr(self, name)
+        table: pl.DataFrame = getattr(part_content, "table", part_content)
         if name == "qrels" and table.is_empty():
-            return Loss.of("queries without judgments", part.unjudged)
-        ids = [c for c in ("query_id", "doc_id", "metric") if c in table.columns]
+            return Loss.of("queries without judgments", part_content.unjudged)
+        ids = [column for column in ("query_id", "doc_id", "metric") if column in table.columns]
         examples = tuple(" ".join(map(str, row)) for row in table.select(ids).head(3).rows())
-        return (Loss(WORDS[name], len(table), examples),)
+        return (Loss(PART_LABELS[name], len(table), examples),)
 
     def judgments(self, label: str) -> Qrels:
         """The judgments.
@@ -130,15 +132,15 @@ class FileContents:
             raise InputError(problem, source=label, code="several-candidates")
         return self.runs[0]
 
-    def _lacks(self, wanted: str) -> str:
-        content = [WORDS.get(name, name) for name in self.parts if name != "extra"]
+    def _lacks(self, noun: str) -> str:
+        content = [PART_LABELS.get(name, name) for name in self.parts if name != "extra"]
         hint = "; resolve them into judgments first" if content[:1] == ["ratings"] else ""
-        return f"no {wanted} in it, but {' and '.join(content) or 'nothing'}{hint}."
+        return f"no {noun} in it, but {' and '.join(content) or 'nothing'}{hint}."
 
 
-def _full(part: Any) -> bool:
-    if part is None:
+def _is_filled(part_content: Any) -> bool:
+    if part_content is None:
         return False
-    if isinstance(part, tuple | Mapping):
-        return bool(part)
+    if isinstance(part_content, tuple | Mapping):
+        return bool(part_content)
     return True

@@ -1,4 +1,4 @@
-"""Frames of other libraries as Polars frames: pandas, Arrow, and all that stream Arrow."""
+"""Frames of other libraries as Polars frames: pandas, Arrow, any Arrow stream, and rows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.data.objects import column_names, is_table, read_table
 
 
 def is_frame(table: object) -> bool:
-    """Whether something is a frame: of Polars, pandas, Arrow, or another that streams Arrow."""
-    return isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
+    """True for a frame of Polars, pandas, Arrow, or another that streams Arrow, and for rows."""
+    is_stream = isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
+    return is_stream or is_table(table)
 
 
 def refuse_series(table: object, label: str) -> None:
@@ -24,7 +26,10 @@ def refuse_series(table: object, label: str) -> None:
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.Series):
-        problem = "a Series, where a frame is needed; make one with series.reset_index()."
+        problem = (
+            "a Series without queries and documents in its index; give "
+            "frame.set_index(['query_id', 'doc_id'])['score'], or the frame itself."
+        )
         raise InputError(problem, source=label, code="wrong-type")
 
 
@@ -33,31 +38,32 @@ def lazy_frame(table: Any, label: str = "a frame") -> pl.LazyFrame:
     return table if isinstance(table, pl.LazyFrame) else polars_frame(table, label).lazy()
 
 
-def by_system(table: Any, label: str = "a frame") -> dict[str, pl.DataFrame]:
+def frames_by_system(table: Any, label: str = "a frame") -> dict[str, pl.DataFrame]:
     """The runs of a frame by its column ``system``, in their order; empty without the column.
 
-    >>> by_system(pl.DataFrame({"system": ["b", "a", "b"], "doc_id": ["x", "y", "z"]})).keys()
+    >>> runs = pl.DataFrame({"system": ["b", "a", "b"], "doc_id": ["x", "y", "z"]})
+    >>> frames_by_system(runs).keys()
     dict_keys(['b', 'a'])
     """
-    if not is_frame(table) or "system" not in _names(table):
+    if not is_frame(table) or "system" not in _column_names(table):
         return {}
     parts = polars_frame(table, label).partition_by("system", as_dict=True, include_key=False)
-    return {str(name): part for (name,), part in parts.items()}
+    return {str(name): frame for (name,), frame in parts.items()}
 
 
-def _names(table: Any) -> list[str]:
-    """The columns of a frame; none of a stream, which can be read once only."""
+def _column_names(table: Any) -> list[str]:
+    """The columns of a frame; none for a stream, which can be read only once."""
     if isinstance(table, pl.LazyFrame):
         return table.collect_schema().names()
-    return list(getattr(table, "column_names", getattr(table, "columns", ())))
+    return column_names(table)
 
 
 def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
     """A frame as a Polars frame; pandas frames need no pyarrow.
 
     Args:
-        table: what `is_frame` accepts.
-        label: what errors call it.
+        table: a table that `is_frame` accepts.
+        label: its name in errors.
 
     Raises:
         InputError: a column that mixes types.
@@ -66,10 +72,13 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
         return table
     if isinstance(table, pl.LazyFrame):
         return table.collect()
+    table = read_table(table, label)
+    if isinstance(table, pl.DataFrame):
+        return table
     refuse_series(table, label)
     pandas = sys.modules.get("pandas")
-    plain = pandas is not None and isinstance(table, pandas.DataFrame)
-    convert = _by_column if plain and not find_spec("pyarrow") else pl.DataFrame
+    is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)
+    convert = _convert_columns if is_pandas and not find_spec("pyarrow") else pl.DataFrame
     try:
         return convert(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
@@ -77,12 +86,12 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
         raise InputError(problem, source=label, code="wrong-type") from None
 
 
-def _by_column(table: Any) -> pl.DataFrame:
+def _convert_columns(table: Any) -> pl.DataFrame:
     """Numbers and times as arrays; strings, categories and nullable columns value by value."""
-    return pl.DataFrame([_series(str(name), column) for name, column in table.items()])
+    return pl.DataFrame([_convert_series(str(name), column) for name, column in table.items()])
 
 
-def _series(name: str, column: Any) -> pl.Series:
+def _convert_series(name: str, column: Any) -> pl.Series:
     if getattr(column.dtype, "kind", "O") in "biufmM" and hasattr(column.dtype, "byteorder"):
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     values = column.astype(object)

@@ -1,6 +1,6 @@
 """Refuse to work in a process that was forked after the first use.
 
-Polars keeps threads, and a fork copies none of them: whatever waits for them waits for ever.
+Polars keeps threads, and a fork copies none of them: whatever waits for them waits forever.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import threading
 from rankgate.core.errors import UsageError
 
 _state = {"used": False, "forked": False, "doubtful": False}
-_SECONDS = 10  # in which threads that are alive answer, on any machine
+_TIMEOUT_SECONDS = 10  # in which threads that are alive answer, on any machine
 
 
 def refuse_forked() -> None:
-    """Note that the library is used, and stop in a copy of a process that had used it.
+    """Note that the library is used, and stop in a fork of a process that had used it.
 
     Raises:
         UsageError: this process was forked after the first use.
     """
     if _state["doubtful"]:
-        _state["doubtful"], _state["forked"] = False, not _answers()
+        _state["doubtful"], _state["forked"] = False, not _has_live_threads()
     if _state["forked"]:
         problem = (
             "this process was forked after rankgate or Polars had been used, and their threads "
@@ -34,18 +34,18 @@ def refuse_forked() -> None:
     _state["used"] = True
 
 
-def _answers() -> bool:
+def _has_live_threads() -> bool:
     """True if the threads of Polars are alive: a caller may have used it before the fork."""
-    done = threading.Event()
+    has_answered = threading.Event()
 
     def ask() -> None:
         import polars as pl
 
         pl.LazyFrame({"a": [1, 2], "b": [1, 2]}).group_by("a").agg(pl.col("b").sum()).collect()
-        done.set()
+        has_answered.set()
 
     threading.Thread(target=ask, daemon=True).start()
-    return done.wait(_SECONDS)
+    return has_answered.wait(_TIMEOUT_SECONDS)
 
 
 def _note_fork() -> None:

@@ -1,82 +1,79 @@
-"""Judgments whose grades are labels (Exact, Partial): each label becomes a grade."""
+"""Tables whose grades are labels (Exact, Partial): each label becomes a grade."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.column_map import ColumnMap
-from rankgate.data.columns import missing_column, named, renamed
-from rankgate.data.dataframes import is_frame, polars_frame
+from rankgate.data.columns import map_columns, missing_column_message
 from rankgate.data.formats import registry
-from rankgate.data.memory import frames
-from rankgate.data.place import Place
-from rankgate.data.streams.source import source
-from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import ColumnsLike, QrelsLike
-    from rankgate.data.qrels import Qrels
-
-_COLUMNS = ("query_id", "doc_id", "grade")
+    from rankgate.data.streams.source import InputFile
 
 
-def graded_judgments(
-    judgments: QrelsLike, columns: ColumnsLike | None, grades: Mapping[str, float]
-) -> Qrels:
-    """Judgments with the grade of each label.
+def map_labels(
+    input_file: InputFile, format_name: str | None, grades: Mapping[str, float]
+) -> InputFile:
+    """A table with grades in place of labels; a file without a column of labels is unchanged.
 
     Args:
-        judgments: CSV, TSV, JSONL or Parquet, a frame, or ``{query: {doc: label}}``.
-        columns: which of their columns is which of ours.
-        grades: by label.
+        input_file: a file with our column names.
+        format_name: its format; found by looking into it if not given.
+        grades: the grade of each label.
 
     Raises:
-        InputError: a label that has no grade, a column that is not there; with file and line.
+        InputError: a label that has no grade; with file and line.
     """
-    if isinstance(judgments, Mapping):
-        labelled: Mapping[Any, Any] = judgments
-        by_query = {
-            query: {doc: _grade_of(label, grades, "judgments") for doc, label in documents.items()}
-            for query, documents in labelled.items()
-        }
-        return frames.qrels_of(by_query)
-    if isinstance(judgments, str | Path):
-        label, name, table = _read(judgments)
-    elif is_frame(judgments):
-        label, name, table = "judgments", "qrels", polars_frame(judgments, "judgments")
-    else:
-        problem = "grades of labels are for tables: CSV, JSONL, Parquet, a frame or dictionaries."
-        raise InputError(problem, source="judgments", code="wrong-type")
-    column_map = ColumnMap.of(columns)
-    table = polars_frame(renamed(table, column_map.of_frames if column_map else None))
-    ours = named(table.columns, _COLUMNS)
-    for column in _COLUMNS:
-        if column not in ours:
-            problem = missing_column(column, table.columns)
-            raise InputError(problem, source=label, line=1, code="missing-column")
-    texts = table[ours["grade"]].cast(pl.String).str.strip_chars()
-    lines = pl.int_range(2, len(table) + 2, eager=True)
-    for text, line in zip(
-        texts.unique(maintain_order=True), _first_lines(texts, lines), strict=True
-    ):
-        _grade_of(text, grades, label, line)
-    values = {text: float(grade) for text, grade in grades.items()}
-    graded = texts.replace_strict(values, return_dtype=pl.Float64).alias("grade")
-    rows = table.select(
-        pl.col(ours["query_id"]).cast(pl.String).alias("query_id"),
-        pl.col(ours["doc_id"]).cast(pl.String).alias("doc_id"),
-    ).with_columns(graded)
-    return frames.qrels_of(rows, name, Place(label).label)
+    format_ = (
+        registry.find_format(format_name) if format_name else registry.detect_format(input_file)[0]
+    )
+    if format_.table is None:
+        return input_file
+    frame = format_.table(input_file)
+    names = frame.collect_schema().names()
+    known_columns = map_columns(names, ("query_id", "doc_id", "grade"))
+    if len(known_columns) < 3:
+        return input_file
+    has_lines = format_.name in {"csv", "tsv"}
+    graded = map_label_column(frame.collect(), grades, input_file.label, lines=has_lines)
+    if not has_lines:
+        from rankgate.data.formats.tables.arrow import file_of
+
+        return file_of(graded, input_file)
+    return replace(input_file, content=graded.write_csv().encode())  # with its lines, for errors
 
 
-def _grade_of(
+def map_label_column(
+    table: pl.DataFrame, grades: Mapping[str, float], label: str, *, lines: bool
+) -> pl.DataFrame:
+    """The table with the grade of each label; null for an empty label.
+
+    Raises:
+        InputError: a label that has no grade, no column of labels.
+    """
+    grade_column = map_columns(table.columns, ("grade",)).get("grade")
+    if grade_column is None:
+        problem = missing_column_message("grade", table.columns)
+        raise InputError(problem, source=label, line=1, code="missing-column")
+    texts = table[grade_column].cast(pl.String).str.strip_chars().replace("", None)
+    rows = pl.int_range(2, len(table) + 2, eager=True)
+    is_first = texts.is_first_distinct() & texts.is_not_null()
+    for text, row in zip(texts.filter(is_first), rows.filter(is_first), strict=True):
+        label_grade(text, grades, label, row if lines else None)
+    grade_by_label = {text: float(grade) for text, grade in grades.items()}
+    graded = texts.replace_strict(grade_by_label, default=None, return_dtype=pl.Float64).alias(
+        grade_column
+    )
+    return table.with_columns(graded)
+
+
+def label_grade(
     label: object, grades: Mapping[str, float], source_name: str, line: int | None = None
 ) -> float:
     """The grade of a label.
@@ -87,38 +84,9 @@ def _grade_of(
     text = "" if label is None else str(label)
     if text in grades:
         return float(grades[text])
-    near = get_close_matches(text, grades, 1)
-    hint = f"did you mean {near[0]}?" if near else f"grades has {', '.join(grades)}."
-    raise InputError(
-        f"the label {text!r} has no grade; {hint}", source=source_name, line=line,
-        code="unknown-label",
-    )  # fmt: skip
-
-
-def _first_lines(texts: pl.Series, lines: pl.Series) -> list[int]:
-    """The line on which each different text is first."""
-    return lines.filter(texts.is_first_distinct()).to_list()
-
-
-def _read(path: str | Path) -> tuple[str, str, pl.DataFrame]:
-    """The name of a file for errors, the name of its judgments, and its rows.
-
-    Raises:
-        InputError: it is not a table.
-    """
-    form, location = registry.prefixed(path)
-    file = source(location)
-    suffixes = {*Path(location).suffixes}
-    data = file.everything().removeprefix(BOM)
-    try:
-        if form == "parquet" or ".parquet" in suffixes:
-            table = pl.read_parquet(io.BytesIO(data))
-        elif {".jsonl", ".ndjson"} & suffixes:
-            table = pl.read_ndjson(io.BytesIO(data))
-        else:
-            separator = "\t" if b"\t" in data.split(b"\n", 1)[0] else ","
-            table = pl.read_csv(data, separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        problem = f"cannot be read as a table of labels: {str(error).splitlines()[0]}."
-        raise InputError(problem, source=file.label, code="invalid-syntax") from None
-    return file.label, file.stem, table
+    close_labels = get_close_matches(text, grades, 1)
+    hint = (
+        f"did you mean {close_labels[0]}?" if close_labels else f"grades has {', '.join(grades)}."
+    )
+    problem = f"the label {text!r} has no grade; {hint}"
+    raise InputError(problem, source=source_name, line=line, code="unknown-label")

@@ -1,4 +1,4 @@
-"""Sums of values over groups of queries: what a comparison needs where values are not kept."""
+"""Sums of values over groups of queries, for comparisons if single values are not stored."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 GROUPS = 128
 """Groups of queries, by a hash of the id that is the same in every run and on every machine."""
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing: neighbouring ids go to distant groups
-_BITS = np.uint64(64 - 7)
-_LOW = np.uint64((1 << 53) - 1)  # what every reader of JSON keeps of a whole number
+_HASH_MULTIPLIER = np.uint64(
+    0x9E3779B97F4A7C15
+)  # Fibonacci hashing: neighbouring ids go to distant groups
+_GROUP_SHIFT = np.uint64(64 - 7)
+_JSON_BITS = np.uint64((1 << 53) - 1)  # the bits of a whole number that every JSON reader keeps
 
 
 @dataclass(frozen=True)
 class GroupSums:
-    """What one metric of one run adds up to in each group of queries.
+    """The sums of one metric of one run in each group of queries.
 
     Two runs that were scored at different times are compared by the differences of their groups,
     as both have the same queries in the same group.
@@ -48,22 +50,22 @@ class GroupSums:
         """The sums of some queries.
 
         Args:
-            ids: ``(n,)`` as `hashed` gives them.
+            ids: ``(n,)`` as `hash_queries` gives them.
             values: ``(n,)``; NaN has no part.
         """
-        known = ~np.isnan(values)
-        ids, values = ids[known], values[known]
-        groups = (ids >> _BITS).astype(np.int64)
+        is_defined = ~np.isnan(values)
+        ids, values = ids[is_defined], values[is_defined]
+        groups = (ids >> _GROUP_SHIFT).astype(np.int64)
         return cls(
             np.bincount(groups, minlength=GROUPS),
             np.bincount(groups, values, minlength=GROUPS).astype(np.float64),
-            int(ids.sum(dtype=np.uint64) & _LOW),
+            int(ids.sum(dtype=np.uint64) & _JSON_BITS),
         )
 
-    def __add__(self, other: GroupSums) -> GroupSums:
+    def __add__(self, other_sums: GroupSums) -> GroupSums:
         """The sums over both."""
-        both = (self.queries + other.queries) & int(_LOW)
-        return GroupSums(self.n + other.n, self.sums + other.sums, both)
+        query_checksum = (self.queries + other_sums.queries) & int(_JSON_BITS)
+        return GroupSums(self.n + other_sums.n, self.sums + other_sums.sums, query_checksum)
 
     @property
     def total(self) -> int:
@@ -78,11 +80,14 @@ class GroupSums:
         Techniques, 1977, section 6.4). Differences of two runs are those of the same queries, and
         Student's interval of these values is that of a sample of groups.
         """
-        some = np.flatnonzero(self.n)
+        group_numbers = np.flatnonzero(self.n)
         mean = float(self.sums.sum()) / max(self.total, 1)
-        scale = len(some) / max(self.total, 1)
-        found = mean + (self.sums[some] - mean * self.n[some]) * scale
-        return {f"group {b + 1}": float(each) for b, each in zip(some, found, strict=True)}
+        scale = len(group_numbers) / max(self.total, 1)
+        group_values = mean + (self.sums[group_numbers] - mean * self.n[group_numbers]) * scale
+        return {
+            f"group {group + 1}": float(group_value)
+            for group, group_value in zip(group_numbers, group_values, strict=True)
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -101,18 +106,18 @@ class GroupSums:
         return cls(n, sums, int(values["queries"]))
 
     def packed(self) -> list[Any]:
-        """As short text, to be sent."""
+        """Short texts, to be sent."""
         arrays = (self.n.astype("<i4"), self.sums.astype("<f8"))
-        return [*(base64.b64encode(each.tobytes()).decode() for each in arrays), self.queries]
+        return [*(base64.b64encode(array.tobytes()).decode() for array in arrays), self.queries]
 
     @classmethod
     def from_packed(cls, values: list[Any]) -> Self:
         """From `packed`."""
-        n, sums = (base64.b64decode(each) for each in values[:2])
+        n, sums = (base64.b64decode(text) for text in values[:2])
         return cls(np.frombuffer(n, "<i4").astype(np.int64), np.frombuffer(sums, "<f8"), values[2])
 
 
-def hashed(query_ids: pl.Series) -> NDArray[np.uint64]:
-    """A number of 64 bits for each query, by its id alone."""
-    found = (crc32(each.encode()) for each in query_ids.to_list())
-    return np.fromiter(found, np.uint64, len(query_ids)) * _MIX
+def hash_queries(query_ids: pl.Series) -> NDArray[np.uint64]:
+    """A hash of 64 bits for each query, from its id alone."""
+    checksums = (crc32(query_id.encode()) for query_id in query_ids.to_list())
+    return np.fromiter(checksums, np.uint64, len(query_ids)) * _HASH_MULTIPLIER

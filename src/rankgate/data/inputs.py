@@ -1,13 +1,13 @@
-"""What functions accept as judgments, runs, ratings, logs and tables: one name for each.
+"""Types that functions accept as judgments, runs, ratings, logs and tables.
 
-The names are for annotations. A frame or an array is anything with the protocol of one, so that
-neither pandas, PyArrow, PyTorch nor SciPy is imported for them, and no name costs a command time.
+The names are for annotations. A frame or an array is anything with that protocol, so that
+pandas, PyArrow, PyTorch and SciPy are not imported for them, and no name costs a command time.
 A path may be ``NAME:PATH``, which names its format, and ``-`` is standard input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.ratings import Ratings
     from rankgate.data.run import Run
+    from rankgate.data.spark_tables import SparkTable
     from rankgate.data.streams.source import InputFile
 
 
@@ -52,41 +53,61 @@ class ItemLists(Protocol):
         """The list of each user."""
 
 
+class SparkFrame(Protocol):
+    """A DataFrame of Spark, classic or Connect."""
+
+    @property
+    def sparkSession(self) -> object:  # noqa: N802 - Spark's name
+        """The session that it belongs to."""
+
+
 Source: TypeAlias = "str | Path"
 Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | ArrowFrame"
+OnSpark: TypeAlias = "SparkTable | SparkFrame"
 Array: TypeAlias = "DenseArray | SparseArray | Matrix | Lists | MatrixInput"
 
-TableLike: TypeAlias = "Source | Frame | Mapping[str, Sequence[Any]]"
+Rows: TypeAlias = "Iterable[Any]"
+"""Rows in lists, generators and cursors, and other objects that give rows: see ``data.objects``."""
+
+TableLike: TypeAlias = "Source | Frame | Rows | Mapping[str, Sequence[Any]]"
 """A table of items, users or candidates."""
 
 # An alias in two strings would be a type that is unknown to pyright.
 GradesOfDocuments: TypeAlias = "Mapping[Any, Mapping[Any, Any]] | Mapping[Any, Collection[Any]]"
 ScoresOfDocuments: TypeAlias = "Mapping[Any, Mapping[Any, float]] | Mapping[Any, Sequence[Any]]"
+Answers: TypeAlias = "Mapping[Any, Any]"
+"""``{query: answer}`` of the client of an engine: see ``data.answers.clients``."""
 
-QrelsLike: TypeAlias = "Source | Qrels | Frame | Array | ItemLists | GradesOfDocuments"
+QrelsLike: TypeAlias = (
+    "Source | Qrels | Frame | Array | ItemLists | GradesOfDocuments | Rows | OnSpark"
+)
 """Judgments: ``{query_id: {doc_id: grade}}``, ``{query_id: {doc_id, …}}``, a frame or an array
-of grades, or a file."""
+of grades, rows, a file, or a table on Spark."""
 
 ArrayPair: TypeAlias = "tuple[DenseArray, DenseArray]"
 
-RunLike: TypeAlias = "Source | Run | Frame | Array | ItemLists | ArrayPair | ScoresOfDocuments"
-"""A run: ``{query_id: {doc_id: score}}``, ``{query_id: [doc_id, …]}``, a frame, an array of
-scores, items with their scores as libraries return them, or a file."""
+Rankings: TypeAlias = "ScoresOfDocuments | Answers | Rows"
+"""Rankings of queries in objects of Python."""
+
+RunLike: TypeAlias = "Source | Run | Frame | Array | ItemLists | ArrayPair | Rankings | OnSpark"
+"""A run: ``{query_id: {doc_id: score}}``, ``{query_id: [doc_id, …]}``, ``{query_id: answer}`` of an
+engine's client, a frame, an array of scores, items with their scores as libraries return them,
+rows, a file, or a table on Spark."""
 
 RunsLike: TypeAlias = "RunLike | Sequence[RunLike] | Mapping[str, RunLike]"
 """A run, several, or ``{name: run}``."""
 
-TagsLike: TypeAlias = "Source | Frame"
+TagsLike: TypeAlias = "Source | Frame | Rows"
 """Tags of queries: a file, a frame, or ``ids:PATTERN`` for tags in the ids of queries."""
 
-RatingsLike: TypeAlias = "Source | Ratings | Frame"
+RatingsLike: TypeAlias = "Source | Ratings | Frame | Rows"
 """The grades of single raters."""
 
 ColumnsLike: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
 """Our columns and those of a table: ``query=search_term,doc=sku``, or a mapping."""
 
-ScoresLike: TypeAlias = "Source | Frame | Mapping[str, Any]"
+ScoresLike: TypeAlias = "Source | Frame | Rows | Mapping[str, Any]"
 """Values of queries that another tool computed: a file, a frame, or nested dicts."""
 
 FileLike: TypeAlias = "FileContents | InputFile | QrelsLike | RunLike | RatingsLike"
-"""What files hold, to be described, checked or converted."""
+"""Contents of files, to be described, checked or converted."""

@@ -10,17 +10,17 @@ from rankgate.core.frozen import dataclass
 STATES = "states of queries"
 """The loss of the data next to a run; a writer of files can put it next to the new one."""
 
-_EXAMPLES = 3
+_MAX_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a reader did to a file's content, or saw in it.
+    """A change that a reader made to a file's content, or a fact that it found.
 
     Attributes:
-        what: the thing, in words that follow a number: ``rows without a grade, left unrated``.
-        count: how many times.
-        examples: some of them, with their lines where they are known.
+        what: words that follow a number: ``rows without a grade, left unrated``.
+        count: the number of times.
+        examples: some of them, with their lines if known.
     """
 
     what: str
@@ -29,24 +29,26 @@ class Note:
 
     @property
     def words(self) -> str:
-        """The count, the thing and the examples, in a line."""
+        """The count, the text and the examples, in a line."""
         more = ", …" if self.count > len(self.examples) else ""
-        shown = ", ".join(self.examples)
-        return f"{self.count:,} {self.what}" + (f": {shown}{more}" if shown else "")
+        example_text = ", ".join(self.examples)
+        return f"{self.count:,} {self.what}" + (f": {example_text}{more}" if example_text else "")
 
     @classmethod
-    def of(cls, what: str, found: Iterable[object]) -> tuple[Self, ...]:
-        """One of everything found, with the first few as examples; none if there is none.
+    def of(cls, text: str, cases: Iterable[object]) -> tuple[Self, ...]:
+        """A note on all cases found, with the first few as examples; none if there are none.
 
         >>> Note.of("queries without ratings", ["a", "b", "c", "d"])
         (Note(what='queries without ratings', count=4, examples=('a', 'b', 'c')),)
         >>> Note.of("queries without ratings", [])
         ()
         """
-        listed = [str(each) for each in found]
-        return (cls(what, len(listed), tuple(listed[:_EXAMPLES])),) if listed else ()
+        case_texts = [str(case) for case in cases]
+        return (
+            (cls(text, len(case_texts), tuple(case_texts[:_MAX_EXAMPLES])),) if case_texts else ()
+        )
 
 
 @dataclass(frozen=True)
 class Loss(Note):
-    """What a writer could not put into its format; ``what`` as in ``texts of queries``."""
+    """Content that a writer could not put into its format; ``what`` as in ``texts of queries``."""

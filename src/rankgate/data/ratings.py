@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
@@ -48,7 +48,7 @@ class Ratings(ByContent):
     table: pl.DataFrame
     name: str = "ratings"
     scale: Scale | None = None
-    place: Place = field(default=Place("ratings"))
+    place: RowLocation = field(default=RowLocation("ratings"))
 
     def __post_init__(self) -> None:
         missing = [name for name in _REQUIRED if name not in self.table.columns]
@@ -64,16 +64,16 @@ class Ratings(ByContent):
 
     def _refuse_holes(self) -> None:
         for name in _REQUIRED:
-            empty = self.table[name].fill_null("") == ""
-            if empty.any():
-                row = int(empty.arg_max() or 0)
-                where = self.place.line(row)
+            is_empty = self.table[name].fill_null("") == ""
+            if is_empty.any():
+                row = int(is_empty.arg_max() or 0)
+                line = self.place.line(row)
                 raise InputError(
-                    f"{name} is empty.", source=self.place.label, line=where, code="empty-value"
+                    f"{name} is empty.", source=self.place.label, line=line, code="empty-value"
                 )
-        wrong = ~self.table["grade"].is_finite().fill_null(value=True)
-        if wrong.any():
-            row = int(wrong.arg_max() or 0)
-            shown, where = self.table["grade"][row], self.place.line(row)
-            problem = f"grade {shown} is not a finite number."
-            raise InputError(problem, source=self.place.label, line=where, code="not-a-number")
+        is_wrong = ~self.table["grade"].is_finite().fill_null(value=True)
+        if is_wrong.any():
+            row = int(is_wrong.arg_max() or 0)
+            grade, line = self.table["grade"][row], self.place.line(row)
+            problem = f"grade {grade} is not a finite number."
+            raise InputError(problem, source=self.place.label, line=line, code="not-a-number")

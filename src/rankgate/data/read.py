@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.forked import refuse_forked
 from rankgate.data.formats import registry
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
-from rankgate.data.streams.source import InputFile, of_judgments
+from rankgate.data.spark_tables import refuse_on_spark
+from rankgate.data.streams.source import InputFile, limit_judgments
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.data.rows import Part
+
+Content = TypeVar("Content")
 
 
 def contents_of(
@@ -38,13 +41,13 @@ def contents_of(
         UsageError: no such format.
     """
     refuse_forked()
-    place, found = registry.opened(path, from_)
-    found = found or registry.detected(place)[0]
+    input_file, format_ = registry.open_input(path, from_)
+    format_ = format_ or registry.detect_format(input_file)[0]
     if as_ == "qrels":
-        return FileContents(qrels=_qrels(place, found))
+        return FileContents(qrels=_read_file_qrels(input_file, format_))
     if as_ == "run":
-        return FileContents(runs=(_run(place, found),))
-    contents = found.read(place)
+        return FileContents(runs=(_read_file_run(input_file, format_),))
+    contents = _read_with_guess(format_.read, input_file, format_, None)
     if len(contents.runs) != 1:
         return contents
     if contents.runs[0].by_row:
@@ -52,8 +55,8 @@ def contents_of(
             "scores of a model have no ids; give them where the file of features is the judgments, "
             "as in rankgate eval FEATURES SCORES."
         )
-        raise InputError(problem, source=place.label, code="no-ids")
-    return replace(contents, runs=(_beside(contents.runs[0], place),))
+        raise InputError(problem, source=input_file.label, code="no-ids")
+    return replace(contents, runs=(_with_companions(contents.runs[0], input_file),))
 
 
 def read_qrels(
@@ -82,24 +85,25 @@ def read_qrels(
     qrels = _read_qrels(table, name, from_, subtopics=subtopics)
     if scale is None:
         return qrels
-    from rankgate.data.scales import scale_of
+    from rankgate.data.scales import parse_scale
 
-    return replace(qrels, scale=scale_of(scale))
+    return replace(qrels, scale=parse_scale(scale))
 
 
 def _read_qrels(
-    table: QrelsLike | InputFile, name: str | None, from_: str | None, *, subtopics: bool
+    table: QrelsLike | InputFile, name: str | None, format_name: str | None, *, subtopics: bool
 ) -> Qrels:
     refuse_forked()
     if isinstance(table, Qrels):
-        return table if subtopics else _of_documents(table)
+        return table if subtopics else _require_documents(table)
     if isinstance(table, str | Path | InputFile):
-        place, found = registry.opened(table, from_)
-        qrels = _qrels(place, found or registry.detected(place)[0])
-        return qrels if subtopics else _of_documents(qrels)
-    from rankgate.data.memory import frames
+        input_file, format_ = registry.open_input(table, format_name)
+        qrels = _read_file_qrels(input_file, format_ or registry.detect_format(input_file)[0])
+        return qrels if subtopics else _require_documents(qrels)
+    refuse_on_spark(table)
+    from rankgate.data import frames
 
-    return frames.qrels_of(table, name or "qrels")
+    return _from_memory(frames.qrels_of, table, name or "qrels", "qrels")
 
 
 def read_run(
@@ -127,39 +131,70 @@ def read_run(
         InputError: what is wrong, with file and line.
         UsageError: no such format.
     """
-    run = _opened_run(table, name, from_)
-    further: dict[str, Any] = {
-        "earlier": earlier, "repeats": tuple(repeats), "noise": tuple(noise),
-    }  # fmt: skip
-    further = {key: value for key, value in further.items() if value is not None and value != ()}
-    return replace(run, **further) if further else run
+    run = _open_run(table, name, from_)
+    run_fields: dict[str, Any] = {
+        "earlier": earlier,
+        "repeats": tuple(repeats),
+        "noise": tuple(noise),
+    }
+    run_fields = {
+        key: value for key, value in run_fields.items() if value is not None and value != ()
+    }
+    return replace(run, **run_fields) if run_fields else run
 
 
-def _opened_run(table: RunLike | InputFile, name: str | None, from_: str | None) -> Run:
+def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | None) -> Run:
     refuse_forked()
     if isinstance(table, Run):
         return table
     if isinstance(table, str | Path | InputFile):
-        place, found = registry.opened(table, from_)
-        if _has_nothing(place):
-            return _beside(Run(place.stem, lambda: iter(()), place=Place(place.label)), place)
-        return _run(place, found or registry.detected(place)[0])
-    from rankgate.data.memory import frames
+        input_file, format_ = registry.open_input(table, format_name)
+        if _is_empty_snapshot(input_file):
+            return _with_companions(
+                Run(input_file.stem, lambda: iter(()), place=RowLocation(input_file.label)),
+                input_file,
+            )
+        return _read_file_run(input_file, format_ or registry.detect_format(input_file)[0])
+    refuse_on_spark(table)
+    from rankgate.data import frames
 
-    return frames.run_of(table, name or "run")
+    return _from_memory(frames.run_of, table, name or "run", "run")
 
 
-def _has_nothing(place: InputFile) -> bool:
-    """True for the run of a snapshot of which no query had a result."""
-    path = place.path
-    return path is not None and Path(f"{path}.meta.jsonl").is_file() and not place.head(1)
+def _from_memory(
+    read: Callable[[Any, str], Content], table: Any, name: str, input_kind: Part
+) -> Content:
+    """Read a table in memory; errors of columns have a guess to copy.
+
+    Raises:
+        InputError: as of the reader.
+    """
+    from rankgate.data.dataframes import is_frame, lazy_frame
+    from rankgate.data.objects import read_rankings
+
+    rankings = read_rankings(table, input_kind)
+    try:
+        return read(rankings, name)
+    except InputError as error:
+        if not is_frame(rankings):
+            raise
+        from rankgate.data.column_guess import guessed_frame_error
+
+        raise guessed_frame_error(error, lazy_frame(rankings, name), input_kind) from None
+
+
+def _is_empty_snapshot(input_file: InputFile) -> bool:
+    """True for the run of a snapshot without a result for any query."""
+    path = input_file.path
+    has_companion = path is not None and Path(f"{path}.meta.jsonl").is_file() and not path.is_dir()
+    return has_companion and not input_file.head(1)
 
 
 _COMPANIONS = (".meta.jsonl", ".snapshot.json", ".partial.jsonl")
 
 
-def _of_documents(qrels: Qrels) -> Qrels:
-    """Judgments with one grade a document, as metrics take them."""
+def _require_documents(qrels: Qrels) -> Qrels:
+    """Judgments with one grade for each document, as metrics need them."""
     if qrels.by_subtopic:
         problem = (
             "judgments by subtopic, where one grade per document is needed; write each document's "
@@ -169,45 +204,66 @@ def _of_documents(qrels: Qrels) -> Qrels:
     return qrels
 
 
-def _qrels(place: InputFile, found: Format) -> Qrels:
-    place = of_judgments(place)
-    if found.read_qrels:
-        return found.read_qrels(place)
-    return found.read(place).judgments(place.label)
+def _read_file_qrels(input_file: InputFile, format_: Format) -> Qrels:
+    input_file = limit_judgments(input_file)
+    if format_.read_qrels:
+        return _read_with_guess(format_.read_qrels, input_file, format_, "qrels")
+    return format_.read(input_file).judgments(input_file.label)
 
 
-def _run(place: InputFile, found: Format) -> Run:
-    if found.read_run:
-        return _beside(found.read_run(place), place)
-    run = found.read(place).ranking(place.label)
-    return _beside(run if run.name else replace(run, name=place.stem), place)
+def _read_with_guess(
+    read: Callable[[InputFile], Content],
+    input_file: InputFile,
+    format_: Format,
+    input_kind: Part | None,
+) -> Content:
+    """Read a file; if its columns have unusual names, the error has a guess to copy.
+
+    Raises:
+        InputError: what is wrong, with file and line.
+    """
+    try:
+        return read(input_file)
+    except InputError as error:
+        from rankgate.data.column_guess import guessed_error
+
+        raise guessed_error(error, input_file, format_, input_kind) from None
 
 
-def _beside(run: Run, place: InputFile) -> Run:
-    """The run with what the files next to it say of its queries and of its snapshot.
+def _read_file_run(input_file: InputFile, format_: Format) -> Run:
+    if format_.read_run:
+        return _with_companions(
+            _read_with_guess(format_.read_run, input_file, format_, "run"), input_file
+        )
+    run = format_.read(input_file).ranking(input_file.label)
+    return _with_companions(run if run.name else replace(run, name=input_file.stem), input_file)
+
+
+def _with_companions(run: Run, input_file: InputFile) -> Run:
+    """The run with the data on its queries and its snapshot from the files next to it.
 
     Raises:
         InputError: its snapshot is under way.
     """
-    path = place.path
-    if path is None or not any(Path(f"{path}{end}").is_file() for end in _COMPANIONS):
+    path = input_file.path
+    if path is None or not any(Path(f"{path}{suffix}").is_file() for suffix in _COMPANIONS):
         return run
     from rankgate.data.formats.run_meta import with_meta
-    from rankgate.data.formats.snapshot_files import cautions_of, refuse_unfinished_file
+    from rankgate.data.formats.snapshot_files import read_cautions, refuse_unfinished_file
 
     refuse_unfinished_file(path)
-    return replace(with_meta(run, place), cautions={**run.cautions, **cautions_of(path)})
+    return replace(with_meta(run, input_file), cautions={**run.cautions, **read_cautions(path)})
 
 
 def is_ranking(table: Mapping[Any, Any]) -> bool:
-    """True for ``{query: {doc: score}}`` and ``{query: [doc, …]}``, and not for ``{name: run}``."""
+    """True for ``{query: {doc: score}}`` and ``{query: [doc, …]}``, but not for ``{name: run}``."""
     first = next(iter(table.values()), None)
     if not isinstance(first, Mapping):
         return first is None or _is_list_of_ids(first)
     return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple | set)
 
 
-def _is_list_of_ids(items: object) -> bool:
-    """True for a list of ids, and not for one of runs or of rows of an array."""
-    first = next(iter(items), None) if isinstance(items, list | tuple | set | frozenset) else ()
+def _is_list_of_ids(ids: object) -> bool:
+    """True for a list of ids, but not for a list of runs or of rows of an array."""
+    first = next(iter(ids), None) if isinstance(ids, list | tuple | set | frozenset) else ()
     return first is None or isinstance(first, str | Number)

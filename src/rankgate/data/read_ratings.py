@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import named, one_document_column
+from rankgate.data.columns import map_columns, one_document_column
 from rankgate.data.dataframes import is_frame, lazy_frame
 from rankgate.data.ratings import SCHEMA, Ratings
 from rankgate.data.read import contents_of
@@ -44,21 +44,21 @@ def read_ratings(
             label = table.label if isinstance(table, InputFile) else str(table)
             raise InputError(problem, source=label, code="missing-column")
         return content.ratings
-    return _of_frame(table, name or "ratings")
+    return _ratings_of_frame(table, name or "ratings")
 
 
-def _of_frame(table: Any, name: str) -> Ratings:
+def _ratings_of_frame(table: Any, name: str) -> Ratings:
     if not is_frame(table):
         problem = f"a {type(table).__name__} is no table of ratings; give a path or a frame."
         raise InputError(problem, source=name, code="wrong-type")
     frame = lazy_frame(table, name)
     columns = frame.collect_schema().names()
     one_document_column(columns, name)
-    found = named(columns, ("query_id", "doc_id", "rater", "grade"))
-    kept = [pl.col(theirs).alias(ours) for ours, theirs in found.items()]
-    others = [column for column in SCHEMA if column in columns and column not in found]
+    column_map = map_columns(columns, ("query_id", "doc_id", "rater", "grade"))
+    columns_read = [pl.col(file_column).alias(column) for column, file_column in column_map.items()]
+    other_columns = [column for column in SCHEMA if column in columns and column not in column_map]
     try:
-        return Ratings(frame.select(*kept, *others).collect(), name=name)
+        return Ratings(frame.select(*columns_read, *other_columns).collect(), name=name)
     except pl.exceptions.PolarsError as error:
         raise InputError(
             f"the columns cannot be read as ratings: {error}.", source=name, code="invalid-syntax"

@@ -1,4 +1,4 @@
-"""Judgments that were repeated: by raters, judges, prompts; each combination once."""
+"""Repeated judgments: by raters, judges and prompts, each combination once."""
 
 from __future__ import annotations
 
@@ -11,87 +11,95 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 JUDGMENTS = "judgments"
-"""The facet of judgments that say none."""
+"""The facet of judgments without a facet."""
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedJudgments:
     """Judgments by the levels of their facets.
 
     Attributes:
-        facets: by name their levels, in the order given.
-        qrels: by the level of each facet, in order.
+        facets: the levels of each facet by its name, in the order given.
+        qrels: the judgments by the level of each facet, in order.
     """
 
     facets: Mapping[str, tuple[str, ...]]
     qrels: Mapping[tuple[str, ...], Any]
 
     @classmethod
-    def of(cls, given: Any) -> Repeated:
-        """From one set of judgments, several, or several by label, as in judge:A,prompt:1.
+    def of(cls, source: Any) -> RepeatedJudgments:
+        """From one set of judgments, several, or several by label, such as judge:A,prompt:1.
 
         Raises:
             UsageError: labels of other facets, the same label twice, a combination that is missing.
         """
-        if isinstance(given, Mapping) and given and all(map(_is_label, given)):
-            labelled = [(_levels(str(label)), qrels) for label, qrels in given.items()]
+        if isinstance(source, Mapping) and source and all(map(_is_label, source)):
+            labelled_sets = [(_parse_levels(str(label)), qrels) for label, qrels in source.items()]
         else:
-            some = list(given) if isinstance(given, list | tuple) else [given]
-            labelled = [_of_word(each, number) for number, each in enumerate(some, 1)]
-        names = tuple(labelled[0][0])
-        for levels, _ in labelled:
+            judgment_sets = list(source) if isinstance(source, list | tuple) else [source]
+            labelled_sets = [
+                _split_label(judgments, number) for number, judgments in enumerate(judgment_sets, 1)
+            ]
+        names = tuple(labelled_sets[0][0])
+        for levels, _ in labelled_sets:
             if tuple(levels) != names:
                 raise UsageError(
                     f"judgments are of the facets {', '.join(names)} and {', '.join(levels)}; give "
                     "all of them the same facets in the same order.",
                     code="invalid-design",
                 )
-        found: dict[tuple[str, ...], Any] = {}
-        for levels, qrels in labelled:
-            place = tuple(levels.values())
-            if place in found:
+        qrels_by_levels: dict[tuple[str, ...], Any] = {}
+        for levels, qrels in labelled_sets:
+            level_names = tuple(levels.values())
+            if level_names in qrels_by_levels:
                 raise UsageError(
-                    f"two sets of judgments are {_said(names, place)}; give each its own level.",
+                    f"two sets of judgments are {_format_levels(names, level_names)}; give each "
+                    "its own "
+                    "level.",
                     code="invalid-design",
                 )
-            found[place] = qrels
-        facets = {name: tuple(dict.fromkeys(place[i] for place in found))
-                  for i, name in enumerate(names)}  # fmt: skip
-        for place in product(*facets.values()):
-            if place not in found:
+            qrels_by_levels[level_names] = qrels
+        facets = {
+            name: tuple(dict.fromkeys(level_names[i] for level_names in qrels_by_levels))
+            for i, name in enumerate(names)
+        }
+        for level_names in product(*facets.values()):
+            if level_names not in qrels_by_levels:
                 raise UsageError(
-                    f"no judgments are {_said(names, place)}: every level goes with every level of "
+                    f"no judgments are {_format_levels(names, level_names)}: every level goes "
+                    "with every "
+                    "level of "
                     "the other facets; add them, or make one facet of both.",
                     code="invalid-design",
                 )
-        return cls(facets, found)
+        return cls(facets, qrels_by_levels)
 
 
-def _said(names: Sequence[str], place: Sequence[str]) -> str:
-    return ", ".join(f"{name} {level}" for name, level in zip(names, place, strict=True))
+def _format_levels(names: Sequence[str], level_names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in zip(names, level_names, strict=True))
 
 
-def _is_label(word: object) -> bool:
-    return isinstance(word, str) and ":" in word
+def _is_label(label: object) -> bool:
+    return isinstance(label, str) and ":" in label
 
 
-def _of_word(given: Any, number: int) -> tuple[dict[str, str], Any]:
-    """``judge:A,prompt:1=FILE``, or what read_qrels takes."""
-    if isinstance(given, str) and not Path(given).exists():
-        label, equals, place = given.partition("=")
+def _split_label(source: Any, number: int) -> tuple[dict[str, str], Any]:
+    """``judge:A,prompt:1=FILE``, or any source of `read_qrels`."""
+    if isinstance(source, str) and not Path(source).exists():
+        label, equals, path = source.partition("=")
         if equals and _is_label(label):
-            return _levels(label), place
-    name = str(given) if isinstance(given, str | Path) else str(number)
-    return {JUDGMENTS: name}, given
+            return _parse_levels(label), path
+    name = str(source) if isinstance(source, str | Path) else str(number)
+    return {JUDGMENTS: name}, source
 
 
-def _levels(label: str) -> dict[str, str]:
+def _parse_levels(label: str) -> dict[str, str]:
     """The levels by facet.
 
     Raises:
         UsageError: not of the form FACET:LEVEL,...
 
-    >>> _levels("judge:A,prompt:1")
+    >>> _parse_levels("judge:A,prompt:1")
     {'judge': 'A', 'prompt': '1'}
     """
     levels: dict[str, str] = {}

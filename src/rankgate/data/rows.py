@@ -1,7 +1,7 @@
-"""Rows of judgments or of a run as a file has them, with their defects.
+"""Rows of judgments or of a run unchanged from a file, with their defects.
 
-A strict reader raises the first defect; `validate` reports all of them, so that it needs the
-rows with duplicates, empty ids and numbers that cannot be read.
+A strict reader raises the first defect; `validate` reports all, so it needs the rows with
+duplicates, empty ids and unreadable numbers.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.data.place import Place
+    from rankgate.data.place import RowLocation
 
 Part = Literal["qrels", "run"]
-"""What a file is read as, where it could be either."""
+"""The kinds of input as which a file can be read."""
 
-NUMBERS = {"qrels": "grade", "run": "score"}
-"""The column of numbers that judgments and runs have."""
+NUMBER_COLUMNS = {"qrels": "grade", "run": "score"}
+"""The column of numbers in judgments and in runs."""
 
-WRITTEN = "written"
+NUMBER_TEXT = "written"
 """The column with the text of a number that is not finite; null in all other rows."""
 
 
@@ -31,7 +31,7 @@ class FileRows:
     """The rows of one file.
 
     Attributes:
-        part: what they are.
+        part: judgments or a run.
         table: ``query_id``, ``doc_id`` and ``grade`` or ``score`` (Float64; null where the field
             is empty or no number); ``rank`` (Float64) or ``iteration`` where the file has that
             column; ``written`` where a number is not finite anywhere.
@@ -40,32 +40,34 @@ class FileRows:
 
     part: Part
     table: pl.DataFrame
-    place: Place
+    place: RowLocation
 
     @classmethod
-    def of(cls, part: Part, frames: Iterable[pl.DataFrame], place: Place) -> FileRows:
-        """Rows from frames; where there is no score, the rank or the order of lines makes it."""
-        number = NUMBERS[part]
+    def of(
+        cls, input_kind: Part, frames: Iterable[pl.DataFrame], location: RowLocation
+    ) -> FileRows:
+        """Rows from frames; without a score, the rank or the order of lines makes one."""
+        number = NUMBER_COLUMNS[input_kind]
         rank = pl.col("rank").cast(pl.Float64, strict=False)
-        pieces = [
+        ranked_frames = [
             frame.with_columns(rank) if "rank" in frame.columns else frame for frame in frames
         ]
-        if not pieces:
+        if not ranked_frames:
             schema = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
-            return cls(part, pl.DataFrame(schema=schema), place)
-        table = pl.concat(pieces, how="diagonal")
+            return cls(input_kind, pl.DataFrame(schema=schema), location)
+        table = pl.concat(ranked_frames, how="diagonal")
         if number not in table.columns:
-            in_order = -pl.int_range(pl.len()).cast(pl.Float64)
-            score = -pl.col("rank") if "rank" in table.columns else in_order
+            line_order = -pl.int_range(pl.len()).cast(pl.Float64)
+            score = -pl.col("rank") if "rank" in table.columns else line_order
             table = table.select("query_id", "doc_id", score.alias(number))
-        return cls(part, table, place)
+        return cls(input_kind, table, location)
 
 
 def with_defects(frame: pl.DataFrame, number: str) -> pl.DataFrame:
-    """Text as numbers; the text of those that are not finite numbers in ``written``."""
+    """Text as numbers; the text of numbers that are not finite in ``written``."""
     if frame.schema.get(number) != pl.String:
         return frame
     text = pl.col(number).str.strip_chars()
-    value = text.cast(pl.Float64, strict=False)
-    wrong = ~value.is_finite().fill_null(value=False)
-    return frame.with_columns(value, pl.when(wrong).then(text).alias(WRITTEN))
+    parsed_number = text.cast(pl.Float64, strict=False)
+    is_wrong = ~parsed_number.is_finite().fill_null(value=False)
+    return frame.with_columns(parsed_number, pl.when(is_wrong).then(text).alias(NUMBER_TEXT))

@@ -1,4 +1,4 @@
-"""Rankings: which documents a system returned for which queries, with its scores."""
+"""Rankings: the documents that a system returned for each query, with its scores."""
 
 from __future__ import annotations
 
@@ -13,39 +13,42 @@ import polars as pl
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.columns import one_document_column
-from rankgate.data.duplicates import pairs_of, refuse_duplicates
-from rankgate.data.place import Place
-from rankgate.data.streams.prefetch import ahead
-from rankgate.data.stretches import starts_of, starts_together
+from rankgate.data.duplicates import hash_pairs, refuse_duplicates
+from rankgate.data.place import RowLocation
+from rankgate.data.streams.prefetch import read_ahead
+from rankgate.data.stretches import range_starts, unique_range_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.rankings import Rankings
 
+NUMBERED = "numbered-queries"
+"""The code of the caution for a run without query ids, where queries are numbered."""
+
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
-"""The columns every run has."""
+"""The columns of every run."""
 
 
 Duplicates = Literal["error", "first", "last", "each", "place"]
-"""What a document ranked twice for one query is: an error, one of its rows, or each of them;
-or the first row counts, and the others hold their places for nothing."""
+"""The treatment of a document ranked twice for one query: an error, one of its rows, or each row;
+or the first row counts, and the others keep their positions without effect."""
 
 
-_DOCUMENTS = 16_000_000
-"""Documents of one query at most: they are in memory together."""
+_MAX_DOCUMENTS = 16_000_000
+"""Documents of one query at most, as they are in memory together."""
 
-_PIECE = 1 << 18  # rows at once of a run in memory
-_FLAGS = 22  # bits of the hash of a query
-_NONE = np.zeros(0, np.uint64)
+_ROWS_PER_SLICE = 1 << 18  # rows of a slice of a run in memory
+_FLAG_BITS = 22  # bits of the hash of a query
+_NO_HASHES = np.zeros(0, np.uint64)
 
 
 class ScatteredError(Exception):
-    """A query's rows are apart in the file; no message for a user: the whole is read instead."""
+    """The rows of a query are scattered in the file; caught internally, all rows are then read."""
 
 
 NO_QUERY = "row"
-"""The query of rows that a model's scores have no query for."""
+"""The query id of rows from a model's scores, which have no queries."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class Batch:
     Attributes:
         frame: ``query_id``, ``doc_id``, ``score`` in file order.
         pairs: ``(n,)``, a hash of the query and document of each row.
-        starts: ``(T,)``, where each query's rows begin, or None where they are apart.
-        ordered: as of the run.
+        starts: ``(T,)``, the start of each query's rows, or None if they are scattered.
+        ordered: as for the run.
     """
 
     frame: pl.DataFrame
@@ -66,7 +69,7 @@ class Batch:
 
 
 Pieces: TypeAlias = "Callable[[], Iterator[pl.DataFrame]]"
-"""Reads the rows of a run from their beginning."""
+"""A reader of the rows of a run from their beginning."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Run:
     tag: str | None = None
     rankings: Rankings | None = None
     queries: pl.DataFrame | None = None
-    place: Place = field(default=Place("run"))
+    place: RowLocation = field(default=RowLocation("run"))
     ordered: bool = True
     by_row: bool = False
     readings: Mapping[str, Pieces] = field(default_factory=dict)
@@ -112,17 +115,17 @@ class Run:
         """A run in a table in which one column or several could hold the ids of documents.
 
         Args:
-            name: of the run.
+            name: the name of the run.
             readings: the rows, by the column that the ids are taken from.
             fields: other fields of the run.
         """
-        first, *others = readings
-        if not others:
-            return cls(name, readings[first], **fields)
+        first_column, *other_columns = readings
+        if not other_columns:
+            return cls(name, readings[first_column], **fields)
 
         def pieces() -> Iterator[pl.DataFrame]:
             one_document_column(readings, fields["place"].label)
-            yield from readings[first]()
+            yield from readings[first_column]()
 
         return cls(name, pieces, readings=readings, **fields)
 
@@ -135,8 +138,8 @@ class Run:
             DuplicateError: a document ranked twice for one query.
         """
         frame = self._rows()
-        starts = starts_together(frame["query_id"])
-        pairs = pairs_of(frame, starts)
+        starts = unique_range_starts(frame["query_id"])
+        pairs = hash_pairs(frame, starts)
         refuse_duplicates(frame, pairs, word="ranked", place=self.place, starts=starts)
         self._refuse_nothing(len(frame))
         return frame
@@ -145,9 +148,9 @@ class Run:
     def sha256(self) -> str:
         """A hash of the canonical table: the same for the same rankings in any file."""
         order = ["query_id", "score", "doc_id"]
-        from rankgate.data.digest import digest
+        from rankgate.data.digest import hash_table
 
-        return digest(self.table.sort(order, descending=[False, True, True]))
+        return hash_table(self.table.sort(order, descending=[False, True, True]))
 
     def batches(self, duplicates: Duplicates = "error") -> Iterator[Batch]:
         """Rows in batches of whole queries, checked, for files whose queries are together.
@@ -159,41 +162,49 @@ class Run:
             ScatteredError: a query comes back after others; use ``whole`` instead.
             InputError, DuplicateError: as ``table``.
         """
-        seen = _SeenQueries()
-        rest, row = pl.DataFrame(schema=SCHEMA), 0
-        for piece in self._with_end():
-            last = piece is None
-            frame = rest if piece is None else pl.concat([rest, piece], rechunk=False)
-            starts = starts_of(frame["query_id"])
-            end = len(frame) if last else int(starts[-1]) if len(starts) else 0
-            rest = frame.slice(end)
-            if len(rest) > _DOCUMENTS:
-                problem = f"more than {_DOCUMENTS} documents for one query; no ranking is so long."
+        seen_queries = _SeenQueries()
+        pending, first_row = pl.DataFrame(schema=SCHEMA), 0
+        for frame_or_end in self._with_end():
+            is_last = frame_or_end is None
+            frame = (
+                pending
+                if frame_or_end is None
+                else pl.concat([pending, frame_or_end], rechunk=False)
+            )
+            starts = range_starts(frame["query_id"])
+            end = len(frame) if is_last else int(starts[-1]) if len(starts) else 0
+            pending = frame.slice(end)
+            if len(pending) > _MAX_DOCUMENTS:
+                problem = (
+                    f"more than {_MAX_DOCUMENTS} documents for one query; no ranking is so long."
+                )
                 raise InputError(problem, source=self.place.label, code="too-large")
             if not end:
                 continue
             batch = frame.head(end)
             starts = starts[: np.searchsorted(starts, end)]
-            if not seen.add(batch["query_id"].gather(starts).hash().to_numpy()):
+            if not seen_queries.add(batch["query_id"].gather(starts).hash().to_numpy()):
                 raise ScatteredError
-            whole = Batch(batch, pairs_of(batch, starts), starts, self.ordered)
-            yield self._checked(whole, duplicates, row)
-            row += end
-        self._refuse_nothing(row)
+            query_batch = Batch(batch, hash_pairs(batch, starts), starts, self.ordered)
+            yield self._checked(query_batch, duplicates, first_row)
+            first_row += end
+        self._refuse_nothing(first_row)
 
     def whole(self, duplicates: Duplicates = "error") -> Batch:
-        """All rows as one batch, wherever the rows of a query are; they are not kept."""
-        known = self.__dict__.get("table")  # checked already
-        frame = self._rows() if known is None else known
+        """All rows as one batch, for any order of rows; they are not kept."""
+        checked_table = self.__dict__.get("table")  # checked already
+        frame = self._rows() if checked_table is None else checked_table
         self._refuse_nothing(len(frame))
-        pairs = np.concatenate([pairs_of(part) for part in frame.iter_slices(_PIECE)] or [_NONE])
-        whole = Batch(frame, pairs, ordered=self.ordered)
-        if duplicates == "error" and known is not None:
-            return whole
-        return self._checked(whole, duplicates, 0)
+        pairs = np.concatenate(
+            [hash_pairs(slice_) for slice_ in frame.iter_slices(_ROWS_PER_SLICE)] or [_NO_HASHES]
+        )
+        batch = Batch(frame, pairs, ordered=self.ordered)
+        if duplicates == "error" and checked_table is not None:
+            return batch
+        return self._checked(batch, duplicates, 0)
 
-    def over_queries(self, use: Callable[[Batches], _Found]) -> _Found:
-        """What a function makes of batches; of all rows at once where a query's rows are apart.
+    def over_queries(self, use: Callable[[Batches], _UseResult]) -> _UseResult:
+        """Apply a function to batches; to all rows at once if a query's rows are scattered.
 
         Args:
             use: takes the function that reads batches, such as ``batches``.
@@ -205,7 +216,9 @@ class Run:
             return use(self.batches)
         except ScatteredError:  # a query came back after others
             pass  # the error holds what was read, and goes before all is read again
-        return use(lambda rule: (self.whole(each) for each in [rule]))  # which keeps none
+        return use(
+            lambda rule: (self.whole(duplicate_rule) for duplicate_rule in [rule])
+        )  # which keeps none
 
     def of_rows(self, judged: pl.DataFrame) -> Run:
         """The run with the ids of judgments, where it has one score for each of their rows.
@@ -226,9 +239,9 @@ class Run:
             )
             raise InputError(problem, source=self.place.label, code="wrong-shape")
         queries = self.table["query_id"]
-        other = (queries != NO_QUERY) & (queries != judged["query_id"])
-        if other.any():
-            row = int(other.arg_max() or 0)
+        is_other_query = (queries != NO_QUERY) & (queries != judged["query_id"])
+        if is_other_query.any():
+            row = int(is_other_query.arg_max() or 0)
             problem = (
                 f"row {row + 1} is of query '{queries[row]}', and of query "
                 f"'{judged['query_id'][row]}' in the judgments; scores need the rows of the file "
@@ -236,25 +249,25 @@ class Run:
             )
             raise InputError(problem, source=self.place.label, code="wrong-order")
         frame = judged.select("query_id", "doc_id").with_columns(scores)
-        found = replace(self, pieces=lambda: frame.iter_slices(_PIECE), by_row=False)
-        return replace(found, ordered=False)
+        run = replace(self, pieces=lambda: frame.iter_slices(_ROWS_PER_SLICE), by_row=False)
+        return replace(run, ordered=False)
 
     def together(self) -> Run:
-        """The same run with the rows of each query together, in memory."""
-        first = pl.col("row").min().over("query_id")
+        """The same run with the rows of each query adjacent, in memory."""
+        first_row = pl.col("row").min().over("query_id")
 
         def pieces() -> Iterator[pl.DataFrame]:
-            yield self.table.with_row_index("row").sort(first, "row").drop("row")
+            yield self.table.with_row_index("row").sort(first_row, "row").drop("row")
 
         return replace(self, pieces=pieces, readings={})
 
     @property
     def query_ids(self) -> pl.Series:
-        """The queries that have rows, each once, also where a document is ranked twice."""
+        """The queries that have rows, each once, even if a document is ranked twice."""
         return self._rows()["query_id"].unique()
 
     def in_memory(self, duplicates: Duplicates = "error") -> Run:
-        """The same run in memory, for those who read it more than once.
+        """The same run in memory, for repeated reading.
 
         Args:
             duplicates: unless this is ``error``, rows of a document ranked twice remain, for
@@ -264,20 +277,20 @@ class Run:
             InputError, DuplicateError: as ``table``.
         """
         table = self.table if duplicates == "error" else self.whole("each").frame
-        same = replace(self, pieces=lambda: table.iter_slices(_PIECE), readings={})
+        run = replace(self, pieces=lambda: table.iter_slices(_ROWS_PER_SLICE), readings={})
         if duplicates == "error":
-            same.__dict__["table"] = table  # as the cached property would
-        return same
+            run.__dict__["table"] = table  # as the cached property would
+        return run
 
     def _rows(self) -> pl.DataFrame:
-        return pl.concat([pl.DataFrame(schema=SCHEMA), *ahead(self.pieces())], rechunk=False)
+        return pl.concat([pl.DataFrame(schema=SCHEMA), *read_ahead(self.pieces())], rechunk=False)
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
-        yield from ahead(self.pieces())
+        yield from read_ahead(self.pieces())
         yield None
 
     def _checked(self, batch: Batch, duplicates: Duplicates, first_row: int) -> Batch:
-        """A batch without duplicates, or with both where both count."""
+        """A batch without duplicates, or with them if all count."""
         if duplicates == "each":
             return batch
         try:
@@ -294,11 +307,13 @@ class Run:
                 raise
             pair = ["query_id", "doc_id"]
             if duplicates == "place":
-                frame = batch.frame.with_columns(_renamed(pl.struct(pair).is_first_distinct()))
-                return replace(batch, frame=frame, pairs=pairs_of(frame, batch.starts))
+                frame = batch.frame.with_columns(
+                    _mark_repeated(pl.struct(pair).is_first_distinct())
+                )
+                return replace(batch, frame=frame, pairs=hash_pairs(frame, batch.starts))
             frame = batch.frame.unique(pair, keep=duplicates, maintain_order=True)
-            starts = None if batch.starts is None else starts_of(frame["query_id"])
-            return replace(batch, frame=frame, pairs=pairs_of(frame, starts), starts=starts)
+            starts = None if batch.starts is None else range_starts(frame["query_id"])
+            return replace(batch, frame=frame, pairs=hash_pairs(frame, starts), starts=starts)
         return batch
 
     def _refuse_nothing(self, rows: int) -> None:
@@ -309,13 +324,13 @@ class Run:
 
 
 Batches: TypeAlias = "Callable[[Duplicates], Iterable[Batch]]"
-"""Reads batches of whole queries, given what a document ranked twice is."""
+"""A reader of batches of whole queries, for a treatment of documents ranked twice."""
 
-_Found = TypeVar("_Found")
+_UseResult = TypeVar("_UseResult")
 
 
-def _renamed(first: pl.Expr) -> pl.Expr:
-    """Ids of documents, those of later rows turned into one that no document has."""
+def _mark_repeated(first: pl.Expr) -> pl.Expr:
+    """Ids of documents; those of later rows become an id that no document has."""
     return pl.when(first).then("doc_id").otherwise(pl.format("{}\0", "doc_id")).alias("doc_id")
 
 
@@ -329,21 +344,21 @@ class _SeenQueries:
 
     def __init__(self) -> None:
         self._parts: list[NDArray[np.uint64]] = []
-        self._flags = np.zeros(1 << _FLAGS, bool)
+        self._flags = np.zeros(1 << _FLAG_BITS, bool)
 
     def add(self, hashes: NDArray[np.uint64]) -> bool:
-        """Note some queries; False where one of them was there before."""
-        fresh = np.sort(hashes)
-        if (fresh[1:] == fresh[:-1]).any():
+        """Add some queries; False if one of them was added before."""
+        new_hashes = np.sort(hashes)
+        if (new_hashes[1:] == new_hashes[:-1]).any():
             return False
-        first = (fresh >> np.uint64(64 - _FLAGS)).view(np.int64)
-        near = fresh[self._flags[first]]
-        self._flags[first] = True
-        for part in self._parts:
-            places = np.minimum(np.searchsorted(part, near), len(part) - 1)
-            if (part[places] == near).any():
+        flag_index = (new_hashes >> np.uint64(64 - _FLAG_BITS)).view(np.int64)
+        maybe_seen = new_hashes[self._flags[flag_index]]
+        self._flags[flag_index] = True
+        for sorted_part in self._parts:
+            positions = np.minimum(np.searchsorted(sorted_part, maybe_seen), len(sorted_part) - 1)
+            if (sorted_part[positions] == maybe_seen).any():
                 return False
-        while self._parts and len(self._parts[-1]) <= 2 * len(fresh):
-            fresh = np.sort(np.append(self._parts.pop(), fresh))
-        self._parts.append(fresh)
+        while self._parts and len(self._parts[-1]) <= 2 * len(new_hashes):
+            new_hashes = np.sort(np.append(self._parts.pop(), new_hashes))
+        self._parts.append(new_hashes)
         return True

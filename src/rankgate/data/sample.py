@@ -1,4 +1,4 @@
-"""How the judged queries were drawn from those that matter: probabilities, strata, weights."""
+"""The sampling of the judged queries: probabilities, strata, weights."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.dataframes import polars_frame
-from rankgate.data.formats.tags import table_of, tags_from
-from rankgate.data.streams.source import source
+from rankgate.data.formats.tags import read_tag_table, read_tags_file
+from rankgate.data.streams.source import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 RANDOM = "random"
-"""Every query had the same chance to be drawn."""
+"""The word for a sample in which every query had the same chance."""
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "inclusion": ("query_inclusion", "inclusion", "probability"),
@@ -33,12 +33,12 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "weight": ("weight", "frequency", "count", "size", "traffic"),
 }
 
-_DOCUMENT = ("doc_id", "document", "docid", "docno")
-_OF_DOCUMENTS = ("inclusion", "probability")
-"""What of these columns is a document's, where a row is one."""
+_DOC_COLUMNS = ("doc_id", "document", "docid", "docno")
+_DOCUMENT_INCLUSION = ("inclusion", "probability")
+"""Columns that belong to a document, if rows are documents."""
 
-_EXTRA = {"query_inclusion": pl.Float64, "batch": pl.Int64}
-"""What else is kept of a row of a document."""
+_EXTRA_COLUMNS = {"query_inclusion": pl.Float64, "batch": pl.Int64}
+"""Further columns that are kept for a row of a document."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Sample:
     documents: pl.DataFrame | None = None
 
     @classmethod
-    def of(cls, given: Sample | TableLike) -> Sample:
+    def of(cls, source: Sample | TableLike) -> Sample:
         """From the word random, a table, or its file: CSV, TSV or JSONL, such as a pool's.
 
         A table has ``query_id`` and some of ``query_inclusion`` (or inclusion, probability),
@@ -79,20 +79,20 @@ class Sample:
             InputError: a table that cannot be read, or that says nothing of how queries were
                 drawn; probabilities outside (0, 1], weights or shares below 0.
         """
-        if isinstance(given, Sample):
-            return given
-        if isinstance(given, str) and given == RANDOM:
+        if isinstance(source, Sample):
+            return source
+        if isinstance(source, str) and source == RANDOM:
             return cls(RANDOM)
-        label, table = _read(given)
-        documents = _documents(table, label)
+        label, table = _read_table(source)
+        documents = _document_rows(table, label)
         if documents is not None:
             if documents["doc_id"].null_count() == 0 and (documents["inclusion"] == 1).all():
                 documents = None  # all were drawn
-            if len(_queries(table).columns) == 1:
+            if len(_query_rows(table).columns) == 1:
                 return cls(label, documents=documents)
         if "doc_id" in table.columns:
-            table = _queries(table)
-        return cls(label, _checked(table, label), _population(table, label), documents)
+            table = _query_rows(table)
+        return cls(label, _check_table(table, label), _read_population(table, label), documents)
 
     def weights(
         self, query_ids: Sequence[str], *, part: bool = False
@@ -107,29 +107,29 @@ class Sample:
         """
         if self.table is None:
             return None, None
-        own = self._rows(query_ids)
-        v = own["weight"].to_numpy() / own["inclusion"].fill_null(1.0).to_numpy()
-        if own["stratum"].null_count() == len(own):
+        sampled_rows = self._rows(query_ids)
+        v = sampled_rows["weight"].to_numpy() / sampled_rows["inclusion"].fill_null(1.0).to_numpy()
+        if sampled_rows["stratum"].null_count() == len(sampled_rows):
             return v, None
-        names = own["stratum"].fill_null("")
+        names = sampled_rows["stratum"].fill_null("")
         codes = names.rank("dense").to_numpy().astype(np.int64) - 1
-        shares = own["share"].to_numpy()
-        if not np.isnan(shares).any():  # each stratum counts as its share says
-            whole = self.weights(self.table["query_id"].to_list())[0] if part else None
-            if whole is not None:
-                return whole[self._places(query_ids)], codes
-            v = v * shares / np.bincount(codes, v)[codes]
+        stratum_shares = sampled_rows["share"].to_numpy()
+        if not np.isnan(stratum_shares).any():  # each stratum counts as its share says
+            all_weights = self.weights(self.table["query_id"].to_list())[0] if part else None
+            if all_weights is not None:
+                return all_weights[self._places(query_ids)], codes
+            v = v * stratum_shares / np.bincount(codes, v)[codes]
         return v, codes
 
     def certain(self, query_ids: Sequence[str]) -> NDArray[np.bool_] | None:
         """True for queries that were certain to be drawn; None where all or no queries were."""
         if self.table is None:
             return None
-        sure = (self._rows(query_ids)["inclusion"] == 1).fill_null(value=False).to_numpy()
-        return None if sure.all() or not sure.any() else sure
+        is_certain = (self._rows(query_ids)["inclusion"] == 1).fill_null(value=False).to_numpy()
+        return None if is_certain.all() or not is_certain.any() else is_certain
 
     def sizes(self, query_ids: Sequence[str]) -> Floats:
-        """How much each query of the population counts.
+        """The weight of each query of the population.
 
         Raises:
             InputError: a query of unknown weight, where weights differ.
@@ -140,126 +140,143 @@ class Sample:
 
     def _places(self, query_ids: Sequence[str]) -> list[int]:
         assert self.table is not None
-        place = {query: row for row, query in enumerate(self.table["query_id"].to_list())}
-        return [place[query] for query in query_ids]
+        row_of_query = {query: row for row, query in enumerate(self.table["query_id"].to_list())}
+        return [row_of_query[query] for query in query_ids]
 
     def _rows(self, query_ids: Sequence[str]) -> pl.DataFrame:
         assert self.table is not None
-        asked = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
-        own = asked.join(self.table, on="query_id", how="left", maintain_order="left")
-        if own["weight"].null_count():
-            query = own.filter(pl.col("weight").is_null())["query_id"][0]
+        requested = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
+        sampled_rows = requested.join(self.table, on="query_id", how="left", maintain_order="left")
+        if sampled_rows["weight"].null_count():
+            query = sampled_rows.filter(pl.col("weight").is_null())["query_id"][0]
             problem = f"query {query!r} is judged and is not in the sample; add its row."
             raise InputError(problem, source=self.source, code="sample-lacks-query")
-        return own
+        return sampled_rows
 
 
-def documents_drawn(given: TableLike) -> tuple[str, pl.DataFrame | None]:
-    """The name of a sample, and its documents, ``batch`` by batch; None where it has none.
+def sampled_documents(source: TableLike) -> tuple[str, pl.DataFrame | None]:
+    """The name of a sample, and its documents in batches; None if it has no documents.
 
     Raises:
         InputError: as `Sample.of`.
     """
-    label, table = _read(given)
-    return label, _documents(table, label)
+    label, table = _read_table(source)
+    return label, _document_rows(table, label)
 
 
-def _read(given: TableLike) -> tuple[str, pl.DataFrame]:
-    if not isinstance(given, str | Path):
-        label, table = "sample", polars_frame(given, "sample")
-    elif {".jsonl", ".ndjson"} & {*Path(given).suffixes}:
-        label, table = str(given), tags_from(given)
+def _read_table(source_table: TableLike) -> tuple[str, pl.DataFrame]:
+    if not isinstance(source_table, str | Path):
+        label, table = "sample", polars_frame(source_table, "sample")
+    elif {".jsonl", ".ndjson"} & {*Path(source_table).suffixes}:
+        label, table = str(source_table), read_tags_file(source_table)
     else:
-        label, table = str(given), table_of(source(given))
-    theirs = next((name for name in _DOCUMENT if name in table.columns), "doc_id")
-    return label, table.rename({theirs: "doc_id"}, strict=False)
+        label, table = str(source_table), read_tag_table(open_source(source_table))
+    doc_column = next((name for name in _DOC_COLUMNS if name in table.columns), "doc_id")
+    return label, table.rename({doc_column: "doc_id"}, strict=False)
 
 
-def _queries(table: pl.DataFrame) -> pl.DataFrame:
-    """One row a query, of a table with one a document, whose inclusion is the document's."""
-    names = ("query_id", "population", *(name for some in _COLUMNS.values() for name in some))
-    own = [name for name in names if name in table.columns and name not in _OF_DOCUMENTS]
-    if "query_stratum" in own or "stratum_share" not in own:
-        own = [name for name in own if name != "stratum"]  # a pool's, of ranks
-    return table.select(own).unique(maintain_order=True)
+def _query_rows(table: pl.DataFrame) -> pl.DataFrame:
+    """One row for each query, from a table of documents whose inclusion is the document's."""
+    names = (
+        "query_id",
+        "population",
+        *(name for alternatives in _COLUMNS.values() for name in alternatives),
+    )
+    query_columns = [
+        name for name in names if name in table.columns and name not in _DOCUMENT_INCLUSION
+    ]
+    if "query_stratum" in query_columns or "stratum_share" not in query_columns:
+        query_columns = [name for name in query_columns if name != "stratum"]  # a pool's, of ranks
+    return table.select(query_columns).unique(maintain_order=True)
 
 
-def _documents(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
-    """The documents drawn; None where the table has no documents.
+def _document_rows(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
+    """The sampled documents; None if the table has no documents.
 
     Raises:
         InputError: a chance outside (0, 1], a document twice.
     """
-    chance = next((name for name in _OF_DOCUMENTS if name in table.columns), None)
-    if "doc_id" not in table.columns or chance is None:
+    inclusion_column = next((name for name in _DOCUMENT_INCLUSION if name in table.columns), None)
+    if "doc_id" not in table.columns or inclusion_column is None:
         return None
     text = pl.col("doc_id").cast(pl.String)
-    own = table.select(
+    documents = table.select(
         pl.col("query_id").cast(pl.String),
         pl.when(text != "").then(text).alias("doc_id"),
-        pl.col(chance).cast(pl.Float64, strict=False).alias("inclusion"),
+        pl.col(inclusion_column).cast(pl.Float64, strict=False).alias("inclusion"),
         *(
             pl.col(name).cast(type_, strict=False)
-            for name, type_ in _EXTRA.items()
+            for name, type_ in _EXTRA_COLUMNS.items()
             if name in table.columns
         ),
     )
     value = pl.col("inclusion").fill_null(float("nan"))
-    row = own.with_row_index("row").filter(
+    wrong_rows = documents.with_row_index("row").filter(
         pl.col("doc_id").is_not_null() & ~((value > 0) & (value <= 1))
     )
-    if len(row):
-        at, query, document, found = row.row(0)
+    if len(wrong_rows):
+        row_number, query, document, inclusion = wrong_rows.row(0)
         problem = (
-            f"document {document!r} of query {query!r}: {chance} is {found}, not a probability "
+            f"document {document!r} of query {query!r}: {inclusion_column} is {inclusion}, not a "
+            "probability "
             "above 0 and at most 1."
         )
-        raise InputError(problem, source=source, line=at + 2, code="out-of-range")
-    twice = own.filter(pl.struct("query_id", "doc_id").is_duplicated())
-    if len(twice):
-        query, document = twice.row(0)[:2]
+        raise InputError(problem, source=source, line=row_number + 2, code="out-of-range")
+    repeated = documents.filter(pl.struct("query_id", "doc_id").is_duplicated())
+    if len(repeated):
+        query, document = repeated.row(0)[:2]
         problem = f"document {document!r} of query {query!r} has two rows; keep one."
         raise InputError(problem, source=source, code="duplicate-document")
-    return own
+    return documents
 
 
-def _checked(table: pl.DataFrame, source: str) -> pl.DataFrame:
-    """The table in our columns.
+def _check_table(table: pl.DataFrame, source: str) -> pl.DataFrame:
+    """The table with our column names.
 
     Raises:
-        InputError: what is missing or wrong.
+        InputError: a missing or wrong column.
     """
-    found = {ours: next((name for name in names if name in table.columns), None)
-             for ours, names in _COLUMNS.items()}  # fmt: skip
-    if "query_id" not in table.columns or not any(found.values()):
+    source_columns = {
+        column: next((name for name in names if name in table.columns), None)
+        for column, names in _COLUMNS.items()
+    }
+    if "query_id" not in table.columns or not any(source_columns.values()):
         problem = (
             "a sample needs query_id and one of query_inclusion, query_stratum with "
             "stratum_share, or weight; see rankgate pool --queries."
         )
         raise InputError(problem, source=source, line=1, code="missing-column")
-    if found["stratum"] and not (found["inclusion"] or found["share"]):
+    if source_columns["stratum"] and not (source_columns["inclusion"] or source_columns["share"]):
         problem = "strata need query_inclusion, or stratum_share: how large each of them is."
         raise InputError(problem, source=source, line=1, code="missing-column")
     columns: list[Any] = [pl.col("query_id").cast(pl.String)]
-    for ours in ("inclusion", "share", "weight"):
-        theirs, default = found[ours], 1.0 if ours == "weight" else None
+    for column in ("inclusion", "share", "weight"):
+        source_column, default = source_columns[column], 1.0 if column == "weight" else None
         columns.append(
-            (pl.col(theirs).cast(pl.Float64, strict=False) if theirs else pl.lit(default))
-            .cast(pl.Float64).alias(ours)
-        )  # fmt: skip
-    stratum = found["stratum"]
-    columns.append((pl.col(stratum).cast(pl.String) if stratum else pl.lit(None, dtype=pl.String))
-                   .alias("stratum"))  # fmt: skip
-    own = table.select(columns)
-    _refuse(own, found, source)
-    return own
+            (
+                pl.col(source_column).cast(pl.Float64, strict=False)
+                if source_column
+                else pl.lit(default)
+            )
+            .cast(pl.Float64)
+            .alias(column)
+        )
+    stratum = source_columns["stratum"]
+    columns.append(
+        (pl.col(stratum).cast(pl.String) if stratum else pl.lit(None, dtype=pl.String)).alias(
+            "stratum"
+        )
+    )
+    sample_table = table.select(columns)
+    _check_values(sample_table, source_columns, source)
+    return sample_table
 
 
-def _population(table: pl.DataFrame, source: str) -> float | None:
-    """What all queries count together.
+def _read_population(table: pl.DataFrame, source: str) -> float | None:
+    """The total weight of all queries.
 
     Raises:
-        InputError: rows differ, or it is no number above 0.
+        InputError: rows differ, or it is not a number above 0.
     """
     if "population" not in table.columns:
         return None
@@ -270,32 +287,37 @@ def _population(table: pl.DataFrame, source: str) -> float | None:
     return float(sizes[0])
 
 
-def _refuse(own: pl.DataFrame, found: dict[str, str | None], source: str) -> None:
-    for ours, low, words in (
+def _check_values(
+    sample_table: pl.DataFrame, source_columns: dict[str, str | None], source: str
+) -> None:
+    for column, low, expectation in (
         ("inclusion", 0.0, "a probability above 0 and at most 1"),
         ("weight", 0.0, "a number above 0"),
         ("share", 0.0, "a share above 0 and at most 1"),
     ):
-        if found[ours] is None:
+        if source_columns[column] is None:
             continue
-        high = float("inf") if ours == "weight" else 1.0
-        value = pl.col(ours).fill_null(float("nan"))
-        wrong = own.with_row_index("row").filter(~((value > low) & (value <= high)))
-        if len(wrong):
-            row = wrong.row(0, named=True)
-            problem = f"query {row['query_id']!r}: {found[ours]} is {row[ours]}, not {words}."
+        high = float("inf") if column == "weight" else 1.0
+        value = pl.col(column).fill_null(float("nan"))
+        wrong_rows = sample_table.with_row_index("row").filter(~((value > low) & (value <= high)))
+        if len(wrong_rows):
+            row = wrong_rows.row(0, named=True)
+            problem = (
+                f"query {row['query_id']!r}: {source_columns[column]} is {row[column]}, not "
+                f"{expectation}."
+            )
             raise InputError(problem, source=source, line=row["row"] + 2, code="out-of-range")
-    twice = own.filter(pl.col("query_id").is_duplicated())
-    if len(twice):
-        problem = f"query {twice['query_id'][0]!r} has two rows that differ; keep one."
+    repeated = sample_table.filter(pl.col("query_id").is_duplicated())
+    if len(repeated):
+        problem = f"query {repeated['query_id'][0]!r} has two rows that differ; keep one."
         raise InputError(problem, source=source, code="duplicate-query")
 
 
-def refuse_without(predicted: object | None, sample: Sample | None) -> None:
-    """Stop where predictions come without a word on the sample, or sampled documents alone.
+def check_predicted_sample(predicted: object | None, sample: Sample | None) -> None:
+    """Stop if predictions come without a sample, or sampled documents without predictions.
 
     Raises:
-        UsageError: what is missing.
+        UsageError: the missing input.
     """
     if predicted is not None and sample is None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Values: one metric, one query, and what they were computed from."""
+"""Values: one metric, one query, and the counts behind them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rankgate.data.group_sums import GroupSums
 
 REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
-"""Why a value is undefined, or is substituted for one that is: the kinds of empty."""
+"""Reasons why a value is undefined, or substitutes an undefined one: the kinds of empty."""
 
-_WORDS = {place: reason or None for place, reason in enumerate(REASONS)}
+_REASON_TEXTS = {number: reason or None for number, reason in enumerate(REASONS)}
 
 
-_IF_ANY = frozenset(
+_OPTIONAL_COUNTS = frozenset(
     {"against_scores", "zeros_relevant", "served_unjudged", "catalogue", "states", "cautions"}
 )
 """Counts that only some runs, conventions and metrics have."""
@@ -67,14 +67,16 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
-        shares = {str(k): share for k, share in self.judged_at.items()}
-        values = {**asdict(self), "judged_at": shares}
-        return {name: value for name, value in values.items() if value or name not in _IF_ANY}
+        judged_shares = {str(k): share for k, share in self.judged_at.items()}
+        values = {**asdict(self), "judged_at": judged_shares}
+        return {
+            name: value for name, value in values.items() if value or name not in _OPTIONAL_COUNTS
+        }
 
 
 @dataclass(frozen=True)
 class MeanParts:
-    """What numbers over queries are made of: sums, which add up over batches.
+    """The parts of means over queries: sums, which add up over batches.
 
     Attributes:
         means: by metric the exact sum (`ExactMean`), and how many queries have a hit.
@@ -90,7 +92,7 @@ class MeanParts:
 
 
 @dataclass(frozen=True)
-class Scores(ByContent):
+class RunScores(ByContent):
     """Values of several metrics for one run.
 
     Attributes:
@@ -121,27 +123,29 @@ class Scores(ByContent):
     means: Mapping[str, float]
     counts: Counts
     convention: Mapping[str, Any]
-    low: Scores | None = None
-    high: Scores | None = None
-    all_irrelevant: Scores | None = None
-    all_best: Scores | None = None
+    low: RunScores | None = None
+    high: RunScores | None = None
+    all_irrelevant: RunScores | None = None
+    all_best: RunScores | None = None
     parts: MeanParts = field(default_factory=MeanParts)
     groups: Mapping[str, GroupSums] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pl.DataFrame:
         """Long: ``query_id``, ``metric``, ``value``, ``why``; undefined values are null."""
-        parts = [
+        tables = [
             pl.DataFrame({"query_id": self.query_ids, "value": value}).with_columns(
                 pl.lit(label).alias("metric"),
                 pl.col("value").fill_nan(None),
-                pl.Series("why", self.why[label]).replace_strict(_WORDS, return_dtype=pl.String),
+                pl.Series("why", self.why[label]).replace_strict(
+                    _REASON_TEXTS, return_dtype=pl.String
+                ),
             )
             for label, value in self.values.items()
         ]
         columns = ["query_id", "metric", "value", "why"]
         schema = dict.fromkeys(columns, pl.String) | {"value": pl.Float64}
-        return pl.concat(parts).select(columns) if parts else pl.DataFrame(schema=schema)
+        return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=schema)
 
     def per_query(self, metric: str) -> dict[str, float | None]:
         """One metric by query id; None if undefined.

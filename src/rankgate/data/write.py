@@ -1,4 +1,4 @@
-"""Write tables into files: the format by name or suffix, the file whole or not at all."""
+"""Write tables into files: the format by name or suffix, the file completely or not at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.core.errors import UsageError
-from rankgate.core.target import replacing, suffix_of
+from rankgate.core.target import replace_file, suffix_of
 from rankgate.data.contents import FileContents
 from rankgate.data.formats import registry
 from rankgate.data.notes import STATES
@@ -19,69 +19,80 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
 
 
-def format_for(target: str | Path | None, to: str | None = None, part: str | None = None) -> Format:
-    """The format that a file is written in.
+def choose_format(
+    target: str | Path | None, format_name: str | None = None, part_name: str | None = None
+) -> Format:
+    """The format for writing a file.
 
     Args:
         target: the file, whose suffix names the format; None for a stream.
-        to: the name of the format; by the suffix if not given.
-        part: what the format must hold, such as ``runs``; anything if not given.
+        format_name: the name of the format; by the suffix if not given.
+        part_name: a part that the format must hold, such as ``runs``; anything if not given.
 
     Raises:
         UsageError: no such format; one that is read only or does not hold the part; a suffix
-            that says too little.
+            that is ambiguous.
     """
     writers = [
-        each for each in registry.FORMATS if each.write and (part is None or part in each.holds)
+        format_
+        for format_ in registry.FORMATS
+        if format_.write and (part_name is None or part_name in format_.holds)
     ]
-    if to is not None:
-        return _named(to, part, writers)
+    if format_name is not None:
+        return _find_writer(format_name, part_name, writers)
     suffix = "" if target is None else suffix_of(str(target))
-    fitting = [each for each in writers if suffix in each.suffixes]
-    tables = [each for each in fitting if each.streams]  # what any tool reads, before a product's
-    plain = tables or [each for each in fitting if suffix == f".{each.name}" or len(fitting) == 1]
-    if plain:
-        return plain[0]
-    names = ", ".join(each.name for each in fitting or writers)
-    if fitting:
+    matching_formats = [format_ for format_ in writers if suffix in format_.suffixes]
+    tables = [
+        format_ for format_ in matching_formats if format_.streams
+    ]  # what any tool reads, before a product's
+    best_formats = tables or [
+        format_
+        for format_ in matching_formats
+        if suffix == f".{format_.name}" or len(matching_formats) == 1
+    ]
+    if best_formats:
+        return best_formats[0]
+    names = ", ".join(format_.name for format_ in matching_formats or writers)
+    if matching_formats:
         raise UsageError(
             f"several formats end in {suffix}: choose with --to: {names}.", code="ambiguous-input"
         )
-    words = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
-    raise UsageError(f"{words}; choose a format with --to: {names}.", code="unknown-format")
+    reason = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
+    raise UsageError(f"{reason}; choose a format with --to: {names}.", code="unknown-format")
 
 
-def _named(to: str, part: str | None, writers: list[Format]) -> Format:
-    found = registry.named(to)
-    if found.write is None:
+def _find_writer(format_name: str, part_name: str | None, writers: list[Format]) -> Format:
+    format_ = registry.find_format(format_name)
+    if format_.write is None:
         raise UsageError(
-            f"{found.name} is read, not written; see rankgate formats.", code="format-not-written"
+            f"{format_.name} is read, not written; see rankgate formats.", code="format-not-written"
         )
-    if part is not None and part not in found.holds:
-        names = ", ".join(each.name for each in writers)
+    if part_name is not None and part_name not in format_.holds:
+        names = ", ".join(format_.name for format_ in writers)
         raise UsageError(
-            f"{found.name} holds no {part}; choose with --to: {names}.", code="format-cannot-hold"
+            f"{format_.name} holds no {part_name}; choose with --to: {names}.",
+            code="format-cannot-hold",
         )
-    return found
+    return format_
 
 
-def write_run(run: Run, target: str | Path | BinaryIO, found: Format) -> tuple[Loss, ...]:
-    """Write a run; return what the format cannot hold of it, but the states of queries.
+def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple[Loss, ...]:
+    """Write a run; return the losses, without the states of queries.
 
     Args:
-        run: its queries' rows must be together.
+        run: a run with the rows of each query adjacent.
         target: a path, which may end in ``.gz`` or ``.zst`` and is replaced in one step; or a
             stream of bytes.
-        found: a format that holds a run, as `format_for` finds it.
+        format_: a format that holds a run, from `choose_format`.
     """
-    assert found.write is not None
+    assert format_.write is not None
     contents = FileContents(runs=(run,))
     if isinstance(target, str | Path):
-        with replacing(target) as stream:
-            losses = found.write(contents, stream)
-    else:  # whole or not at all here too
-        with tempfile.TemporaryFile() as whole:
-            losses = found.write(contents, whole)
-            whole.seek(0)
-            shutil.copyfileobj(whole, target)
-    return tuple(each for each in losses if each.what != STATES)
+        with replace_file(target) as stream:
+            losses = format_.write(contents, stream)
+    else:  # a stream, too, is written completely or not at all
+        with tempfile.TemporaryFile() as temporary_file:
+            losses = format_.write(contents, temporary_file)
+            temporary_file.seek(0)
+            shutil.copyfileobj(temporary_file, target)
+    return tuple(loss for loss in losses if loss.what != STATES)

@@ -1,1 +1,1 @@
-"""From numbers to decisions: comparison, the gate, and what limits both."""
+"""Decisions from numbers: comparisons, the gate, and their limits."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from rankgate.core.declare import Declared, Parameter, Registry, fields_of
-from rankgate.core.declare.signature import documented
+from rankgate.core.declare.signature import parse_docstring_section
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -29,13 +29,17 @@ class EngineKind(Declared):
         """The keys of ``[engine]``."""
         from rankgate.engines.engine import Engine
 
-        shared = documented(Engine.__doc__ or "", "Attributes")
-        own = {
-            name: each if each.help else replace(each, help=shared.get(name, ""))
-            for name, each in fields_of(self.declaration).items()
+        shared_help = parse_docstring_section(Engine.__doc__ or "", "Attributes")
+        parameters = {
+            name: parameter
+            if parameter.help
+            else replace(parameter, help=shared_help.get(name, ""))
+            for name, parameter in fields_of(self.declaration).items()
         }
-        order = sorted(own, key=lambda name: (not own[name].required, name in shared))
-        return {name: own[name] for name in order}
+        order = sorted(
+            parameters, key=lambda name: (not parameters[name].required, name in shared_help)
+        )
+        return {name: parameters[name] for name in order}
 
 
 def _kinds() -> Iterator[EngineKind]:
@@ -45,18 +49,18 @@ def _kinds() -> Iterator[EngineKind]:
     from rankgate.engines import kinds
     from rankgate.engines.engine import Engine
 
-    for each in pkgutil.iter_modules(kinds.__path__):
-        module = import_module(f"{kinds.__name__}.{each.name}")
+    for module_info in pkgutil.iter_modules(kinds.__path__):
+        module = import_module(f"{kinds.__name__}.{module_info.name}")
         for value in vars(module).values():
-            own = isinstance(value, type) and value.__module__ == module.__name__
-            if own and issubclass(value, Engine):
-                found = cast("type[Engine]", value)
+            is_of_module = isinstance(value, type) and value.__module__ == module.__name__
+            if is_of_module and issubclass(value, Engine):
+                declaration = cast("type[Engine]", value)
                 yield EngineKind(
-                    found.engine_kind,
-                    found,
-                    title=found.title,
-                    source=found.source,
-                    aliases=found.aliases,
+                    declaration.engine_kind,
+                    declaration,
+                    title=declaration.title,
+                    source=declaration.source,
+                    aliases=declaration.aliases,
                 )
 
 

@@ -1,4 +1,4 @@
-"""What an engine is: a declaration that connects, and what it answers."""
+"""The declaration of an engine, its connections and its answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from rankgate.core.declare import Range
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.failure import Failure
+from rankgate.data.answers.answer import Answer, Failure
 from rankgate.engines.requests.secrets import Secrets
-from rankgate.engines.requests.template import names
+from rankgate.engines.requests.template import template_names
 
 if TYPE_CHECKING:
     from rankgate.engines.requests.transport import Transport
@@ -26,7 +26,7 @@ class Query:
 
     Attributes:
         query_id: its id.
-        text: what a user typed.
+        text: the user's words.
         values: other columns of its file, which are parameters where an engine has these.
     """
 
@@ -36,47 +36,15 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The documents that an engine returned for one query, best first.
-
-    Attributes:
-        doc_ids: their ids, each once.
-        scores: the engine's scores; None where it gives none.
-        fields: what is shown of each document, in the same order; empty without fields.
-        total: how many documents match, as the engine says.
-        repeated: documents that it returned again; only their first place counts.
-        shared: the same, by the names of the two indices where the first and the later one came
-            from different ones.
-        unusable: what came in the place of an id and cannot be one, for each document without.
-        partial: why the answer may lack documents; empty where nothing says so.
-    """
-
-    doc_ids: Sequence[str]
-    scores: Sequence[float] | None = None
-    fields: Sequence[Mapping[str, Any]] = ()
-    total: int | None = None
-    repeated: int = 0
-    shared: Mapping[str, int] = field(default_factory=dict)
-    unusable: Sequence[str] = ()
-    partial: str = ""
-
-    def usable(self) -> Answer | Failure:
-        """The answer; a failure where there are documents and none has an id."""
-        if self.doc_ids or not self.unusable:
-            return self
-        return Failure("refused", f"no good id in any document, but {self.unusable[0]}")
-
-
-@dataclass(frozen=True)
 class Facts:
-    """What an engine says of itself and its index.
+    """The facts that an engine gives about itself and its index.
 
     Attributes:
         version: of the engine.
         documents: in the index.
         settings: a hash of the index's settings and fields.
         changes: a count that grows with every change of the index.
-        refreshed: how often the index was refreshed, where that is counted apart from changes.
+        refreshed: the number of refreshes of the index, where they are counted apart from changes.
     """
 
     version: str = ""
@@ -94,75 +62,75 @@ class Connection(ABC):
         """The answer to one query; an engine's fault is a `Failure`, never an exception."""
 
     def facts(self) -> Facts:
-        """What the engine says of itself; nothing where it cannot be asked."""
+        """The facts that the engine gives; empty where it gives none."""
         return Facts()
 
     def unknown_fields(self) -> Sequence[str]:
-        """Fields that requests name and the index does not have, where it can be asked."""
+        """Fields that requests name and the index lacks, where the engine lists its fields."""
         return ()
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Release the resources of the connection."""
         return
 
 
-def _scrubbing(connect: Callable[[Any], Connection]) -> Callable[[Any], Connection]:
-    """A kind's method that connects, with connections whose texts are without secrets."""
+def _scrub_connections(connect: Callable[[Any], Connection]) -> Callable[[Any], Connection]:
+    """Wrap the method that connects, so that texts of connections are without secrets."""
 
     @wraps(connect)
     def scrubbed(engine: Engine) -> Connection:
         secrets = Secrets.named_in(engine)
-        with _without(secrets):
-            return _Scrubbed(connect(engine), secrets)
+        with _scrub_errors(secrets):
+            return _ScrubbedConnection(connect(engine), secrets)
 
     return scrubbed
 
 
-class _Scrubbed(Connection):
-    """A connection whose texts are without secrets: all that a server says passes here."""
+class _ScrubbedConnection(Connection):
+    """A connection whose texts are without secrets: all texts of a server pass here."""
 
     def __init__(self, connection: Connection, secrets: Secrets) -> None:
         self._connection, self._secrets = connection, secrets
 
     def ask(self, query: Query) -> Answer | Failure:
-        with _without(self._secrets):
+        with _scrub_errors(self._secrets):
             reply = self._connection.ask(query)
         if isinstance(reply, Failure):
             return replace(reply, problem=self._secrets.message(reply.problem))
         clean = self._secrets.scrubbed(reply)
-        return _with_ids_of(reply, clean).usable()
+        return _drop_changed_ids(reply, clean).usable()
 
     def facts(self) -> Facts:
-        with _without(self._secrets):
+        with _scrub_errors(self._secrets):
             return self._secrets.scrubbed(self._connection.facts())
 
     def unknown_fields(self) -> Sequence[str]:
-        with _without(self._secrets):
+        with _scrub_errors(self._secrets):
             return self._secrets.scrubbed(self._connection.unknown_fields())
 
     def close(self) -> None:
         self._connection.close()
 
 
-def _with_ids_of(reply: Answer, clean: Answer) -> Answer:
-    """A scrubbed answer without the documents whose ids hold a secret, as these are not theirs."""
+def _drop_changed_ids(reply: Answer, clean: Answer) -> Answer:
+    """A scrubbed answer without the documents whose ids were changed as they hold a secret."""
     pairs = zip(reply.doc_ids, clean.doc_ids, strict=True)
-    places = [place for place, (doc_id, scrubbed) in enumerate(pairs) if doc_id == scrubbed]
+    places = [index for index, (doc_id, scrubbed) in enumerate(pairs) if doc_id == scrubbed]
     if len(places) == len(reply.doc_ids):
         return clean
-    lost = [repr(doc_id) for doc_id in clean.doc_ids if doc_id not in reply.doc_ids]
+    changed_ids = [repr(doc_id) for doc_id in clean.doc_ids if doc_id not in reply.doc_ids]
     return replace(
         clean,
-        doc_ids=[clean.doc_ids[place] for place in places],
-        scores=clean.scores and [clean.scores[place] for place in places],
-        fields=clean.fields and [clean.fields[place] for place in places],
-        unusable=[*clean.unusable, *lost],
+        doc_ids=[clean.doc_ids[index] for index in places],
+        scores=clean.scores and [clean.scores[index] for index in places],
+        fields=clean.fields and [clean.fields[index] for index in places],
+        unusable=[*clean.unusable, *changed_ids],
     )
 
 
 @contextmanager
-def _without(secrets: Secrets) -> Iterator[None]:
-    """Let no error pass that holds a secret."""
+def _scrub_errors(secrets: Secrets) -> Iterator[None]:
+    """Remove secrets from errors."""
     try:
         yield
     except RankgateError as error:
@@ -195,10 +163,10 @@ class Engine(ABC):
     fields: dict[str, Any] = field(default_factory=dict)
 
     def __init_subclass__(cls) -> None:
-        """Let a kind's connections give nothing that holds a secret."""
+        """Wrap the kind's ``connect``, so that its connections give no secrets."""
         super().__init_subclass__()
         if "connect" in vars(cls):
-            cls.connect = _scrubbing(cls.connect)  # type: ignore[method-assign, assignment]
+            cls.connect = _scrub_connections(cls.connect)  # type: ignore[method-assign, assignment]
 
     @abstractmethod
     def connect(self) -> Connection:
@@ -210,10 +178,10 @@ class Engine(ABC):
         """
 
     def check(self) -> None:  # noqa: B027 - most kinds have nothing to refuse
-        """Refuse settings that cannot work, before anything is asked.
+        """Refuse settings that cannot work, before any request.
 
         Raises:
-            UsageError: what is wrong.
+            UsageError: a setting is wrong.
         """
 
     def refuse_unknown(self, used: Iterable[str], *more: str) -> None:
@@ -227,17 +195,19 @@ class Engine(ABC):
             UsageError: one of them has none.
         """
         values = {*self.known(Query("", "")), *more}
-        if unknown := sorted(set(used) - values):
+        if unknown_names := sorted(set(used) - values):
             raise UsageError(
-                f"the name {unknown[0]} of the request has no value; give it in "
+                f"the name {unknown_names[0]} of the request has no value; give it in "
                 "[engine.parameters].",
                 code="unknown-parameter",
             )
 
     def uses(self) -> frozenset[str] | None:
         """The parameters that its requests use; None where they get all of them."""
-        own = [getattr(self, each.name) for each in fields(self) if each.name != "parameters"]
-        return frozenset(names(own))
+        values = [
+            getattr(self, setting.name) for setting in fields(self) if setting.name != "parameters"
+        ]
+        return frozenset(template_names(values))
 
     def transport(self) -> Transport:
         """Its HTTP client, with its login, for other requests to the same server.
@@ -264,8 +234,10 @@ class Engine(ABC):
 
     def parameters_of(self, query: Query) -> dict[str, Any]:
         """The parameters of the request of a query: its own where it has some."""
-        own = {name: value for name, value in query.values.items() if name in self.parameters}
-        return {**self.parameters, **own}
+        query_parameters = {
+            name: value for name, value in query.values.items() if name in self.parameters
+        }
+        return {**self.parameters, **query_parameters}
 
     def known(self, query: Query) -> dict[str, Any]:
         """The values for names in double braces."""

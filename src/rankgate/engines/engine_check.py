@@ -1,4 +1,4 @@
-"""Ask an engine one query, and show what a snapshot would keep of the answer."""
+"""Send one query to an engine, and show what a snapshot would keep of the answer."""
 
 from __future__ import annotations
 
@@ -10,42 +10,43 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
-from rankgate.engines.engine import Answer, Facts, Query
-from rankgate.engines.snapshots.asking import answered
-from rankgate.engines.snapshots.snapshot import Lists, incomplete
+from rankgate.data.answers.answer import Answer
+from rankgate.engines.engine import Facts, Query
+from rankgate.engines.snapshots.asking import outcome_of_answer
+from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices
 from rankgate.engines.snapshots.take import configuration_of
-from rankgate.engines.snapshots.writing import counted
+from rankgate.engines.snapshots.writing import count_list
 
 if TYPE_CHECKING:
     from rankgate.engines.snapshots.take import EngineLike
 
-_SHOWN = 5
-_TEXT = 60  # characters of a field
+_MAX_DOCUMENTS = 5
+_MAX_CHARACTERS = 60  # characters of a field
 
 
 @dataclass(frozen=True)
 class EngineCheck(Result):
-    """What came of one query.
+    """The answer to one query.
 
     Attributes:
         engine: its name.
-        engine_kind: what it is.
-        query: what was asked.
-        facts: what the engine said of itself.
+        engine_kind: its kind.
+        query: the text of the query.
+        facts: the facts that the engine gave about itself.
         seconds: that the answer took.
-        problem: why there is none; empty where there is.
+        problem: the reason why there is no answer; empty where there is one.
         returned: documents.
         total: documents that match, as the engine says.
-        scored: whether they have scores.
+        scored: True if they have scores.
         documents: the first ones: ``doc_id``, ``score`` and fields as text.
         missing: display fields that none of the documents has.
         unknown: fields of the request that the index does not have.
-        lists: what the answer lacks.
-        depth: documents that were asked for.
+        lists: counts of what the answer lacks.
+        depth: the requested number of documents.
     """
 
     kind: ClassVar[str] = "engine_check"
-    document_from: ClassVar[str] = "rankgate.engines.documents.engines:check"
+    document_from: ClassVar[str] = "rankgate.engines.documents.engines:check_document"
 
     engine: str
     engine_kind: str
@@ -64,28 +65,30 @@ class EngineCheck(Result):
 
     @property
     def failed(self) -> bool:
-        """Whether something must be mended before a snapshot: no documents, or wrong fields."""
+        """True if a snapshot needs a fix first: no documents, or wrong fields."""
         return not self.returned or bool(self.missing or self.unknown)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What is missing for a snapshot."""
-        found = []
+        """Notices about what is missing for a snapshot."""
+        notices = []
         if self.problem:
-            found.append(Notice("failed-queries", f"no answer: {self.problem}"))
+            notices.append(Notice("failed-queries", f"no answer: {self.problem}"))
         elif not self.returned:
-            found.append(Notice("no-results", "no document matches; try another --query"))
+            notices.append(Notice("no-results", "no document matches; try another --query"))
         elif not self.scored:
-            found.append(Notice("no-scores", "there are no scores; the run's come from the ranks"))
-        found += [
+            notices.append(
+                Notice("no-scores", "there are no scores; the run's come from the ranks")
+            )
+        notices += [
             Notice("missing-field", f"no document has the field {name}", name)
             for name in self.missing
         ]
-        found += [
+        notices += [
             Notice("unknown-field", f"the index has no field {name}, which the request names", name)
             for name in self.unknown
         ]
-        return (*found, *incomplete(self.lists, self.depth))
+        return (*notices, *incomplete_notices(self.lists, self.depth))
 
     def _table(self) -> pl.DataFrame:
         return pl.DataFrame(list(self.documents))
@@ -108,35 +111,44 @@ def check_engine(
         UsageError: settings that cannot work; a secret that is not set.
         MissingExtraError: the library of the engine is not installed.
     """
-    chosen = configuration_of(engine).having(parameters)
-    connection = chosen.engine.connect()
+    configuration = configuration_of(engine).having(parameters)
+    connection = configuration.engine.connect()
     try:
-        facts, unknown = connection.facts(), tuple(connection.unknown_fields())
-        began = time.perf_counter()
+        facts, unknown_fields = connection.facts(), tuple(connection.unknown_fields())
+        start_time = time.perf_counter()
         reply = connection.ask(Query("check", query))
-        seconds = round(time.perf_counter() - began, 6)
+        seconds = round(time.perf_counter() - start_time, 6)
     finally:
         connection.close()
-    about = (chosen.name, chosen.engine.engine_kind, query, facts, seconds)
+    common_values = (configuration.name, configuration.engine.engine_kind, query, facts, seconds)
     if not isinstance(reply, Answer):
-        return EngineCheck(*about, problem=reply.problem, unknown=unknown)
-    shown = list(reply.fields) or [{}] * len(reply.doc_ids)
-    wanted = chosen.engine.fields if reply.doc_ids else {}
+        return EngineCheck(*common_values, problem=reply.problem, unknown=unknown_fields)
+    fields_of_documents = list(reply.fields) or [{}] * len(reply.doc_ids)
+    display_fields = configuration.engine.fields if reply.doc_ids else {}
     return EngineCheck(
-        *about,
+        *common_values,
         returned=len(reply.doc_ids),
         total=reply.total,
         scored=reply.scores is not None,
         documents=tuple(
             {
                 "doc_id": doc_id,
-                "score": reply.scores[place] if reply.scores is not None else None,
-                **{name: str(value)[:_TEXT] for name, value in shown[place].items()},
+                "score": reply.scores[index] if reply.scores is not None else None,
+                **{
+                    name: str(value)[:_MAX_CHARACTERS]
+                    for name, value in fields_of_documents[index].items()
+                },
             }
-            for place, doc_id in enumerate(reply.doc_ids[:_SHOWN])
+            for index, doc_id in enumerate(reply.doc_ids[:_MAX_DOCUMENTS])
         ),
-        missing=tuple(name for name in wanted if not any(name in each for each in shown)),
-        unknown=unknown,
-        lists=counted(answered(Query("check", query), reply), Lists(), chosen.engine.depth),
-        depth=chosen.engine.depth,
+        missing=tuple(
+            name
+            for name in display_fields
+            if not any(name in fields for fields in fields_of_documents)
+        ),
+        unknown=unknown_fields,
+        lists=count_list(
+            outcome_of_answer(Query("check", query), reply), Lists(), configuration.engine.depth
+        ),
+        depth=configuration.engine.depth,
     )

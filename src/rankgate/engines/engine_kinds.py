@@ -1,4 +1,4 @@
-"""The kinds of engines that can be asked, with the keys of their files."""
+"""The available kinds of engines, with the keys of their files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Key:
     Attributes:
         table: ``engine`` or ``snapshot``.
         name: the key.
-        takes: what it takes.
-        default: what holds without it; empty if required or there is nothing.
-        required: whether it must be there.
-        help: what it means.
+        takes: the type or choices of its value.
+        default: the default; empty if the key is required or has no default.
+        required: True if the file must have it.
+        help: its meaning.
     """
 
     table: str
@@ -39,9 +39,9 @@ class KindDetails:
     """One kind of engine.
 
     Attributes:
-        name: what ``kind`` says in a file.
-        title: what it is.
-        source: where it is documented.
+        name: the value of ``kind`` in a file.
+        title: a short description.
+        source: the URL of its documentation.
         keys: of its file.
     """
 
@@ -53,18 +53,18 @@ class KindDetails:
     @classmethod
     def of(cls, kind: EngineKind) -> Self:
         """The details of a kind."""
-        declared = [("engine", each) for each in kind.parameters.values()]
-        declared += [("snapshot", each) for each in fields_of(Pace).values()]
+        table_and_parameter = [("engine", parameter) for parameter in kind.parameters.values()]
+        table_and_parameter += [("snapshot", parameter) for parameter in fields_of(Pace).values()]
         keys = tuple(
             Key(
                 table,
-                each.name,
-                each.takes,
-                "" if each.default in (None, [], {}) else str(each.default),
-                each.required,
-                each.help.replace("`", ""),
+                parameter.name,
+                parameter.takes,
+                "" if parameter.default in (None, [], {}) else str(parameter.default),
+                parameter.required,
+                parameter.help.replace("`", ""),
             )
-            for table, each in declared
+            for table, parameter in table_and_parameter
         )
         return cls(kind.name, kind.title, kind.source, keys)
 
@@ -78,17 +78,17 @@ class EngineKinds(Result):
     """
 
     kind: ClassVar[str] = "engine_kinds"
-    document_from: ClassVar[str] = "rankgate.engines.documents.engines:kinds"
+    document_from: ClassVar[str] = "rankgate.engines.documents.engines:kinds_document"
 
     kinds: tuple[KindDetails, ...]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of kinds."""
         return len(self.kinds)
 
     def _table(self) -> pl.DataFrame:
         rows = [
-            {"kind": each.name, "title": each.title, "source": each.source} for each in self.kinds
+            {"kind": kind.name, "title": kind.title, "source": kind.source} for kind in self.kinds
         ]
         return pl.DataFrame(rows)
 
@@ -102,5 +102,5 @@ def engines(kind: str | None = None) -> EngineKinds:
     Raises:
         UsageError: no such kind.
     """
-    chosen = ENGINES.every if kind is None else (ENGINES.named(kind),)
-    return EngineKinds(tuple(map(KindDetails.of, chosen)))
+    kinds = ENGINES.every if kind is None else (ENGINES.named(kind),)
+    return EngineKinds(tuple(map(KindDetails.of, kinds)))

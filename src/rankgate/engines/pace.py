@@ -1,4 +1,4 @@
-"""How fast an engine is asked, and how often it is tried again."""
+"""The rate, concurrency and retries of requests to an engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankgate.core.frozen import dataclass
 
 @dataclass(frozen=True)
 class Pace:
-    """How an engine is asked: the keys of ``[snapshot]``.
+    """The pace of requests to an engine: the keys of ``[snapshot]``.
 
     Attributes:
         concurrency: Queries that are asked at the same time.
@@ -32,14 +32,14 @@ class Pace:
     give_up: Annotated[int, Range(1)] = 10
     scores: Literal["served", "engine", "rank"] = "served"
 
-    def slower(self, other: Pace) -> Pace:
-        """How two engines are asked so that neither is asked more than its file allows."""
-        rates = [each for each in (self.rate, other.rate) if each is not None]
+    def slower(self, other_pace: Pace) -> Pace:
+        """The pace that neither of two engines' files exceeds."""
+        rates = [rate for rate in (self.rate, other_pace.rate) if rate is not None]
         return Pace(
-            concurrency=min(self.concurrency, other.concurrency),
+            concurrency=min(self.concurrency, other_pace.concurrency),
             rate=min(rates, default=None),
-            retries=max(self.retries, other.retries),
-            backoff=max(self.backoff, other.backoff),
-            warm_up=max(self.warm_up, other.warm_up),
-            give_up=min(self.give_up, other.give_up),
+            retries=max(self.retries, other_pace.retries),
+            backoff=max(self.backoff, other_pace.backoff),
+            warm_up=max(self.warm_up, other_pace.warm_up),
+            give_up=min(self.give_up, other_pace.give_up),
         )

@@ -1,1 +1,1 @@
-"""What people and programs call: commands, the demo, assistants, other libraries."""
+"""Interfaces for people and programs: commands, the demo, assistants, other libraries."""

@@ -32,7 +32,7 @@ CLASSES = {
     "engine_check": "engines.engine_check:EngineCheck",
     "engine_comparison": "engines.snapshots.engine_comparison:EngineComparison",
     "engine_kinds": "engines.engine_kinds:EngineKinds",
-    "evaluation": "measurement.evaluation.evaluation:Evaluation",
+    "evaluation": "measurement.evaluation.scores:Scores",
     "event_log": "online.events.event_log:EventLog",
     "experiment": "online.experiments.experiment:Experiment",
     "experiment_plan": "online.experiments.experiment_plan:ExperimentPlan",
@@ -61,6 +61,7 @@ CLASSES = {
     "preference": "online.interleaving.preference:Preference",
     "project_settings": "interface.cli.configuration.project_settings:ProjectSettings",
     "ramp_verdict": "decisions.gating.ramps.ramp_verdict:RampVerdict",
+    "rank_similarities": "decisions.comparison.rank_similarity:RankSimilarities",
     "rank_similarity": "decisions.comparison.rank_similarity:RankSimilarity",
     "ranks": "decisions.comparison.ranks:GradesByRank",
     "rated": "judging.resolution.rated:RatedEvaluation",
@@ -91,4 +92,4 @@ CLASSES = {
     "validation": "data.files.validation:Validation",
     "verdict": "decisions.gating.verdict:Verdict",
 }
-"""By kind ``module:class``, below ``rankgate``."""
+"""The class of each kind as ``module:class``, below ``rankgate``."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.verdict import Verdict
 
 _MARK = "rankgate_gate"
-_ENDS = ("fail", "skip", "pass")
-_PLACES = ("collection", "baseline", "candidate", "policy")
+_OUTCOMES = ("fail", "skip", "pass")
+_ARGUMENTS = ("collection", "baseline", "candidate", "policy")
 _PROPERTY = "rankgate_verdict"
 
 
@@ -43,8 +43,8 @@ class _Verdicts:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the verdicts of a test that has ended."""
         if report.when == "call":
-            found = (value for name, value in report.user_properties if name == _PROPERTY)
-            self.lines += [f"{value} ({report.nodeid})" for value in found]
+            verdicts = (value for name, value in report.user_properties if name == _PROPERTY)
+            self.lines += [f"{value} ({report.nodeid})" for value in verdicts]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """One line for each verdict."""
@@ -55,7 +55,7 @@ class _Verdicts:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What an inconclusive verdict does to a test."""
+    """Add the option that says what an inconclusive verdict does to a test."""
     parser.addini(
         "rankgate_inconclusive",
         "what an inconclusive verdict does to a test: fail, skip or pass",
@@ -84,7 +84,7 @@ def pytest_runtest_makereport(
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)
     headlines = [str(value) for name, value in item.user_properties if name == _PROPERTY]
-    if crash and any(crash.message.startswith(f"Failed: {each}") for each in headlines):
+    if crash and any(crash.message.startswith(f"Failed: {headline}") for headline in headlines):
         crash.message = crash.message.partition("\n")[0]
     return report
 
@@ -96,21 +96,21 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     Called with what ``rankgate.gate`` takes, and ``inconclusive``; gives the verdict if it lets the
     test go on.
     """
-    mark = request.node.get_closest_marker(_MARK)
-    known = dict(mark.kwargs) if mark else {}
+    marker = request.node.get_closest_marker(_MARK)
+    marker_arguments = dict(marker.kwargs) if marker else {}
 
-    def decide(*args: Any, **said: Any) -> Verdict:
-        if mark and mark.args:
+    def decide(*args: Any, **call_arguments: Any) -> Verdict:
+        if marker and marker.args:
             _refuse(f"@pytest.mark.{_MARK} takes names: collection=, baseline=, candidate=.")
-        result = known | dict(zip(_PLACES, args, strict=False)) | said
-        ends = result.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
-        if ends not in _ENDS:
-            _refuse(f"rankgate_inconclusive is {', '.join(_ENDS)}, not {ends!r}.")
-        verdict = _decided(request.config.rootpath, result)
+        result = marker_arguments | dict(zip(_ARGUMENTS, args, strict=False)) | call_arguments
+        if_inconclusive = result.pop("inconclusive", request.config.getini("rankgate_inconclusive"))
+        if if_inconclusive not in _OUTCOMES:
+            _refuse(f"rankgate_inconclusive is {', '.join(_OUTCOMES)}, not {if_inconclusive!r}.")
+        verdict = _run_gate(request.config.rootpath, result)
         if isinstance(verdict, str):
             _refuse(verdict)
         request.node.user_properties.append((_PROPERTY, verdict.headline))
-        _end(verdict, ends)
+        _end_test(verdict, if_inconclusive)
         request.node.add_report_section("call", "rankgate", str(verdict))
         return verdict
 
@@ -122,45 +122,45 @@ def _refuse(problem: str) -> NoReturn:
     pytest.fail(f"rankgate: {problem}", pytrace=False)
 
 
-def _decided(root: Path, result: dict[str, Any]) -> Verdict | str:
+def _run_gate(root: Path, result: dict[str, Any]) -> Verdict | str:
     """The verdict, or what is wrong with the input."""
     from rankgate.core.errors import RankgateError
     from rankgate.decisions.gating.gate import gate
 
-    lacking = [name for name in _PLACES[:3] if name not in result]
-    if lacking:
-        return f"{_MARK}: say {', '.join(lacking)}, in the call or in the marker."
-    placed = {name: _placed(root, name, value) for name, value in result.items()}
+    missing_names = [name for name in _ARGUMENTS[:3] if name not in result]
+    if missing_names:
+        return f"{_MARK}: say {', '.join(missing_names)}, in the call or in the marker."
+    arguments = {name: _resolve_paths(root, name, value) for name, value in result.items()}
     try:
-        return gate(**placed, folder=root)
+        return gate(**arguments, folder=root)
     except RankgateError as error:
         return str(error)
 
 
-def _placed(root: Path, name: str, value: Any) -> Any:  # noqa: ANN401 - any option of gate
+def _resolve_paths(root: Path, name: str, value: Any) -> Any:  # noqa: ANN401 - any option of gate
     """Paths below the root folder; names and data as they are."""
     if isinstance(value, list | tuple):
-        return [_placed(root, name, each) for each in value]
+        return [_resolve_paths(root, name, member) for member in value]
     if isinstance(value, str | Path):
-        place = root / value
+        path = root / value
         # a folder may have the name of a saved baseline
-        if place.is_file() or (place.exists() and name != "baseline"):
-            return place
+        if path.is_file() or (path.exists() and name != "baseline"):
+            return path
     return value
 
 
-def _end(verdict: Verdict, ends: str) -> None:
-    if verdict.status == 0 or (verdict.verdict == "inconclusive" and ends == "pass"):
+def _end_test(verdict: Verdict, if_inconclusive: str) -> None:
+    if verdict.status == 0 or (verdict.verdict == "inconclusive" and if_inconclusive == "pass"):
         return
-    if verdict.verdict == "inconclusive" and ends == "skip":
-        pytest.skip(f"{verdict.headline}; {_open(verdict)}")
+    if verdict.verdict == "inconclusive" and if_inconclusive == "skip":
+        pytest.skip(f"{verdict.headline}; {_open_rules(verdict)}")
     pytest.fail(str(verdict), pytrace=False)
 
 
-def _open(verdict: Verdict) -> str:
-    """Why nothing could be decided, in a line."""
+def _open_rules(verdict: Verdict) -> str:
+    """The reasons why nothing could be decided, in a line."""
     return "; ".join(
-        f"{each.rule.id}: {each.outcome.reason}"
-        for each in verdict.rules
-        if each.rule.tier == "block" and each.outcome.status == "inconclusive"
+        f"{rule_result.rule.id}: {rule_result.outcome.reason}"
+        for rule_result in verdict.rules
+        if rule_result.rule.tier == "block" and rule_result.outcome.status == "inconclusive"
     )

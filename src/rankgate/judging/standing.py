@@ -18,7 +18,7 @@ WITHDRAWN = "withdrawn"
 
 
 @dataclass(frozen=True)
-class Standing:
+class CountingRatings:
     """The ratings that count.
 
     Attributes:
@@ -33,12 +33,12 @@ class Standing:
     beyond: int = 0
 
 
-def standing(ratings: Ratings, slots: int | None = None) -> Standing:
+def counting_ratings(ratings: Ratings, slots: int | None = None) -> CountingRatings:
     """The ratings that count.
 
     Ratings are facts that are only added to: the last rating that a rater gave a pair, by time
-    and then by place, replaces what they said before. A rating without a time is in its place
-    among those around it.
+    and then by row, replaces the earlier ones. A rating without a time keeps its position among
+    those around it.
 
     Args:
         ratings: all of them.
@@ -48,23 +48,23 @@ def standing(ratings: Ratings, slots: int | None = None) -> Standing:
     table = ratings.table.with_row_index("row")
     if table["at"].null_count() < len(table):
         # a row without a time follows the one before it
-        when = pl.col("at").forward_fill().backward_fill()
-        table = table.sort(when, "row", maintain_order=True)
-    words = table.unique((*PAIR, "rater"), keep="last", maintain_order=True)
-    corrected = len(table) - len(words)
-    back = pl.col("grade").is_null() & pl.col("reason").eq_missing(pl.lit(WITHDRAWN))
-    last = words.filter(~back)
+        time = pl.col("at").forward_fill().backward_fill()
+        table = table.sort(time, "row", maintain_order=True)
+    last_rows = table.unique((*PAIR, "rater"), keep="last", maintain_order=True)
+    corrected = len(table) - len(last_rows)
+    is_withdrawn = pl.col("grade").is_null() & pl.col("reason").eq_missing(pl.lit(WITHDRAWN))
+    last = last_rows.filter(~is_withdrawn)
     if slots is None:
-        return Standing(last, corrected)
-    given = pl.col("grade").is_not_null()
-    # the order in which raters came to the pair is that of their first word
+        return CountingRatings(last, corrected)
+    has_grade = pl.col("grade").is_not_null()
+    # raters take slots in the order of their first rating
     first = table.unique((*PAIR, "rater"), keep="first", maintain_order=True).select(
         *PAIR, "rater", pl.int_range(pl.len()).alias("came")
     )
-    kept = (
+    within_slots = (
         last.join(first, on=(*PAIR, "rater"))
         .sort("came")
-        .filter(~given | (given.cum_sum().over(PAIR) <= slots))
+        .filter(~has_grade | (has_grade.cum_sum().over(PAIR) <= slots))
         .drop("came")
     )
-    return Standing(kept, corrected, len(last) - len(kept))
+    return CountingRatings(within_slots, corrected, len(last) - len(within_slots))

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
     from rankgate.data.ratings import Ratings
 
-_SHOWN = 5
+_MAX_EXAMPLES = 5
 _LINES = re.compile(r"\s*-?[\d.]+\s*:[^;\n]*([;\n][^;\n]*)*")
 
 
 @dataclass(frozen=True)
 class Transformer:
-    """What each grade of one scale becomes on another.
+    """A mapping from the grades of one scale to those of another.
 
     Attributes:
         steps: every grade with what it becomes.
@@ -42,13 +42,15 @@ class Transformer:
             InputError: a grade that the transformer does not name, with its line.
         """
         table = ratings.table
-        known = pl.Series([begin for begin, _ in self.steps], dtype=pl.Float64)
-        strange = (table["grade"].is_not_null() & ~table["grade"].is_in(known.implode())).arg_true()
-        if len(strange):
-            row = int(strange[0])
-            others = f" (and {len(strange) - 1} more ratings)" if len(strange) > 1 else ""
+        source_grades = pl.Series([begin for begin, _ in self.steps], dtype=pl.Float64)
+        unmapped = (
+            table["grade"].is_not_null() & ~table["grade"].is_in(source_grades.implode())
+        ).arg_true()
+        if len(unmapped):
+            row = int(unmapped[0])
+            others_text = f" (and {len(unmapped) - 1} more ratings)" if len(unmapped) > 1 else ""
             problem = (
-                f"grade {table['grade'][row]:g} by {table['rater'][row]}{others} is not among "
+                f"grade {table['grade'][row]:g} by {table['rater'][row]}{others_text} is not among "
                 f"those that {self.name} maps: {self._known()}; add a line for it, or fix it."
             )
             raise InputError(
@@ -98,19 +100,21 @@ class Transformer:
         return cls(tuple(steps.items()), name)
 
 
-def _default(begin: str, end: str, *steps: tuple[float, float]) -> tuple[str, Transformer]:
+def _default_transformer(
+    begin: str, end: str, *steps: tuple[float, float]
+) -> tuple[str, Transformer]:
     name = f"{begin}-to-{end}"
     return name, Transformer(steps, name, SCALES[end])
 
 
 TRANSFORMERS = dict(
     (
-        _default("binary", "graded", (0, 0), (1, 3)),
-        _default("binary", "detail", (0, 1), (1, 10)),
-        _default("graded", "binary", (0, 0), (1, 1), (2, 1), (3, 1)),
-        _default("graded", "detail", (0, 1), (1, 4), (2, 7), (3, 10)),
-        _default("detail", "binary", (1, 0), *((grade, 1) for grade in range(2, 11))),
-        _default(
+        _default_transformer("binary", "graded", (0, 0), (1, 3)),
+        _default_transformer("binary", "detail", (0, 1), (1, 10)),
+        _default_transformer("graded", "binary", (0, 0), (1, 1), (2, 1), (3, 1)),
+        _default_transformer("graded", "detail", (0, 1), (1, 4), (2, 7), (3, 10)),
+        _default_transformer("detail", "binary", (1, 0), *((grade, 1) for grade in range(2, 11))),
+        _default_transformer(
             "detail",
             "graded",
             *(
@@ -123,36 +127,36 @@ TRANSFORMERS = dict(
 """SearchTweak's defaults between its three scales (app/Services/Transformers)."""
 
 
-def transformer_of(chosen: str | Path | Transformer | None) -> Transformer | None:
+def find_transformer(transformer: str | Path | Transformer | None) -> Transformer | None:
     """A transformer by name, from a file or lines with one ``from: to`` each, or as it is.
 
     Lines may also be separated by semicolons: ``1: 0; 2: 1``.
 
     Raises:
         UsageError: no such name or file.
-        InputError: a file that is no text, lines of another form.
+        InputError: a file that is not text, lines of another form.
     """
-    if chosen is None or isinstance(chosen, Transformer):
-        return chosen
-    words = str(chosen)
-    if words in TRANSFORMERS:
-        return TRANSFORMERS[words]
-    if _LINES.fullmatch(words):
-        return Transformer.parse(words.replace(";", "\n"), "the mapping")
-    place = Path(chosen)
-    if not place.is_file():
-        known = ", ".join(TRANSFORMERS)
+    if transformer is None or isinstance(transformer, Transformer):
+        return transformer
+    name = str(transformer)
+    if name in TRANSFORMERS:
+        return TRANSFORMERS[name]
+    if _LINES.fullmatch(name):
+        return Transformer.parse(name.replace(";", "\n"), "the mapping")
+    path = Path(transformer)
+    if not path.is_file():
+        names = ", ".join(TRANSFORMERS)
         raise UsageError(
-            f"{chosen} is neither a file nor one of the transformers {known}.",
+            f"{transformer} is neither a file nor one of the transformers {names}.",
             code="unknown-choice",
         )
     try:
-        text = place.read_text(encoding="utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"cannot be read as text: {error}.", source=words, code="invalid-syntax"
+            f"cannot be read as text: {error}.", source=name, code="invalid-syntax"
         ) from None
-    return Transformer.parse(text, words)
+    return Transformer.parse(text, name)
 
 
 def refuse_outside(ratings: Ratings, scale: Scale) -> None:
@@ -162,15 +166,15 @@ def refuse_outside(ratings: Ratings, scale: Scale) -> None:
         InputError: a grade outside, with its line, and how many there are.
     """
     grade = ratings.table["grade"]
-    wrong = ratings.table.select(~on_scale(pl.col("grade"), scale)).to_series()
-    rows = wrong.fill_null(value=False).arg_true()
+    is_outside = ratings.table.select(~on_scale(pl.col("grade"), scale)).to_series()
+    rows = is_outside.fill_null(value=False).arg_true()
     if len(rows):
         row = int(rows[0])
-        values = sorted(set(grade.gather(rows).to_list()))[:_SHOWN]
-        shown = ", ".join(f"{value:g}" for value in values)
+        values = sorted(set(grade.gather(rows).to_list()))[:_MAX_EXAMPLES]
+        examples = ", ".join(f"{value:g}" for value in values)
         problem = (
             f"grade {grade[row]:g} by {ratings.table['rater'][row]} is not on the scale from "
-            f"{scale.lowest:g} to {scale.highest:g} ({len(rows)} such ratings: {shown}); fix "
+            f"{scale.lowest:g} to {scale.highest:g} ({len(rows)} such ratings: {examples}); fix "
             "them, or map them with a transformer."
         )
         raise InputError(

@@ -1,1 +1,1 @@
-"""From judgments and runs to numbers: statistics, metrics, scoring, verbs."""
+"""Measurement of rankings: metrics, statistics, scoring, and the verbs that use them."""

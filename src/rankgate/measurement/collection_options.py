@@ -10,53 +10,127 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgate.core.console.options import from_formats
+from rankgate.core.console.pairs import parse_labelled_numbers
 from rankgate.core.console.sections import COLLECTION, RUNS, SectionOption
-from rankgate.core.declare.signature import documented
-from rankgate.core.errors import UsageError
+from rankgate.core.declare.signature import parse_docstring_section
+from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.data.collection import CANDIDATES, SELECTIONS, UNKNOWN, Collection, Items, Predicted
+from rankgate.data.collection_fields import field_kinds
+from rankgate.measurement.store_options import in_project, project_of, project_tables
 
 if TYPE_CHECKING:
     from rankgate.data.run import Run
+    from rankgate.store.client.remote_project import RemoteProject
+    from rankgate.store.stored_project import StoredProject
 
+    Project = StoredProject | RemoteProject
     Command = Callable[..., Any]
 
 
-def of_collection(*runs: str) -> Callable[[Command], Command]:
+def of_collection(
+    *runs: str,
+    further: Sequence[str] = (),
+    saved: Sequence[str] = (),
+    stored: bool = False,
+    from_flag: str = "--from",
+) -> Callable[[Command], Command]:
     """The options of a collection and of runs; the command gets ``collection``.
 
     QRELS is judgments, a TOML file with ``[collection]``, or a folder with ``collection.toml``;
-    what an option states goes before what the file states.
+    what an option states goes before what the file states. With ``--project`` QRELS, runs and the
+    tables of options are names in a project of a store.
 
     Args:
         runs: the arguments of the command that are runs; those that an option describes are opened
             and carry it.
+        further: other arguments that are runs.
+        saved: those of the runs that may be names that the command knows itself.
+        stored: whether the command gets the project too, as ``stored``; None without one.
+        from_flag: the option that names the format of files.
     """
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def with_collection(*args: Any, qrels: Any, **options: Any) -> Any:
-            stated = {name: options.pop(name) for name in COLLECTION_NAMES}
-            ranked = {name: options.pop(name) for name in _RUN_NAMES}
-            collection = _collection(qrels, stated)
-            if any(ranked.values()):
-                _refuse_replaced(ranked, options.get("output"))
-                options |= _described(collection, {name: options[name] for name in runs}, ranked)
-            return function(*args, collection=collection, **options)
+        def with_collection(
+            *args: Any, qrels: Any, store: str | None, project: str | None, **options: Any
+        ) -> Any:
+            collection_options = {name: options.pop(name) for name in _STATED_NAMES}
+            run_options = {name: options.pop(name) for name in _RUN_NAMES}
+            uses_project = stored or bool(qrels) or any(options[name] for name in runs)
+            with project_of(store, project if uses_project else None) as source:
+                if source is not None and not options.get("scores"):
+                    qrels = _judgments_of(source, qrels)
+                    for name in (*runs, *further):
+                        kind = "baseline" if name in saved else "run"
+                        options[name] = project_tables(source, kind, options[name])
+                if stored:
+                    options["stored"] = source
+                collection = _collection(qrels, collection_options, source)
+                files = [options[name] for name in runs]
+                try:
+                    if any(run_options.values()):
+                        _refuse_overwritten(run_options, options.get("output"))
+                        run_arguments = {name: options[name] for name in runs}
+                        options |= _runs_with_options(
+                            collection, run_arguments, run_options, source
+                        )
+                    return function(*args, collection=collection, **options)
+                except InputError as error:
+                    raise _join_guess_errors(error, collection, files) from None
 
+        command = in_project(cls=SectionOption, section=COLLECTION)(with_collection)
+        command = from_formats(
+            "judgments qrels", " ".join(("runs", *runs, *further)), flag=from_flag
+        )(command)
         for option in reversed((*_COLLECTION_OPTIONS, *_RUN_OPTIONS)):
-            with_collection = option(with_collection)
-        return with_collection
+            command = option(command)
+        return command
 
     return decorate
 
 
-def _collection(qrels: Any, stated: dict[str, Any]) -> Collection:
-    """The collection of QRELS with what options state.
+def _judgments_of(project: Project, qrels: Any) -> Any:
+    """The judgments that QRELS names in a project; for several, each by its label.
+
+    Raises:
+        UsageError: the project does not have them.
+    """
+    labelled = [text.rpartition("=") for text in qrels] if isinstance(qrels, tuple) else []
+    if labelled and all(label for label, _, _ in labelled):
+        return {label: project_tables(project, "judgments", name) for label, _, name in labelled}
+    return project_tables(project, "judgments", qrels)
+
+
+def _join_guess_errors(
+    error: InputError, collection: Collection, runs: Sequence[Any]
+) -> InputError:
+    """Join the errors of tables with unknown columns into one line for all files."""
+    from rankgate.data.column_guess import GuessError, merge_errors
+
+    if not isinstance(error, GuessError):
+        return error
+    errors = [error]
+    paths = [path for value in runs for path in (value if isinstance(value, tuple) else [value])]
+    for path in paths:
+        try:
+            collection.run(path)
+        except RankgateError as run_error:
+            errors += [run_error] if isinstance(run_error, GuessError) else []
+    try:
+        collection.qrels(subtopics=True)
+    except RankgateError as run_error:
+        errors += [run_error] if isinstance(run_error, GuessError) else []
+    return merge_errors(errors)
+
+
+def _collection(qrels: Any, stated: dict[str, Any], project: Project | None) -> Collection:
+    """The collection of QRELS with the options' tables, from a project if there is one.
 
     Raises:
         UsageError: --predicted-saw without --predicted; a grade that is not LABEL=NUMBER.
     """
-    items = Items(stated.pop("items"), **{name: stated.pop(name) for name in _ITEM_NAMES})
+    item_tables = Items(stated.pop("items"), **{name: stated.pop(name) for name in _ITEM_NAMES})
     predicted, saw = stated.pop("predicted"), stated.pop("predicted_saw")
     if predicted is None and saw is not None:
         raise UsageError(
@@ -65,38 +139,43 @@ def _collection(qrels: Any, stated: dict[str, Any]) -> Collection:
             code="missing-input",
         )
     model = None if predicted is None else Predicted(predicted, saw or UNKNOWN)
-    grades = _grades(stated.pop("grades"))
+    grades = parse_labelled_numbers(stated.pop("grades"), "--grades")
     stated["candidates"] = stated.pop(CANDIDATES)
     if isinstance(qrels, tuple) and len(qrels) == 1:
         qrels = qrels[0]
-    options = Collection(items=items, predicted=model, grades=grades, **stated)
-    return options.filled(Collection.of(qrels))
+    options = Collection(items=item_tables, predicted=model, grades=grades, **stated)
+    if project is None:
+        return options.filled(Collection.of(qrels))
+    return project.collection(options.filled(Collection(qrels)), files=True)
 
 
-def _grades(texts: Sequence[str]) -> dict[str, float]:
-    """The grade of each label."""
-    from rankgate.core.console.pairs import pairs
-
-    return pairs([text for several in texts for text in several.split(",")], "--grades", float)
-
-
-def _described(
-    collection: Collection, arguments: dict[str, Any], stated: dict[str, tuple[str, ...]]
+def _runs_with_options(
+    collection: Collection,
+    arguments: dict[str, Any],
+    stated: dict[str, tuple[str, ...]],
+    project: Project | None,
 ) -> dict[str, Any]:
-    """The arguments that are runs, each with what options state of it.
+    """The arguments that are runs, each with the options about it.
 
     Raises:
         UsageError: an option names a system that no run is called.
     """
-    opened: dict[str, list[Run]] = {}
+    runs_by_argument: dict[str, list[Run]] = {}
     for name, value in arguments.items():
-        several = value if isinstance(value, list | tuple) else [value]
-        opened[name] = [collection.run(run) for run in several if run is not None]
-    systems = [run.name for runs in opened.values() for run in runs]
-    earlier = {name: paths[-1] for name, paths in _by_system("--earlier", stated, systems).items()}
-    repeats = _by_system("--repeat", stated, systems)
-    for name, runs in opened.items():
-        opened[name] = [
+        run_values = value if isinstance(value, list | tuple) else [value]
+        runs_by_argument[name] = [collection.run(run) for run in run_values if run is not None]
+    systems = [run.name for runs in runs_by_argument.values() for run in runs]
+    locate = _table_finder(project)
+    earlier = {
+        name: locate("run", paths[-1])
+        for name, paths in _by_system("--earlier", stated, systems).items()
+    }
+    repeats = {
+        name: [locate("run", path) for path in paths]
+        for name, paths in _by_system("--repeat", stated, systems).items()
+    }
+    for name, runs in runs_by_argument.items():
+        runs_by_argument[name] = [
             dataclasses.replace(
                 run,
                 earlier=earlier.get(run.name, earlier.get("")),
@@ -105,21 +184,32 @@ def _described(
             for run in runs
         ]
     return {
-        name: opened[name] if isinstance(value, list | tuple) else next(iter(opened[name]), None)
+        name: runs_by_argument[name]
+        if isinstance(value, list | tuple)
+        else next(iter(runs_by_argument[name]), None)
         for name, value in arguments.items()
     }
 
 
-def _refuse_replaced(stated: dict[str, tuple[str, ...]], output: str | None) -> None:
+def _table_finder(project: Project | None) -> Callable[[str, str], Any]:
+    """The function that finds the table of an option: in the project, or the file itself."""
+    if project is None:
+        return lambda _, path: path
+    from rankgate.store.project_collection import project_table
+
+    return project_table(project, files=True)
+
+
+def _refuse_overwritten(stated: dict[str, tuple[str, ...]], output: str | None) -> None:
     """Check that the output replaces no run of an option; errors as of ``refuse_clashes``."""
-    from rankgate.core.console.places import inputs, refuse_clashes
+    from rankgate.core.console.places import check_paths, input_paths
 
-    paths = [_named(text)[1] for texts in stated.values() for text in texts]
-    refuse_clashes((*inputs(), *paths), output)
+    paths = [_split_system(text)[1] for texts in stated.values() for text in texts]
+    check_paths((*input_paths(), *paths), output)
 
 
-def _named(text: str) -> tuple[str, str]:
-    """The system and the path of ``[NAME=]RUN``; no name is of every system."""
+def _split_system(text: str) -> tuple[str, str]:
+    """The system and the path of ``[NAME=]RUN``; an empty name means every system."""
     name, equals, path = text.partition("=")
     return (name, path) if equals and not Path(text).exists() else ("", text)
 
@@ -127,14 +217,14 @@ def _named(text: str) -> tuple[str, str]:
 def _by_system(
     flag: str, stated: dict[str, tuple[str, ...]], systems: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The paths of an option by system; those without a name are of every system, under ``""``.
+    """The paths of an option by system; those without a name, for every system, under ``""``.
 
     Raises:
         UsageError: a name that no run has; two paths of every system for ``--earlier``.
     """
     paths: dict[str, list[str]] = {}
     for text in stated[flag.removeprefix("--") if flag == "--earlier" else "repeats"]:
-        name, path = _named(text)
+        name, path = _split_system(text)
         if name and name not in systems:
             raise UsageError(
                 f"{flag} {text}: no system is called {name!r}; the systems are "
@@ -167,15 +257,15 @@ _METAVARS: Mapping[str, str] = {
     "predicted": "QRELS",
     "predicted_saw": "QRELS|none|unknown",
     "reference": "RUN",
-    **dict.fromkeys(("features", "category", "group", "length", "document"), "COLUMN"),
+    **{name: "COLUMN" for name, kind in field_kinds(Items).items() if kind in {"text", "names"}},
     **dict.fromkeys(("earlier", "repeats"), "[NAME=]RUN"),
 }
-"""How the value of an option is called, where it is not the path of a file."""
+"""The metavar of an option's value, where it is not the path of a file."""
 
 _NOT_OPTIONS = frozenset({"judgments", "name", "catalogue"})
 """Fields that are arguments of commands, or that only Python states."""
 
-_SEVERAL = frozenset({"grades", "features", "earlier", "repeats"})
+_REPEATED_OPTIONS = frozenset({"grades", "features", "earlier", "repeats"})
 _RUN_HELP = {
     "earlier": "Earlier recommendations, of the system NAME or of every system.",
     "repeats": "Another run of a randomised system, for EEL, EED and EER.",
@@ -183,24 +273,24 @@ _RUN_HELP = {
 
 
 def _options(kind: type, help_of: Mapping[str, str]) -> Iterator[Callable[..., Any]]:
-    """The options that the fields of a value are, with what its docstring says of them."""
-    for one in dataclasses.fields(kind):
-        if one.name == "items":
+    """The options for the fields of a class, with help from its docstring."""
+    for field_ in dataclasses.fields(kind):
+        if field_.name == "items":
             yield _option("items", _HELP_OF_ITEMS["table"])
             for name in _ITEM_NAMES:
                 yield _option(name, _HELP_OF_ITEMS[name])
-        elif one.name == "predicted":
-            yield _option("predicted", help_of[one.name])
+        elif field_.name == "predicted":
+            yield _option("predicted", help_of[field_.name])
             yield _option("predicted_saw", _HELP_OF_MODEL["saw"])
-        elif one.name not in _NOT_OPTIONS:
-            yield _option(one.name, help_of[one.name], is_flag=one.default is False)
+        elif field_.name not in _NOT_OPTIONS:
+            yield _option(field_.name, help_of[field_.name], is_flag=field_.default is False)
 
 
 def _option(
     name: str, help_: str, *, is_flag: bool = False, section: str = COLLECTION
 ) -> Callable[..., Any]:
-    """The option of one field; what is no name of a column or pairs is the path of a file."""
-    several = name in _SEVERAL
+    """The option of one field; a value other than a column or pairs is the path of a file."""
+    is_multiple = name in _REPEATED_OPTIONS
     metavar = _METAVARS.get(name)
     of_file = metavar is None or "FILE" in metavar or "QRELS" in metavar or metavar == "RUN"
     attributes: dict[str, Any] = {"is_flag": True} if is_flag else {"metavar": metavar or "FILE"}
@@ -212,19 +302,21 @@ def _option(
         *_FLAGS.get(name, ("--" + name.replace("_", "-"),)),
         cls=SectionOption,
         section=section,
-        multiple=several,
-        help=help_.replace("`", "") + " May be given several times." * several,
+        multiple=is_multiple,
+        help=help_.replace("`", "") + " May be given several times." * is_multiple,
         **attributes,
     )
 
 
 _ITEM_NAMES = tuple(
-    one.name for one in dataclasses.fields(Items) if one.name not in {"table", *_NOT_OPTIONS}
+    field_.name
+    for field_ in dataclasses.fields(Items)
+    if field_.name not in {"table", *_NOT_OPTIONS}
 )
-_HELP_OF_ITEMS = documented(Items.__doc__ or "", "Attributes")
-_HELP_OF_MODEL = documented(Predicted.__doc__ or "", "Attributes")
+_HELP_OF_ITEMS = parse_docstring_section(Items.__doc__ or "", "Attributes")
+_HELP_OF_MODEL = parse_docstring_section(Predicted.__doc__ or "", "Attributes")
 _COLLECTION_OPTIONS = tuple(
-    _options(Collection, documented(Collection.__doc__ or "", "Attributes"))
+    _options(Collection, parse_docstring_section(Collection.__doc__ or "", "Attributes"))
 )
 _RUN_OPTIONS = tuple(_option(name, text, section=RUNS) for name, text in _RUN_HELP.items())
 
@@ -239,7 +331,9 @@ def _names(options: Iterable[Callable[..., Any]]) -> tuple[str, ...]:
     return tuple(param.name for param in nothing.__click_params__)  # type: ignore[attr-defined]
 
 
-COLLECTION_NAMES = _names(_COLLECTION_OPTIONS)
+_STATED_NAMES = _names(_COLLECTION_OPTIONS)
+
+COLLECTION_NAMES = (*_STATED_NAMES, "store", "project")
 """The parameters that are options of a collection."""
 
 _RUN_NAMES = _names(_RUN_OPTIONS)

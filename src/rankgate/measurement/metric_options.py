@@ -1,15 +1,15 @@
-"""Options of metrics and conventions, which commands share, and their names for shells."""
+"""Options of metrics and conventions, which commands share."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from rankgate.core.console.options import Renamed
+from rankgate.core.console.name_types import CONVENTION, METRIC
+from rankgate.core.console.options import RenamedOption
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.scoring.chosen import chosen_convention
 
@@ -17,41 +17,10 @@ if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def completed_metrics(
-    ctx: click.Context,  # noqa: ARG001 - click's signature
-    param: click.Parameter,  # noqa: ARG001 - as above
-    incomplete: str,
-) -> list[CompletionItem]:
-    """The metrics that begin with a word."""
-    from rankgate.measurement.metrics.catalogue import CATALOGUE
-
-    return _beginning(incomplete, ((each.name, each.title) for each in CATALOGUE))
-
-
-def completed_conventions(
-    ctx: click.Context,  # noqa: ARG001 - click's signature
-    param: click.Parameter,  # noqa: ARG001 - as above
-    incomplete: str,
-) -> list[CompletionItem]:
-    """The conventions that begin with a word."""
-    from rankgate.measurement.scoring import CONVENTIONS
-
-    return _beginning(incomplete, ((each.name, each.title) for each in CONVENTIONS.values()))
-
-
-def _beginning(word: str, known: Iterable[tuple[str, str]]) -> list[CompletionItem]:
-    folded = word.casefold()
-    return [
-        CompletionItem(name, help=title)
-        for name, title in known
-        if name.casefold().startswith(folded)
-    ]
-
-
 def metrics_option(
     help_text: str, default: tuple[str, ...] = (), *, shown: bool = False
 ) -> Decorator:
-    """``-m`` that may be given several times, where a command says its own of it."""
+    """``-m`` that may be given several times, with the command's own help."""
     return click.option(
         "-m",
         "--metric",
@@ -60,7 +29,7 @@ def metrics_option(
         metavar="METRIC",
         default=default,
         show_default=shown,
-        shell_complete=completed_metrics,
+        type=METRIC,
         help=help_text,
     )
 
@@ -75,13 +44,13 @@ metric = click.option(
     "--metric",
     required=True,
     metavar="METRIC",
-    shell_complete=completed_metrics,
+    type=METRIC,
     help="The metric, such as nDCG@10.",
 )
 override = click.option(
     "--override",
     "overrides",
-    cls=Renamed,
+    cls=RenamedOption,
     multiple=True,
     metavar="AXIS=VALUE",
     help="Change one axis of the convention, such as ties=doc_id_asc, nDCG.gain=exp or "
@@ -96,7 +65,7 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
     def with_metrics(*args: Any, metrics_from: str | None, **options: Any) -> Any:
         if metrics_from is not None:
             from rankgate.core.declare.plugins import using
-            from rankgate.measurement.metrics.names import known as refuse_taken_names
+            from rankgate.measurement.metrics.names import check_new_names as refuse_taken_names
             from rankgate.measurement.metrics.plugins import from_file
 
             metrics = from_file(metrics_from)
@@ -104,30 +73,30 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
             click.get_current_context().with_resource(using(*metrics))
         return function(*args, **options)
 
-    named = click.option(
+    option = click.option(
         "--metrics-from",
         metavar="FILE.py",
         type=click.Path(),
         help="Load metrics that FILE.py declares with @rankgate.metric. This runs the "
         "file: name only one that you trust.",
     )
-    return named(with_metrics)
+    return option(with_metrics)
 
 
 def convention(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--convention`` and ``--override``; the command gets the convention that both make."""
+    """``--convention`` and ``--override``; the command gets the resulting convention."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, convention: str, overrides: tuple[str, ...], **rest: Any) -> Any:
-        how = chosen_convention(convention, overrides)
-        return function(*args, convention=how, **rest)
+    def chosen(*args: Any, convention: str, overrides: tuple[str, ...], **options: Any) -> Any:
+        used_convention = chosen_convention(convention, overrides)
+        return function(*args, convention=used_convention, **options)
 
-    named = click.option(
+    option = click.option(
         "--convention",
         metavar="NAME",
         default="trec",
         show_default=True,
-        shell_complete=completed_conventions,
+        type=CONVENTION,
         help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
     )
-    return named(override(chosen))
+    return option(override(chosen))

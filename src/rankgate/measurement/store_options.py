@@ -1,10 +1,11 @@
-"""``--store`` and ``--project``: a command reads and writes a store instead of files."""
+"""``--store`` and ``--project``: commands that read and write a store instead of files."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,19 +22,19 @@ VARIABLE = "RANKGATE_STORE"
 
 
 def store(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--store`` of commands that are about a store; without it the variable names one."""
-    named = click.option(
+    """``--store`` of commands that work on a store; by default an environment variable names it."""
+    option = click.option(
         "--store",
         "store",
         metavar="URL",
         help="The store: sqlite:///judging.db, postgresql://USER@HOST/DATABASE, or the path of a "
         f"SQLite file. Without it the environment variable {VARIABLE} names it.",
     )
-    return named(_without_secret(function))
+    return option(refuse_secret(function))
 
 
 def project(*, required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--project`` of commands that are about a store."""
+    """``--project`` of commands that work on a store."""
     return click.option(
         "--project", required=required, metavar="NAME", help="The project in the store."
     )
@@ -54,38 +55,68 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def opened(*args: Any, store: str | None, project: str | None, **given: Any) -> Any:
-            if project is None:
-                if store is not None:
-                    problem = "--store needs --project: whose ratings, runs and judgments?"
-                    raise UsageError(problem, code="missing-input")
-                return function(*args, stored=None, **given)
-            with opened_project(store, project) as found:
-                tables = {name: _tables(found, kind, given[name]) for name, kind in kinds.items()}
-                return function(*args, stored=found, **{**given, **tables})
+        def opened(*args: Any, store: str | None, project: str | None, **options: Any) -> Any:
+            with project_of(store, project) as stored_project:
+                if stored_project is not None:
+                    options |= {
+                        name: project_tables(stored_project, kind, options[name])
+                        for name, kind in kinds.items()
+                    }
+                return function(*args, stored=stored_project, **options)
 
-        named = click.option(
-            "--store",
-            "store",
-            metavar="URL",
-            help="The store of --project: sqlite:///judging.db, or a server such as "
-            "https://judging.example.org with the token in RANKGATE_TOKEN; without it the "
-            f"environment variable {VARIABLE} names it.",
-        )
-        inside = click.option(
-            "--project",
-            metavar="NAME",
-            help="Read and write a project of a store instead of files: arguments are its names.",
-        )
-        return named(inside(_without_secret(opened)))
+        return in_project()(opened)
 
     return decorate
 
 
+def in_project(**attributes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--store`` and ``--project`` of commands that otherwise read files.
+
+    Args:
+        attributes: further ones of the options, such as their section of the help.
+    """
+    store_option = click.option(
+        "--store",
+        "store",
+        metavar="URL",
+        help="The store of --project: sqlite:///judging.db, or a server such as "
+        "https://judging.example.org with the token in RANKGATE_TOKEN; without it the "
+        f"environment variable {VARIABLE} names it.",
+        **attributes,
+    )
+    inside = click.option(
+        "--project",
+        metavar="NAME",
+        help="Read and write a project of a store instead of files: arguments are its names.",
+        **attributes,
+    )
+    return lambda function: store_option(inside(refuse_secret(function)))
+
+
+@contextmanager
+def project_of(
+    store: str | None, project: str | None
+) -> Iterator[StoredProject | RemoteProject | None]:
+    """The project that options name; None where they name none.
+
+    Raises:
+        UsageError: a store without a project; there is no such store or project.
+    """
+    if project is not None:
+        with opened_project(store, project) as stored_project:
+            yield stored_project
+        return
+    source = click.get_current_context().get_parameter_source("store")
+    if source is ParameterSource.COMMANDLINE:
+        problem = "--store needs --project: whose ratings, runs and judgments?"
+        raise UsageError(problem, code="missing-input")
+    yield None
+
+
 def is_server(store: str | None) -> bool:
-    """Whether an address is that of a server, and not of a database."""
-    words = store if store is not None else os.environ.get(VARIABLE, "")
-    return words.startswith(("http://", "https://"))
+    """True if an address is that of a server, not of a database."""
+    address = store if store is not None else os.environ.get(VARIABLE, "")
+    return address.startswith(("http://", "https://"))
 
 
 def opened_project(store: str | None, project: str) -> StoredProject | RemoteProject:
@@ -104,56 +135,60 @@ def opened_project(store: str | None, project: str) -> StoredProject | RemotePro
 
 
 def save_as(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--save-as`` of commands that may keep what they make in a store."""
+    """``--save-as`` of commands that may save their result in a store."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def checked(*args: Any, save_as: str | None, **given: Any) -> Any:
-            if save_as is not None and given["stored"] is None:
+        def checked(*args: Any, save_as: str | None, **options: Any) -> Any:
+            if save_as is not None and options["stored"] is None:
                 problem = "--save-as is a name in a store; give --project too."
                 raise UsageError(problem, code="missing-input")
-            return function(*args, save_as=save_as, **given)
+            return function(*args, save_as=save_as, **options)
 
         return click.option("--save-as", metavar="NAME", help=help_text)(checked)
 
     return decorate
 
 
-def _tables(found: StoredProject | RemoteProject, kind: str, names: Any) -> Any:
-    """The tables that names stand for."""
+def project_tables(stored_project: StoredProject | RemoteProject, kind: str, names: Any) -> Any:
+    """The tables that names refer to in a project, by the kinds of `instead_of_files`.
+
+    Raises:
+        UsageError: a name that the project does not have.
+    """
     if names is None or kind == "batch":
         return names
-    if isinstance(names, tuple):
-        return tuple(_tables(found, kind, each) for each in names)
+    if isinstance(names, tuple | list):
+        return tuple(project_tables(stored_project, kind, name) for name in names)
     rated: dict[str, Callable[[str], Any]] = {
-        "judgments": found.judged,
-        "ratings": found.ratings,
-        "counted": found.counted,
+        "judgments": stored_project.judged,
+        "ratings": stored_project.ratings,
+        "counted": stored_project.counted,
     }
     if kind in rated:
         return rated[kind](names)
     try:
-        return found.run(names)
+        return stored_project.run(names)
     except UsageError:
         if kind != "baseline":
             raise
         return names
 
 
-def _without_secret(function: Callable[..., Any]) -> Callable[..., Any]:
+def refuse_secret(function: Callable[..., Any]) -> Callable[..., Any]:
     """Refuse a password on the command line, where other users of the machine see it."""
 
     @functools.wraps(function)
-    def checked(*args: Any, store: str | None, **given: Any) -> Any:
+    def checked(*args: Any, store: str | None, **options: Any) -> Any:
         source = click.get_current_context().get_parameter_source("store")
-        _, _, place = (store or "").partition("://")
-        user, at, _ = place.partition("@")
-        if source is ParameterSource.COMMANDLINE and at and ":" in user:
+        _, _, location = (store or "").partition("://")
+        user, separator, _ = location.partition("@")
+        if source is ParameterSource.COMMANDLINE and separator and ":" in user:
             raise UsageError(
                 "--store holds a password, which others on this machine can see; put it into "
                 f"PGPASSWORD or ~/.pgpass, or the address into {VARIABLE}.",
                 code="secret-in-argument",
             )
-        return function(*args, store=store, **given)
+        return function(*args, store=store, **options)
 
     return checked

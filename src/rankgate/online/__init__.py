@@ -26,7 +26,6 @@ _HOMES = {
     "rankgate.online.interleaving.score": ["preference"],
     "rankgate.online.interleaving.simulate_tests": ["sensitivity"],
     "rankgate.online.off_policy.evaluate": ["ope"],
-    "rankgate.online.off_policy.read_log": ["DecisionLog"],
     "rankgate.online.offline_online.agreement": ["agreement"],
     "rankgate.online.shown.lists": ["lists"],
     "rankgate.online.simulation.simulate": ["simulate"],

@@ -18,7 +18,6 @@ from rankgate.online.interleaving.mix import mix as mix
 from rankgate.online.interleaving.score import preference as preference
 from rankgate.online.interleaving.simulate_tests import sensitivity as sensitivity
 from rankgate.online.off_policy.evaluate import ope as ope
-from rankgate.online.off_policy.read_log import DecisionLog as DecisionLog
 from rankgate.online.offline_online.agreement import agreement as agreement
 from rankgate.online.shown.lists import lists as lists
 from rankgate.online.simulation.simulate import simulate as simulate
@@ -27,7 +26,6 @@ from rankgate.online.users.personalization import personalization as personaliza
 from rankgate.online.users.weeks import weeks as weeks
 
 __all__ = [
-    "DecisionLog",
     "Design",
     "Events",
     "ExperimentTest",

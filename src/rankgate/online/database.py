@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MEMORY = "2GB"
-"""What DuckDB may take before it uses the disk."""
+"""The memory that DuckDB may take before it uses the disk."""
 
 
 class Database:
@@ -38,7 +38,7 @@ class Database:
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
         """Carry out a statement."""
-        with _readable():
+        with _translated_errors():
             self.connection.execute(sql, list(values))
 
     def use_zone(self, time_zone: str) -> None:
@@ -47,14 +47,14 @@ class Database:
         Raises:
             InputError: no such time zone.
         """
-        self.run(f"SET TimeZone = {quoted(time_zone)}")
+        self.run(f"SET TimeZone = {quote_text(time_zone)}")
         self.time_zone = time_zone
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
         """The rows of a query; times with a zone are in UTC."""
         import polars.selectors as cs
 
-        with _readable():
+        with _translated_errors():
             table: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
         return table.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
 
@@ -70,17 +70,17 @@ class Database:
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - any column
         """The first value of a query; None without rows."""
-        found = self.rows(sql, values)
-        return found.item(0, 0) if len(found) else None
+        rows = self.rows(sql, values)
+        return rows.item(0, 0) if len(rows) else None
 
 
 _DAMAGED = re.compile(r"(?i)magic bytes|too small|corrupt|invalid|parquet|snappy|zstd|gzip")
-_WHOLE = "check that the file is whole", "damaged-file"
-_OUTSIDE = "check the path, its permissions and the space on the disk", "cannot-read"
+_DAMAGED_FILE = "check that the file is whole", "damaged-file"
+_UNREADABLE_FILE = "check the path, its permissions and the space on the disk", "cannot-read"
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     """Turn DuckDB's errors about files and values of users into ours.
 
     Raises:
@@ -99,12 +99,12 @@ def _readable() -> Iterator[None]:
     ) as error:
         message = str(error).splitlines()[0].rstrip(".")
         outside = isinstance(error, duckdb.IOException) and not _DAMAGED.search(message)
-        mend, code = _OUTSIDE if outside else _WHOLE
-        raise InputError(f"{message}; {mend}.", code=code) from None
+        remedy, code = _UNREADABLE_FILE if outside else _DAMAGED_FILE
+        raise InputError(f"{message}; {remedy}.", code=code) from None
 
 
 @contextmanager
-def database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Database]:
+def open_database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Database]:
     """Open a database for a verb.
 
     Args:
@@ -121,7 +121,9 @@ def database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Datab
         connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
         try:
             connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("SET enable_progress_bar = false")
+            # in a notebook without ipywidgets DuckDB has no bar, and refuses to switch it off
+            with suppress(duckdb.InvalidInputException):
+                connection.execute("SET enable_progress_bar = false")
             if threads:
                 connection.execute(f"SET threads = {int(threads)}")
             yield Database(connection, folder)
@@ -129,11 +131,11 @@ def database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Datab
             connection.close()
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """A text of SQL in quotes."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def named(column: str) -> str:
+def quote_identifier(column: str) -> str:
     """A column's name in quotes."""
     return '"' + column.replace('"', '""') + '"'

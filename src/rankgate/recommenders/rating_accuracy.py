@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import frame
+from rankgate.core.present.frames import make_frame
 from rankgate.core.present.result import Notice, Result
 from rankgate.data import read_qrels, read_run
 from rankgate.measurement.metrics.ratings import RATING_METRICS, RatingMetric
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
 
 DEFAULT = ("RMSE", "MAE", "R2", "ExplainedVariance", "NDPM", "Spearman", "Kendall")
-"""What is computed when no metric is named; the others are of probabilities."""
+"""The default metrics; the others need probabilities."""
 
 _PAIR = ["query_id", "doc_id"]
 
@@ -31,9 +31,9 @@ class RatingAccuracy(Result):
     Attributes:
         qrels: the name of the ratings.
         run: the name of the predictions.
-        values: by metric; NaN where there is nothing to take it of.
-        pairs: rated pairs that are predicted, which is what the values are of.
-        users: of these.
+        values: by metric; NaN where it is undefined.
+        pairs: rated pairs with a prediction, over which values are computed.
+        users: of these pairs.
         unpredicted: rated pairs without a prediction; they are left out.
     """
 
@@ -49,7 +49,7 @@ class RatingAccuracy(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Rated pairs that nothing was predicted for."""
+        """The number of rated pairs without a prediction."""
         if not self.unpredicted:
             return ()
         text = (
@@ -64,7 +64,7 @@ class RatingAccuracy(Result):
 
     def _table(self) -> pl.DataFrame:
         rows = {"metric": list(self.values), "value": list(self.values.values())}
-        return frame(rows, {"metric": pl.String, "value": pl.Float64})
+        return make_frame(rows, {"metric": pl.String, "value": pl.Float64})
 
 
 def rating_accuracy(
@@ -92,51 +92,51 @@ def rating_accuracy(
     >>> round(found["RMSE"], 4), found["NDPM"]
     (0.3536, 0.0)
     """
-    chosen = [_named(name) for name in metrics]
-    given, predicted = read_qrels(qrels), read_run(run)
-    rated = given.table.select(*_PAIR, "grade")
-    both = rated.join(predicted.table, on=_PAIR, how="inner", maintain_order="left")
-    if both.is_empty():
+    rating_metrics = [_rating_metric(name) for name in metrics]
+    ratings, predictions = read_qrels(qrels), read_run(run)
+    rated_pairs = ratings.table.select(*_PAIR, "grade")
+    joined = rated_pairs.join(predictions.table, on=_PAIR, how="inner", maintain_order="left")
+    if joined.is_empty():
         problem = "no rated pair has a prediction; check that both use the same ids."
-        raise InputError(problem, source=predicted.place.label, code="no-shared-ids")
-    both = both.sort("query_id", maintain_order=True)
-    if any(metric.binary for metric in chosen):
-        _refuse_unlikely(both, given.place.label, predicted.place.label)
+        raise InputError(problem, source=predictions.place.label, code="no-shared-ids")
+    joined = joined.sort("query_id", maintain_order=True)
+    if any(metric.binary for metric in rating_metrics):
+        _refuse_unlikely(joined, ratings.place.label, predictions.place.label)
     return RatingAccuracy(
-        qrels=given.name,
-        run=predicted.name,
-        values={metric.name: _value(metric, both) for metric in chosen},
-        pairs=len(both),
-        users=both["query_id"].n_unique(),
-        unpredicted=len(rated) - len(both),
+        qrels=ratings.name,
+        run=predictions.name,
+        values={metric.name: _metric_value(metric, joined) for metric in rating_metrics},
+        pairs=len(joined),
+        users=joined["query_id"].n_unique(),
+        unpredicted=len(rated_pairs) - len(joined),
     )
 
 
-def _named(name: str) -> RatingMetric:
+def _rating_metric(name: str) -> RatingMetric:
     if name not in RATING_METRICS:
-        known = ", ".join(RATING_METRICS)
+        names = ", ".join(RATING_METRICS)
         raise UsageError(
-            f"unknown metric '{name}' of ratings; there are {known}.", code="unknown-metric"
+            f"unknown metric '{name}' of ratings; there are {names}.", code="unknown-metric"
         )
     return RATING_METRICS[name]
 
 
-def _value(metric: RatingMetric, both: pl.DataFrame) -> float:
-    given, predicted = both["grade"].to_numpy(), both["score"].to_numpy()
+def _metric_value(metric: RatingMetric, joined: pl.DataFrame) -> float:
+    ratings, predictions = joined["grade"].to_numpy(), joined["score"].to_numpy()
     if metric.over == "pairs":
-        return metric.kernel(given, predicted)
-    starts = both["query_id"].rle().struct.field("len").to_numpy().cumsum()[:-1]
-    users = zip(np.split(given, starts), np.split(predicted, starts), strict=True)
+        return metric.kernel(ratings, predictions)
+    starts = joined["query_id"].rle().struct.field("len").to_numpy().cumsum()[:-1]
+    users = zip(np.split(ratings, starts), np.split(predictions, starts), strict=True)
     values = np.array([metric.kernel(*user) for user in users])
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    known_values = values[~np.isnan(values)]
+    return float(known_values.mean()) if len(known_values) else float("nan")
 
 
-def _refuse_unlikely(both: pl.DataFrame, given: str, predicted: str) -> None:
+def _refuse_unlikely(joined: pl.DataFrame, ratings_label: str, predictions_label: str) -> None:
     """Check that ratings are 0 or 1, and predictions probabilities."""
-    if not both["grade"].is_in([0.0, 1.0]).all():
+    if not joined["grade"].is_in([0.0, 1.0]).all():
         problem = "a rating that is not 0 or 1, which LogLoss and CalibrationError need."
-        raise InputError(problem, source=given, code="out-of-range")
-    if not both["score"].is_between(0, 1).all():
+        raise InputError(problem, source=ratings_label, code="out-of-range")
+    if not joined["score"].is_between(0, 1).all():
         problem = "a prediction outside 0 to 1; LogLoss and CalibrationError need probabilities."
-        raise InputError(problem, source=predicted, code="out-of-range")
+        raise InputError(problem, source=predictions_label, code="out-of-range")

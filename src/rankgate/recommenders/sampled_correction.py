@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.recommenders.scorecard_figures import Card
-    from rankgate.recommenders.scorecard_systems import Systems
+    from rankgate.recommenders.scorecard_systems import ScorecardSystems
 
 _NAME = re.compile(r"([A-Za-z]+)(@\d+)?")
 
 
-def corrected_cards(
-    systems: Systems, cards: Sequence[Card], metrics: Mapping[str, Metric]
+def correct_cards(
+    systems: ScorecardSystems, cards: Sequence[Card], metrics: Mapping[str, Metric]
 ) -> tuple[list[Card], dict[str, Metric], str]:
     """The cards with corrected values of each accuracy metric that has some.
 
@@ -31,17 +31,19 @@ def corrected_cards(
     among the sampled ones (Krichene and Rendle, KDD 2020); see `metrics.sampled`.
 
     Returns:
-        the cards; the added metrics by label; and why there are none, where candidates are
-        sampled and nothing can be corrected.
+        the cards; the added metrics by label; and the reason why there are none, where candidates
+        are sampled and correction is impossible.
     """
     sample = re.fullmatch(r"sampled\((\d+)\)", systems.mark)
-    wanted = {label: metric for label, metric in metrics.items() if _correctable(label, metric)}
-    if sample is None or not wanted:
+    correctable = {
+        label: metric for label, metric in metrics.items() if _is_correctable(label, metric)
+    }
+    if sample is None or not correctable:
         return list(cards), {}, ""
-    negatives, items = int(sample[1]), len(systems.catalogue.items)
-    found = []
+    negatives, item_count = int(sample[1]), len(systems.catalogue.items)
+    corrected = []
     for card, ranks in zip(cards, _ranks(systems), strict=True):
-        if ranks is None or np.nanmax(ranks, initial=1) > negatives + 1 or negatives >= items:
+        if ranks is None or np.nanmax(ranks, initial=1) > negatives + 1 or negatives >= item_count:
             return (
                 list(cards),
                 {},
@@ -50,23 +52,29 @@ def corrected_cards(
                     "that every run ranks among all sampled items."
                 ),
             )
-        known = ~np.isnan(ranks)
+        has_rank = ~np.isnan(ranks)
         values, means = dict(card.values), dict(card.means)
-        for label in wanted:
-            own = np.full(len(ranks), np.nan)
-            _, own[known] = estimates(ranks[known].astype(np.int64), label, items, negatives)
+        for label in correctable:
+            user_values = np.full(len(ranks), np.nan)
+            _, user_values[has_rank] = estimates(
+                ranks[has_rank].astype(np.int64), label, item_count, negatives
+            )
             name = _label(label, negatives)
-            values[name], means[name] = own, float(np.nanmean(own))
-        found.append(replace(card, values=values, means=means))
-    return found, {_label(label, negatives): metric for label, metric in wanted.items()}, ""
+            values[name], means[name] = user_values, float(np.nanmean(user_values))
+        corrected.append(replace(card, values=values, means=means))
+    return (
+        corrected,
+        {_label(label, negatives): metric for label, metric in correctable.items()},
+        "",
+    )
 
 
 def _label(label: str, negatives: int) -> str:
     return f"{label} corrected({negatives})"
 
 
-def _correctable(label: str, metric: Metric) -> bool:
-    """Whether a metric is one of `OF_RANK` with no other parameter than a cutoff."""
+def _is_correctable(label: str, metric: Metric) -> bool:
+    """True if a metric is one of `OF_RANK` with no other parameter than a cutoff."""
     return (
         metric.name in OF_RANK
         and _NAME.fullmatch(label) is not None
@@ -75,15 +83,15 @@ def _correctable(label: str, metric: Metric) -> bool:
     )
 
 
-def _ranks(systems: Systems) -> list[NDArray[np.float64] | None]:
+def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
     """The rank of each user's relevant item in every run, ``(T,)``; None where one has none."""
     assert systems.catalogue.relevant is not None
     if (systems.catalogue.relevant.lengths[systems.judged] != 1).any():
         return [None] * len(systems.runs)
-    items: list[NDArray[np.float64] | None] = []
+    ranks_by_run: list[NDArray[np.float64] | None] = []
     for values in systems.values_of("RR", RR):
-        found = values[systems.judged]
-        whole = (found > 0).all()
+        reciprocal_ranks = values[systems.judged]
+        has_all_ranks = (reciprocal_ranks > 0).all()
         with np.errstate(divide="ignore"):
-            items.append(np.round(1 / values) if whole else None)
-    return items
+            ranks_by_run.append(np.round(1 / values) if has_all_ranks else None)
+    return ranks_by_run

@@ -10,19 +10,25 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import decoded
+from rankgate.core.present.codec import decode
 from rankgate.core.present.result import Notice, Result
 from rankgate.data.collection import Collection
-from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.data.spark_tables import any_on_spark, run_on_spark
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.lists.declare import split_list_metrics
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.recommenders.sampled_correction import corrected_cards
-from rankgate.recommenders.scorecard_figures import DIFFERENCES, FIGURES, dominated, figures
-from rankgate.recommenders.scorecard_parts import GAPS, SLICES, Sliced
-from rankgate.recommenders.scorecard_slices import HISTORY, parts_of
-from rankgate.recommenders.scorecard_systems import Systems
+from rankgate.recommenders.sampled_correction import correct_cards
+from rankgate.recommenders.scorecard_figures import (
+    DIFFERENCES,
+    FIGURES,
+    compute_figures,
+    find_dominated,
+)
+from rankgate.recommenders.scorecard_parts import GAPS, SLICES, SliceFigures
+from rankgate.recommenders.scorecard_slices import HISTORY, slice_segments
+from rankgate.recommenders.scorecard_systems import ScorecardSystems
 from rankgate.recommenders.scorecard_warnings import warnings_of
 
 if TYPE_CHECKING:
@@ -33,16 +39,26 @@ if TYPE_CHECKING:
 _DOCUMENTS = "rankgate.recommenders.documents.scorecard"
 
 ACCURACY = ("nDCG@10", "R@10", "RR@10")
-LISTS = ("Coverage@10", "Gini@10", "Personalization@10", "Novelty@10", "APLT@10", "ILD@10",
-         "Miscalibration@10", "Serendipity@10", "TemporalDiversity@10", "AWRF@10")  # fmt: skip
-"""What is computed when nothing is asked for: those of the lists for which all is there."""
+LISTS = (
+    "Coverage@10",
+    "Gini@10",
+    "Personalization@10",
+    "Novelty@10",
+    "APLT@10",
+    "ILD@10",
+    "Miscalibration@10",
+    "Serendipity@10",
+    "TemporalDiversity@10",
+    "AWRF@10",
+)
+"""The default metrics of lists: those with all inputs available."""
 
 __all__ = ["ACCURACY", "LISTS", "Scorecard", "scorecard"]
 
 
 @dataclass(frozen=True)
 class Scorecard(Result):
-    """Several systems by accuracy and by what their lists are like.
+    """Several systems by accuracy and by qualities of their lists.
 
     Attributes:
         systems: their names; the others are compared with the first.
@@ -65,7 +81,7 @@ class Scorecard(Result):
         level: the confidence level of the intervals.
         resamples: drawn for numbers about all lists together.
         seed: of the drawing.
-        warnings: what to know before trusting a figure, one sentence each.
+        warnings: warnings about figures, one sentence each.
     """
 
     kind: ClassVar[str] = "scorecard"
@@ -100,7 +116,7 @@ class Scorecard(Result):
     warnings: tuple[str, ...]
 
     def __len__(self) -> int:
-        """How many systems there are."""
+        """The number of systems."""
         return len(self.systems)
 
     def __getitem__(self, key: tuple[str, str]) -> float | None:
@@ -110,15 +126,15 @@ class Scorecard(Result):
             KeyError: there is no such system or metric.
         """
         system, metric = key
-        found: list[float | None]
-        found = self.figures.filter(system=system, metric=metric)["value"].to_list()
-        if not found:
+        values: list[float | None]
+        values = self.figures.filter(system=system, metric=metric)["value"].to_list()
+        if not values:
             raise KeyError(key)
-        return found[0]
+        return values[0]
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before trusting a figure."""
+        """Warnings about figures."""
         return tuple(Notice("scorecard-warning", text) for text in self.warnings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,8 +149,8 @@ class Scorecard(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From ``to_dict``."""
-        pairs = tuple((each["system"], each["by"]) for each in values["dominated"])
-        return cls(**decoded(cls, {**values, "dominated": pairs}))
+        pairs = tuple((pair["system"], pair["by"]) for pair in values["dominated"])
+        return cls(**decode(cls, {**values, "dominated": pairs}))
 
     def _table(self) -> pl.DataFrame:
         return self.figures
@@ -154,7 +170,9 @@ def scorecard(
     """Put systems on one card: accuracy, coverage, novelty, diversity, fairness.
 
     Args:
-        collection: judgments, or a `Collection` of them with training, items and users.
+        collection: judgments, or a `Collection` of them with training, items and users. Where
+            judgments or a run are on Spark, all is measured there, and intervals are those of a
+            bootstrap of groups of users.
         runs: as of `evaluate`; the first is what the others are compared with.
         metrics: of accuracy and of lists; a choice of both without them.
         convention: the tool whose rules accuracy and ties follow.
@@ -162,7 +180,8 @@ def scorecard(
             (popularity), repeat and new pairs of both (history), or the values of a column of
             users or items.
         level: the confidence level of the intervals.
-        resamples: the number of resamples of users, for metrics over all lists.
+        resamples: the number of resamples of users, for metrics over all lists; on Spark at most
+            200 of groups, and the card says how many.
         seed: of the drawing.
 
     Raises:
@@ -181,66 +200,91 @@ def scorecard(
         raise UsageError(
             "level lies between 0 and 1, and resamples are 1 or more.", code="out-of-range"
         )
-    rules = chosen_convention(convention)
-    chosen = _chosen(metrics, rules)
-    systems = Systems.of(Collection.of(collection), runs, rules, chosen)
-    chosen = _possible(chosen, systems, asked=bool(metrics))
-    cards = systems.cards(chosen)
-    measured = systems.marked(chosen)
-    shown, added, why = corrected_cards(systems, cards, chosen)
-    found, differences, taken = figures(
-        shown, measured | added, level=level, resamples=resamples, seed=seed
+    rules, collection = chosen_convention(convention), Collection.of(collection)
+    if any_on_spark(collection.judgments, runs):
+        card: Scorecard = run_on_spark(
+            "scorecard",
+            collection,
+            runs,
+            metrics,
+            rules,
+            slices=slices,
+            level=level,
+            resamples=resamples,
+            seed=seed,
+        )
+        return card
+    metrics_by_label = _parse_metrics(metrics, rules)
+    systems = ScorecardSystems.of(collection, runs, rules, metrics_by_label)
+    metrics_by_label = _possible_metrics(metrics_by_label, systems, asked=bool(metrics))
+    cards = systems.cards(metrics_by_label)
+    marked_metrics = systems.marked(metrics_by_label)
+    corrected, added, uncorrected_reason = correct_cards(systems, cards, metrics_by_label)
+    system_figures, differences, resample_count = compute_figures(
+        corrected, marked_metrics | added, level=level, resamples=resamples, seed=seed
     )
     parts = [
-        part
+        segment
         for name in slices
-        for part in parts_of(
+        for segment in slice_segments(
             name,
             systems.catalogue,
             systems.builder.tables,
             systems.repeated if name == HISTORY else None,  # a look-up of all judgments
         )
     ]
-    sliced = Sliced(
-        cards, measured, lambda part: systems.about(part, chosen), level, resamples, seed
+    sliced_figures = SliceFigures(
+        cards,
+        marked_metrics,
+        lambda segment: systems.about(segment, metrics_by_label),
+        level,
+        resamples,
+        seed,
     )
     return Scorecard(
         systems=tuple(card.name for card in cards),
-        metrics=(*measured, *added),
+        metrics=(*marked_metrics, *added),
         qrels=systems.judgments.name,
         convention=rules.to_dict(),
-        figures=found,
+        figures=system_figures,
         differences=differences,
-        slices=sliced.figures(parts),
-        gaps=sliced.gaps(parts),
-        dominated=dominated(cards, measured),
+        slices=sliced_figures.figures(parts),
+        gaps=sliced_figures.gaps(parts),
+        dominated=find_dominated(cards, marked_metrics),
         users=int(systems.judged.sum()),
         catalogue=len(systems.catalogue.items),
         candidates=systems.mark,
         level=level,
-        resamples=taken,
+        resamples=resample_count,
         seed=seed,
-        warnings=(*warnings_of(systems, chosen), *([why] if why else [])),
+        warnings=(
+            *warnings_of(systems, metrics_by_label),
+            *([uncorrected_reason] if uncorrected_reason else []),
+        ),
     )
 
 
-def _chosen(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metric]:
+def _parse_metrics(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metric]:
     """Each metric by its label; lists' metrics besides those of accuracy."""
-    found: dict[str, Metric] = {}
-    for each in metrics or (*ACCURACY, *LISTS):
-        found |= dict(chosen_metrics([each], how, (*FACET_METRICS, *LIST_METRICS)))
-    return found
+    metrics_by_label: dict[str, Metric] = {}
+    for metric in metrics or (*ACCURACY, *LISTS):
+        metrics_by_label |= dict(
+            find_ranking_metrics([metric], how, (*FACET_METRICS, *LIST_METRICS))
+        )
+    return metrics_by_label
 
 
-def _possible(chosen: dict[str, Metric], systems: Systems, *, asked: bool) -> dict[str, Metric]:
-    """The metrics for which all is there; one that was asked for must be among them."""
+def _possible_metrics(
+    metrics_by_label: dict[str, Metric], systems: ScorecardSystems, *, asked: bool
+) -> dict[str, Metric]:
+    """The metrics with all inputs available; an error if a requested one is not among them."""
     if asked:
-        for listed in systems.lists:
-            systems.builder.refuse_lacking(listed)
-    _, lists = lists_apart(chosen)
-    lacking = {
+        for item_lists in systems.lists:
+            systems.builder.refuse_lacking(item_lists)
+    _, lists = split_list_metrics(metrics_by_label)
+    missing = {
         label
         for label, metric in lists.items()
-        if any(metric.lacks(listed) for listed in systems.lists)
+        if any(metric.lacks(item_lists) for item_lists in systems.lists)
     }
-    return {label: metric for label, metric in chosen.items() if label not in lacking}
+    return {label: metric for label, metric in metrics_by_label.items() if label not in missing}

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import frame
+from rankgate.core.present.frames import make_frame
 from rankgate.measurement.evaluation.dominance import dominators
-from rankgate.measurement.evaluation.lists.resampled import redrawn
-from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.evaluation.lists.resampled import resample_users
+from rankgate.measurement.metrics.lists.declare import split_list_metrics
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
@@ -49,7 +49,7 @@ class Card:
         name: the system.
         values: by label ``(T,)``, NaN where a user has none; absent for metrics that are about
             all lists together.
-        means: by label, where a metric has its own way to make one number of many.
+        means: by label, for metrics with their own aggregation.
         listed: its lists.
     """
 
@@ -59,7 +59,7 @@ class Card:
     listed: Listed
 
 
-def figures(
+def compute_figures(
     cards: Sequence[Card],
     metrics: Mapping[str, Metric],
     *,
@@ -76,70 +76,91 @@ def figures(
         the columns of `FIGURES`, those of `DIFFERENCES` (p corrected over all by Holm), and how
         many resamples were taken.
     """
-    _, of_lists = lists_apart(metrics)
-    together = {label: each for label, each in of_lists.items() if each.merge != "mean"}
+    _, of_lists = split_list_metrics(metrics)
+    metrics_of_all_lists = {
+        label: metric for label, metric in of_lists.items() if metric.merge != "mean"
+    }
     lists = [card.listed for card in cards]
-    drawn, taken = redrawn(lists, together, resamples, seed)
+    resampled, resample_count = resample_users(lists, metrics_of_all_lists, resamples, seed)
     rows: list[tuple[object, ...]] = []
     differences: list[tuple[object, ...]] = []
     for label, metric in metrics.items():
-        for at, card in enumerate(cards):
+        for index, card in enumerate(cards):
             value = float(card.means[label])
             delta = value - cards[0].means[label]
-            if label in together:
-                ends = (*drawn[label][at].ends(value, level), np.nan)
-                off = drawn[label][at] - drawn[label][0]
-                apart = (*off.ends(delta, level), off.chance(delta))
+            if label in metrics_of_all_lists:
+                ends = (*resampled[label][index].ends(value, level), np.nan)
+                differences_from_first = resampled[label][index] - resampled[label][0]
+                difference_ends = (
+                    *differences_from_first.ends(delta, level),
+                    differences_from_first.chance(delta),
+                )
                 users = int((card.listed.lengths > 0).sum())
             else:
-                ends = _of_mean(card.values[label], level)
-                apart = _of_mean(card.values[label] - cards[0].values[label], level)
+                ends = _mean_interval(card.values[label], level)
+                difference_ends = _mean_interval(card.values[label] - cards[0].values[label], level)
                 users = int((~np.isnan(card.values[label])).sum())
-            if metric.aggregate != "mean":  # its own way to one number has no interval here
-                ends = apart = (np.nan, np.nan, np.nan)
-            about = "lists" if label in of_lists else "accuracy"
-            wanted = metric.higher_is_better
-            within = _within(metric, value, ends)
-            rows.append((card.name, label, about, value, *within, users, wanted))
-            if at:
-                differences.append((card.name, label, delta, *apart, (delta > 0) == wanted))
-    return frame(rows, FIGURES), _corrected(differences), taken
+            if metric.aggregate != "mean":  # other aggregations have no interval here
+                ends = difference_ends = (np.nan, np.nan, np.nan)
+            view = "lists" if label in of_lists else "accuracy"
+            higher_is_better = metric.higher_is_better
+            within = _clip_interval(metric, value, ends)
+            rows.append((card.name, label, view, value, *within, users, higher_is_better))
+            if index:
+                differences.append(
+                    (card.name, label, delta, *difference_ends, (delta > 0) == higher_is_better)
+                )
+    return make_frame(rows, FIGURES), _correct_differences(differences), resample_count
 
 
-def _within(metric: Metric, value: float, ends: tuple[float, ...]) -> tuple[float, ...]:
-    """The ends of an interval, cut where the metric ends, and around its value; NaN stays."""
-    top = np.inf if metric.high is None else metric.high
-    low, high = np.clip(ends[:2], metric.low, top).tolist()
+def _clip_interval(metric: Metric, value: float, ends: tuple[float, ...]) -> tuple[float, ...]:
+    """The ends of an interval, cut at the metric's range, and around its value; NaN stays."""
+    highest = np.inf if metric.high is None else metric.high
+    low, high = np.clip(ends[:2], metric.low, highest).tolist()
     return (min(low, value), max(high, value)) if low <= high else (low, high)
 
 
-def dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
+def find_dominated(
+    cards: Sequence[Card], metrics: Mapping[str, Metric]
+) -> tuple[tuple[str, str], ...]:
     """Systems that another is as good as everywhere and better somewhere, each with one such."""
     means = {card.name: [card.means[label] for label in metrics] for card in cards}
-    found = dominators(means, [metric.higher_is_better for metric in metrics.values()])
-    return tuple((name, by) for name, by in found.items() if by is not None)
+    dominator_of_system = dominators(
+        means, [metric.higher_is_better for metric in metrics.values()]
+    )
+    return tuple(
+        (name, dominator)
+        for name, dominator in dominator_of_system.items()
+        if dominator is not None
+    )
 
 
-def _of_mean(values: Floats, level: float) -> tuple[float, float, float]:
+def _mean_interval(values: Floats, level: float) -> tuple[float, float, float]:
     """Student's interval and p of a mean."""
     from rankgate.measurement.stats.interval import t_interval
-    from rankgate.measurement.stats.paired import student
+    from rankgate.measurement.stats.paired import student_test
 
-    known = values[~np.isnan(values)]
-    if len(known) < 2:  # one value has no spread
+    known_values = values[~np.isnan(values)]
+    if len(known_values) < 2:  # one value has no variance
         return np.nan, np.nan, np.nan
-    result = t_interval(known[:, None], level)
-    return float(result.low[0]), float(result.high[0]), float(student(known[:, None]).p_value[0])
+    result = t_interval(known_values[:, None], level)
+    return (
+        float(result.low[0]),
+        float(result.high[0]),
+        float(student_test(known_values[:, None]).p_value[0]),
+    )
 
 
-def _corrected(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     """Differences with p corrected over all of them."""
     from rankgate.measurement.stats.corrections import correct
 
     raw = np.array([row[5] for row in rows], np.float64)
-    known = ~np.isnan(raw)
+    is_known = ~np.isnan(raw)
     p = np.full(len(raw), np.nan)
-    if known.any():
-        p[known] = correct(raw[known], "holm")
-    items = [(*row[:6], float(each), row[6]) for row, each in zip(rows, p, strict=True)]
-    return frame(items, DIFFERENCES)
+    if is_known.any():
+        p[is_known] = correct(raw[is_known], "holm")
+    corrected_rows = [
+        (*row[:6], float(p_value), row[6]) for row, p_value in zip(rows, p, strict=True)
+    ]
+    return make_frame(corrected_rows, DIFFERENCES)

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.metrics.lists.declare import lists_apart
-from rankgate.measurement.metrics.lists.restricted import restricted
-from rankgate.measurement.scoring.lists import measured_lists
-from rankgate.recommenders.scorecard_figures import FIGURES, Card, figures
+from rankgate.measurement.metrics.lists.declare import split_list_metrics
+from rankgate.measurement.metrics.lists.restricted import restrict_lists
+from rankgate.measurement.scoring.lists import measure_lists
+from rankgate.recommenders.scorecard_figures import FIGURES, Card, compute_figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,13 +50,13 @@ GAPS = {
 
 
 @dataclass(frozen=True)
-class Sliced:
-    """How figures of parts are made.
+class SliceFigures:
+    """Figures of parts of the users and items.
 
     Attributes:
         cards: of every system, with all users and items.
         metrics: by label.
-        rescored: the accuracy of every system in a part of the items or pairs, as cards.
+        rescored: the function that computes the accuracy of every system in a part, as cards.
         level: of the intervals.
         resamples: for numbers about all lists together.
         seed: of the drawing.
@@ -74,102 +74,119 @@ class Sliced:
 
         p is corrected over a slice: all its parts, systems and metrics (Benjamini-Hochberg).
         """
-        items = [self._part(part) for part in parts]
-        whole = pl.concat([pl.DataFrame(schema=SLICES), *items])
-        slices = whole.partition_by("slice", maintain_order=True)
-        return pl.concat([pl.DataFrame(schema=SLICES), *map(corrected, slices)])
+        tables = [self._part(segment) for segment in parts]
+        all_parts = pl.concat([pl.DataFrame(schema=SLICES), *tables])
+        slices = all_parts.partition_by("slice", maintain_order=True)
+        return pl.concat([pl.DataFrame(schema=SLICES), *map(correct_p_values, slices)])
 
     def gaps(self, parts: Sequence[Segment]) -> pl.DataFrame:
-        """How far the mean of each part's users lies from that of all others, `GAPS`.
+        """The difference between the mean of each part's users and that of all others, `GAPS`.
 
-        Of metrics with a value for each user, and corrected as `figures`.
+        Of metrics with a value for each user, and corrected as `compute_figures`.
         """
-        from rankgate.measurement.stats.groups import apart
+        from rankgate.measurement.stats.groups import mean_difference
 
         rows: list[tuple[Any, ...]] = []
-        for part in parts:
-            for card in self.cards if part.of == "users" else ():
+        for segment in parts:
+            for card in self.cards if segment.of == "users" else ():
                 for label, values in card.values.items():
-                    known = ~np.isnan(values)
-                    result = apart(
-                        values[known & part.mask], values[known & ~part.mask], self.level
+                    is_known = ~np.isnan(values)
+                    result = mean_difference(
+                        values[is_known & segment.mask],
+                        values[is_known & ~segment.mask],
+                        self.level,
                     )
                     better = (result[0] > 0) == self.metrics[label].higher_is_better
-                    rows.append((part.slice, part.value, card.name, label, *result, None, better))
-        whole = pl.DataFrame(rows, schema=GAPS, orient="row").fill_nan(None)
-        slices = whole.partition_by("slice", maintain_order=True)
-        return pl.concat([pl.DataFrame(schema=GAPS), *map(corrected, slices)])
+                    rows.append(
+                        (segment.slice, segment.value, card.name, label, *result, None, better)
+                    )
+        gap_rows = pl.DataFrame(rows, schema=GAPS, orient="row").fill_nan(None)
+        slices = gap_rows.partition_by("slice", maintain_order=True)
+        return pl.concat([pl.DataFrame(schema=GAPS), *map(correct_p_values, slices)])
 
-    def _part(self, part: Segment) -> pl.DataFrame:
-        groups = self._users(part) if part.of == "users" else self._others(part)
+    def _part(self, segment: Segment) -> pl.DataFrame:
+        groups = self._users(segment) if segment.of == "users" else self._others(segment)
         frames = []
         for cards, metrics in groups:
-            found, differences, _ = figures(
+            part_figures, differences, _ = compute_figures(
                 cards, metrics, level=self.level, resamples=self.resamples, seed=self.seed
             )
-            apart = differences.rename({"low": "delta_low", "high": "delta_high"})
+            delta_columns = differences.rename({"low": "delta_low", "high": "delta_high"})
             frames.append(
-                found.join(apart, on=["system", "metric"], how="left", maintain_order="left")
+                part_figures.join(
+                    delta_columns, on=["system", "metric"], how="left", maintain_order="left"
+                )
             )
-        named = {"slice": part.slice, "of": part.of, "part": part.value, "size": part.mask.sum()}
+        part_columns = {
+            "slice": segment.slice,
+            "of": segment.of,
+            "part": segment.value,
+            "size": segment.mask.sum(),
+        }
         if not frames:  # metrics of lists have no parts of pairs
             return pl.DataFrame(schema=SLICES)
-        whole = pl.concat(frames).with_columns(pl.lit(value).alias(n) for n, value in named.items())
-        place = {label: at for at, label in enumerate(self.metrics)}
-        order = pl.col("metric").replace_strict(place, return_dtype=pl.Int64)
-        return whole.sort(order, maintain_order=True).select(
+        part_rows = pl.concat(frames).with_columns(
+            pl.lit(value).alias(n) for n, value in part_columns.items()
+        )
+        index_of_metric = {label: index for index, label in enumerate(self.metrics)}
+        order = pl.col("metric").replace_strict(index_of_metric, return_dtype=pl.Int64)
+        return part_rows.sort(order, maintain_order=True).select(
             pl.col(name).cast(dtype) for name, dtype in SLICES.items()
         )
 
-    def _users(self, part: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
-        """The same lists and values, of these users."""
-        rows = np.flatnonzero(part.mask)
+    def _users(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+        """The lists and values of these users."""
+        rows = np.flatnonzero(segment.mask)
         cards = []
         for card in self.cards:
-            listed = card.listed.rows(rows)
-            values = {label: each[rows] for label, each in card.values.items()}
-            cards.append(Card(card.name, values, _means(values, self.metrics, listed), listed))
+            item_lists = card.listed.rows(rows)
+            values = {label: column[rows] for label, column in card.values.items()}
+            cards.append(
+                Card(card.name, values, _means(values, self.metrics, item_lists), item_lists)
+            )
         yield cards, dict(self.metrics)
 
-    def _others(self, part: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
-        """Accuracy by what is relevant there; of items also lists, cut first, then only these."""
-        accuracy, lists = lists_apart(self.metrics)
+    def _others(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+        """Accuracy by relevance in the part; for items also lists, cut and then restricted."""
+        accuracy, lists = split_list_metrics(self.metrics)
         if accuracy:
-            yield self.rescored(part), accuracy
-        if part.of == "pairs":
+            yield self.rescored(segment), accuracy
+        if segment.of == "pairs":
             return
-        for cutoff in dict.fromkeys(each.cutoff for each in lists.values()):
-            metrics = {name: each for name, each in lists.items() if each.cutoff == cutoff}
+        for cutoff in dict.fromkeys(metric.cutoff for metric in lists.values()):
+            metrics = {name: metric for name, metric in lists.items() if metric.cutoff == cutoff}
             cards = []
             for card in self.cards:
-                listed = restricted(card.listed.first(cutoff), part.mask)
-                measured = measured_lists(metrics, listed)
-                cards.append(Card(card.name, measured.values, measured.numbers, listed))
+                item_lists = restrict_lists(card.listed.first(cutoff), segment.mask)
+                measured = measure_lists(metrics, item_lists)
+                cards.append(Card(card.name, measured.values, measured.numbers, item_lists))
             yield cards, dict(metrics)
 
 
 def _means(
     values: Mapping[str, NDArray[np.float64]],
     metrics: Mapping[str, Metric],
-    listed: Any,  # noqa: ANN401
+    item_lists: Any,  # noqa: ANN401
 ) -> dict[str, float]:
-    """The number of each metric; of one with its own way to one number, none."""
-    _, lists = lists_apart({label: each for label, each in metrics.items() if label not in values})
-    found = dict(measured_lists(lists, listed).numbers)
-    for label, own in values.items():
-        known = own[~np.isnan(own)]
-        plain = metrics[label].aggregate == "mean" and len(known)
-        found[label] = float(known.mean()) if plain else float("nan")
-    return found
+    """The number of each metric; NaN for one with its own aggregation."""
+    _, lists = split_list_metrics(
+        {label: metric for label, metric in metrics.items() if label not in values}
+    )
+    numbers = dict(measure_lists(lists, item_lists).numbers)
+    for label, user_values in values.items():
+        known_values = user_values[~np.isnan(user_values)]
+        is_plain_mean = metrics[label].aggregate == "mean" and len(known_values)
+        numbers[label] = float(known_values.mean()) if is_plain_mean else float("nan")
+    return numbers
 
 
-def corrected(table: pl.DataFrame) -> pl.DataFrame:
+def correct_p_values(table: pl.DataFrame) -> pl.DataFrame:
     """The same with p corrected over all its rows."""
     from rankgate.measurement.stats.corrections import correct
 
     raw = table["p_raw"].to_numpy()
-    known = table["p_raw"].is_not_null().to_numpy()
+    is_known = table["p_raw"].is_not_null().to_numpy()
     p = np.full(len(raw), np.nan)
-    if known.any():
-        p[known] = correct(raw[known], "bh")
+    if is_known.any():
+        p[is_known] = correct(raw[is_known], "bh")
     return table.with_columns(pl.Series("p_value", p).fill_nan(None))

@@ -10,21 +10,21 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.memory.ids import places
-from rankgate.measurement.metrics.lists.popularity import tail_of
+from rankgate.data.memory.ids import find_positions
+from rankgate.measurement.metrics.lists.popularity import is_long_tail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.logs.items import Described, Whose
-    from rankgate.data.logs.user_items import Meetings
+    from rankgate.data.logs.items import DescribedTable, TableKind
+    from rankgate.data.logs.user_items import UserItems
     from rankgate.measurement.evaluation.lists.inputs import Tables
     from rankgate.measurement.scoring.catalogue import Catalogue
 
 ACTIVITY, POPULARITY, HISTORY = "activity", "popularity", "history"
 REPEAT, NEW = "repeat", "new"
-MOST = 20
-"""Values that a column may have to be a slice."""
+MAX_VALUES = 20
+"""The largest number of values of a column that is a slice."""
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,23 @@ class Segment:
     """Some of the users, of the items, or of the judged pairs of both.
 
     Attributes:
-        slice: what they are grouped by: activity, popularity, history, or a column.
+        slice: the criterion: activity, popularity, history, or a column.
         of: users, items or pairs.
-        value: which of its values they have.
-        mask: ``(T,)``, ``(I,)`` or, of judgments, ``(J,)``: who belongs to it; one may belong to
-            several.
+        value: their value.
+        mask: ``(T,)``, ``(I,)`` or, of judgments, ``(J,)``: True for its members; one may belong
+            to several segments.
     """
 
     slice: str
-    of: Whose | Literal["pairs"]
+    of: TableKind | Literal["pairs"]
     value: str
     mask: NDArray[np.bool_]
 
 
-def parts_of(
+def slice_segments(
     name: str, catalogue: Catalogue, tables: Tables, repeated: NDArray[np.bool_] | None = None
 ) -> list[Segment]:
-    """The parts that a slice makes.
+    """The parts of a slice.
 
     ``activity``: users without an item in training are new, those with at most the median number
     of the others are light, the rest heavy. ``popularity``: items of the head, the most popular
@@ -63,7 +63,7 @@ def parts_of(
         repeated: ``(J,)``, the judgments whose pair training has; None without training.
 
     Raises:
-        UsageError: what is not there, or has too many values.
+        UsageError: an input is missing, or has too many values.
     """
     if name in {ACTIVITY, POPULARITY, HISTORY} and catalogue.seen is None:
         raise UsageError(
@@ -73,58 +73,69 @@ def parts_of(
         return _activity(catalogue)
     if name == HISTORY:
         assert repeated is not None
-        both = (Segment(name, "pairs", REPEAT, repeated), Segment(name, "pairs", NEW, ~repeated))
-        return [part for part in both if part.mask.any()]
+        history_parts = (
+            Segment(name, "pairs", REPEAT, repeated),
+            Segment(name, "pairs", NEW, ~repeated),
+        )
+        return [segment for segment in history_parts if segment.mask.any()]
     if name == POPULARITY:
         assert catalogue.seen is not None
-        tail = tail_of(catalogue.seen)
+        tail = is_long_tail(catalogue.seen)
         return [Segment(name, "items", "head", ~tail), Segment(name, "items", "tail", tail)]
     table, column = column_of(name, tables)
-    of = table.of
-    ids = catalogue.queries if of == "users" else catalogue.items
-    own = pl.DataFrame({"id": table.ids, "word": table.words(column).cast(pl.String)})
-    words = pl.DataFrame({"id": ids}).join(own, on="id", how="left", maintain_order="left")["word"]
-    return list(_valued(name, of, words))
+    kind = table.of
+    ids = catalogue.queries if kind == "users" else catalogue.items
+    values_by_id = pl.DataFrame({"id": table.ids, "word": table.words(column).cast(pl.String)})
+    values = pl.DataFrame({"id": ids}).join(
+        values_by_id, on="id", how="left", maintain_order="left"
+    )["word"]
+    return list(_value_segments(name, kind, values))
 
 
-def active(users: pl.Series, train: Meetings) -> pl.Series:
-    """Whether each user is new to training, light, or heavy, as `parts_of` distinguishes them.
+def user_activity(users: pl.Series, train: UserItems) -> pl.Series:
+    """The activity of each user: new to training, light or heavy, as in `slice_segments`.
 
     Args:
         users: ids, each once.
-        train: who met which item.
+        train: the items of each user in training.
     """
-    had = np.append(train.lengths, 0)
-    words = np.full(len(users), "", object)
-    for word, mask in _groups(had[places(users, train.users)]).items():
-        words[mask] = word
-    return pl.Series(ACTIVITY, words.tolist(), pl.String)
+    item_counts = np.append(train.lengths, 0)
+    activities = np.full(len(users), "", object)
+    for word, mask in _activity_masks(item_counts[find_positions(users, train.users)]).items():
+        activities[mask] = word
+    return pl.Series(ACTIVITY, activities.tolist(), pl.String)
 
 
 def _activity(catalogue: Catalogue) -> list[Segment]:
     assert catalogue.history is not None
-    groups = _groups(catalogue.history.lengths).items()
+    groups = _activity_masks(catalogue.history.lengths).items()
     return [Segment(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
 
 
-def _groups(had: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
-    """Who is new, light and heavy by the number of items that each had."""
-    median = float(np.median(had[had > 0])) if had.any() else 0.0
-    return {"new": had == 0, "light": (had > 0) & (had <= median), "heavy": had > median}
+def _activity_masks(item_counts: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
+    """The masks of new, light and heavy users, by their number of items."""
+    median = float(np.median(item_counts[item_counts > 0])) if item_counts.any() else 0.0
+    return {
+        "new": item_counts == 0,
+        "light": (item_counts > 0) & (item_counts <= median),
+        "heavy": item_counts > median,
+    }
 
 
-def column_of(name: str, tables: Tables) -> tuple[Described, str]:
+def column_of(name: str, tables: Tables) -> tuple[DescribedTable, str]:
     """The table that has the column of a slice, and the column's name there.
 
     Raises:
         UsageError: no table has it, or both tables do.
     """
-    known = [each for each in (tables.users, tables.items) if each is not None]
-    whose, _, column = name.partition(".")
-    for table in known:
-        if column and whose == table.of:
+    given_tables = [
+        table_or_none for table_or_none in (tables.users, tables.items) if table_or_none is not None
+    ]
+    table_name, _, column = name.partition(".")
+    for table in given_tables:
+        if column and table_name == table.of:
             return table, column
-    having = [table for table in known if name in table.columns.columns]
+    having = [table for table in given_tables if name in table.columns.columns]
     if len(having) == 1:
         return having[0], name
     if having:
@@ -132,16 +143,20 @@ def column_of(name: str, tables: Tables) -> tuple[Described, str]:
             f"users and items both have '{name}'; say users.{name} or items.{name}.",
             code="ambiguous-input",
         )
-    there = [ACTIVITY, POPULARITY, HISTORY]
-    there += [f"{table.of}.{each}" for table in known for each in table.columns.columns]
+    slice_names = [ACTIVITY, POPULARITY, HISTORY]
+    slice_names += [
+        f"{table.of}.{column_name}"
+        for table in given_tables
+        for column_name in table.columns.columns
+    ]
     raise UsageError(
-        f"no slice is called '{name}'; there are {', '.join(there)}.",
+        f"no slice is called '{name}'; there are {', '.join(slice_names)}.",
         code="unknown-slice",
     )
 
 
 def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """The values of a column of words, several between bars: a row each, and which there are.
+    """The values of a column, several between bars: rows with one value each, and all values.
 
     Args:
         name: of the slice.
@@ -150,27 +165,30 @@ def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]
     Raises:
         UsageError: there are more values than a slice has.
     """
-    words = pl.col("word")
-    apart = rows.with_columns(words.cast(pl.String).str.split("|")).explode("word")
-    apart = apart.with_columns(words.str.strip_chars()).filter(words != "")
-    values = apart["word"].unique().sort().to_list()
-    if len(values) > MOST:
+    word_column = pl.col("word")
+    single_values = rows.with_columns(word_column.cast(pl.String).str.split("|")).explode("word")
+    single_values = single_values.with_columns(word_column.str.strip_chars()).filter(
+        word_column != ""
+    )
+    values = single_values["word"].unique().sort().to_list()
+    if len(values) > MAX_VALUES:
         raise UsageError(
-            f"'{name}' has {len(values):,} values, and a slice at most {MOST}; put them in groups.",
+            f"'{name}' has {len(values):,} values, and a slice at most {MAX_VALUES}; put them in "
+            "groups.",
             code="out-of-range",
         )
-    return apart, values
+    return single_values, values
 
 
-def _valued(name: str, of: Whose, words: pl.Series) -> Iterator[Segment]:
-    """A part for each value, in byte order; last those without one."""
-    rows = pl.DataFrame({"row": np.arange(len(words)), "word": words})
-    apart, values = split_values(name, rows)
-    rest = np.ones(len(words), bool)
+def _value_segments(name: str, kind: TableKind, cell_values: pl.Series) -> Iterator[Segment]:
+    """A part for each value, in byte order; users or items without a value come last."""
+    rows = pl.DataFrame({"row": np.arange(len(cell_values)), "word": cell_values})
+    single_values, values = split_values(name, rows)
+    has_no_value = np.ones(len(cell_values), bool)
     for value in values:
-        mask = np.zeros(len(words), bool)
-        mask[apart.filter(pl.col("word") == value)["row"].to_numpy()] = True
-        rest &= ~mask
-        yield Segment(name, of, value, mask)
-    if rest.any():
-        yield Segment(name, of, "(none)", rest)
+        mask = np.zeros(len(cell_values), bool)
+        mask[single_values.filter(pl.col("word") == value)["row"].to_numpy()] = True
+        has_no_value &= ~mask
+        yield Segment(name, kind, value, mask)
+    if has_no_value.any():
+        yield Segment(name, kind, "(none)", has_no_value)

@@ -12,19 +12,19 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
-from rankgate.data.logs.candidates import mark_in
+from rankgate.data.logs.candidates import sampling_mark
 from rankgate.measurement.evaluation.lists.builder import ListBuilder
-from rankgate.measurement.evaluation.lists.parts import relevant_among
-from rankgate.measurement.evaluation.rankings import named_runs
+from rankgate.measurement.evaluation.lists.parts import relevant_judgments
+from rankgate.measurement.evaluation.rankings import read_named_runs
 from rankgate.measurement.evaluation.training import restrict_run
-from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.lists.declare import split_list_metrics
 from rankgate.measurement.metrics.views import SUBTOPICS
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.alignment.subtopics import by_category, with_subtopics
-from rankgate.measurement.scoring.catalogue import places
+from rankgate.measurement.scoring.alignment.subtopics import judge_by_category, with_subtopics
+from rankgate.measurement.scoring.catalogue import find_positions
 from rankgate.measurement.scoring.facts import zeros_relevant
 from rankgate.measurement.scoring.job import Job
-from rankgate.measurement.scoring.lists import measured_lists
+from rankgate.measurement.scoring.lists import measure_lists
 from rankgate.measurement.scoring.score import score
 from rankgate.recommenders.scorecard_figures import Card
 from rankgate.recommenders.scorecard_slices import REPEAT
@@ -45,19 +45,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Systems:
+class ScorecardSystems:
     """Systems over the same users and items.
 
     Attributes:
-        index: what is relevant to whom, laid out for scoring.
-        topics: the same by subtopic: as judged, or by the categories of items.
-        runs: of every system, with the items only that may be in lists.
-        lists: of every system, the first of each list.
-        catalogue: users and items, and what is known of them.
-        builder: how lists are read.
+        index: the relevance judgments, indexed for scoring.
+        topics: the judgments by subtopic: as judged, or by the categories of items.
+        runs: the run of every system, with the allowed items only.
+        lists: the first documents of each list, of every system.
+        catalogue: users and items, with facts about them.
+        builder: the reader of lists.
         unjudged: of every system the users without judgments that it serves; their lists count in
             metrics of lists, unless only judged users are looked at.
-        catalogue_facts: how many items there are, and whether the user states them.
+        catalogue_facts: the number of items, and if the user states them.
         mark: of figures on sampled candidates, else empty.
         zeros: judgments of grade 0 that the convention's defaults count as relevant.
     """
@@ -80,21 +80,23 @@ class Systems:
         runs: RunsLike,
         how: Convention,
         metrics: Mapping[str, Metric],
-    ) -> Systems:
-        """Read everything.
+    ) -> ScorecardSystems:
+        """Read all inputs.
 
         Raises:
             InputError: data that cannot be read.
             UsageError: no run, a column that is not there.
         """
-        rankings, of_lists = lists_apart(metrics)
+        rankings, of_lists = split_list_metrics(metrics)
         builder = ListBuilder.of(of_lists, how, collection, history=True)
         topics = collection.qrels(subtopics=True)
         index = JudgmentIndex.of(topics.by_document())
-        items = builder.tables.items
-        if items and collection.items.category and not topics.by_subtopic:
-            topics = by_category(index.qrels, items.ids, items.words(collection.items.category))
-        systems = named_runs(collection.run_source(runs))
+        item_table = builder.tables.items
+        if item_table and collection.items.category and not topics.by_subtopic:
+            topics = judge_by_category(
+                index.qrels, item_table.ids, item_table.words(collection.items.category)
+            )
+        systems = read_named_runs(collection.run_source(runs))
         if not systems:
             raise UsageError("no run to measure; give at least one.", code="missing-input")
         tops = [builder.top(index, run) for run in systems]
@@ -113,13 +115,13 @@ class Systems:
             builder,
             tuple(_unjudged(run, index) for run in ranked),
             builder.facts(catalogue, index, tops),
-            builder.tables.mark or mark_in(topics.name),
+            builder.tables.mark or sampling_mark(topics.name),
             zeros_relevant(jobs, index),
         )
 
     @property
     def judgments(self) -> Qrels:
-        """What is relevant to whom, as a table."""
+        """The judgments as a table."""
         return self.index.qrels
 
     @property
@@ -129,7 +131,7 @@ class Systems:
 
     @property
     def judged(self) -> NDArray[np.bool_]:
-        """Which users have judgments, ``(T,)``."""
+        """(T,) True for users with judgments."""
         judged = self.catalogue.judged
         return np.ones(len(self.catalogue.queries), bool) if judged is None else judged
 
@@ -142,11 +144,11 @@ class Systems:
         metrics: Mapping[str, Metric],
     ) -> list[Card]:
         """The values of every system."""
-        items = []
-        for run, listed in zip(self.runs, self.lists, strict=True):
+        cards = []
+        for run, item_lists in zip(self.runs, self.lists, strict=True):
             step(run.name)
-            items.append(self._card(run, listed, metrics, self.index))
-        return items
+            cards.append(self._card(run, item_lists, metrics, self.index))
+        return cards
 
     @property
     def repeated(self) -> NDArray[np.bool_] | None:
@@ -154,31 +156,33 @@ class Systems:
         train, table = self.builder.train, self.judgments.table
         return None if train is None else train.met.has(table["query_id"], table["doc_id"])
 
-    def about(self, part: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
+    def about(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
         """The accuracy of every system in a part of the items or of the pairs.
 
         Of items only those of the part are relevant, and users to whom none of them is relevant
         have no value. Of pairs, judgments and lists have those of the part only.
         """
         runs = self.runs
-        if part.of == "pairs":
-            table = self.judgments.table.filter(pl.Series(part.mask))
+        if segment.of == "pairs":
+            table = self.judgments.table.filter(pl.Series(segment.mask))
             users = table["query_id"].unique()
             served = pl.DataFrame({"query_id": users, "state": ["zero"] * len(users)})
-            runs = tuple(self._of_history(run, part.value, served) for run in runs)
-            some = None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
+            runs = tuple(self._of_history(run, segment.value, served) for run in runs)
+            part_judgments = (
+                None if table.is_empty() else replace(self.judgments, table=table, unjudged=())
+            )
         else:
-            ids = self.catalogue.items.filter(pl.Series(part.mask))
-            some = relevant_among(self.judgments, ids)
-        accuracy, _ = lists_apart(metrics)
-        index = None if some is None else JudgmentIndex.of(some)
+            ids = self.catalogue.items.filter(pl.Series(segment.mask))
+            part_judgments = relevant_judgments(self.judgments, ids)
+        accuracy, _ = split_list_metrics(metrics)
+        index = None if part_judgments is None else JudgmentIndex.of(part_judgments)
         return [
-            self._card(run, listed, accuracy, index)
-            for run, listed in zip(runs, self.lists, strict=True)
+            self._card(run, item_lists, accuracy, index)
+            for run, item_lists in zip(runs, self.lists, strict=True)
         ]
 
     def _of_history(self, run: Run, value: str, served: pl.DataFrame) -> Run:
-        """A run with the pairs only that training has, or has not; a user may have none left."""
+        """A run with only the pairs that training has, or lacks; a user may have none left."""
         assert self.builder.train is not None
         return replace(
             restrict_run(run, self.builder.train.met, inside=value == REPEAT), queries=served
@@ -192,19 +196,25 @@ class Systems:
         return f"{label} {self.mark}" if self.mark else label
 
     def _card(
-        self, run: Run, listed: Listed, metrics: Mapping[str, Metric], index: JudgmentIndex | None
+        self,
+        run: Run,
+        item_lists: Listed,
+        metrics: Mapping[str, Metric],
+        index: JudgmentIndex | None,
     ) -> Card:
-        """One system's values, under marked labels."""
-        accuracy, lists = lists_apart(metrics)
-        measured = measured_lists(lists, listed)
-        own = self._accuracy(run, accuracy, index)
-        means = measured.numbers | {label: mean for label, (mean, _) in own.items()}
-        values = measured.values | {label: found for label, (_, found) in own.items()}
+        """The values of one system, under marked labels."""
+        accuracy, lists = split_list_metrics(metrics)
+        measured = measure_lists(lists, item_lists)
+        mean_and_values = self._accuracy(run, accuracy, index)
+        means = measured.numbers | {label: mean for label, (mean, _) in mean_and_values.items()}
+        values = measured.values | {
+            label: user_values for label, (_, user_values) in mean_and_values.items()
+        }
         return Card(
             run.name,
             {self._marked(label): values[label] for label in metrics if label in values},
             {self._marked(label): means[label] for label in metrics},
-            listed,
+            item_lists,
         )
 
     def _accuracy(
@@ -212,22 +222,24 @@ class Systems:
     ) -> dict[str, tuple[float, Floats]]:
         """The mean of each metric and the value of each user, NaN if there is none."""
         users = len(self.catalogue.queries)
-        found = {label: (np.nan, np.full(users, np.nan)) for label in metrics}
+        mean_and_values = {label: (np.nan, np.full(users, np.nan)) for label in metrics}
         if not metrics or index is None:
-            return found
+            return mean_and_values
         if any(metric.view == SUBTOPICS for metric in metrics.values()):
             index = with_subtopics(index, self.topics)
         scores = score(index, run, list(metrics.items()), self.how)
-        rows = places(scores.query_ids, self.catalogue.queries)
-        for label, (_, values) in found.items():
+        rows = find_positions(scores.query_ids, self.catalogue.queries)
+        for label, (_, values) in mean_and_values.items():
             values[rows] = scores.values[label]
-        return {label: (scores.means[label], values) for label, (_, values) in found.items()}
+        return {
+            label: (scores.means[label], values) for label, (_, values) in mean_and_values.items()
+        }
 
 
 def _unjudged(run: Run, index: JudgmentIndex) -> pl.Series:
-    """The users of a run, served or not, of whom nothing is known to be relevant or not."""
-    named = [pl.Series("query_id", [], dtype=pl.String)]
-    named += [piece["query_id"].unique() for piece in run.pieces()]
-    named += [] if run.queries is None else [run.queries["query_id"]]
-    users = pl.concat(named).unique()
+    """The users of a run, with or without lists, who have no judgments."""
+    user_ids = [pl.Series("query_id", [], dtype=pl.String)]
+    user_ids += [piece["query_id"].unique() for piece in run.pieces()]
+    user_ids += [] if run.queries is None else [run.queries["query_id"]]
+    users = pl.concat(user_ids).unique()
     return users.filter(pl.Series(index.codes(users) < 0))

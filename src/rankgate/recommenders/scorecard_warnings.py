@@ -7,95 +7,105 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.data.logs.candidates import WARNING
 from rankgate.measurement.evaluation.lists.catalogue import catalogue_notice, zero_grades_notice
-from rankgate.measurement.evaluation.lists.unusual import are, odd_lists
-from rankgate.measurement.metrics.lists.declare import lists_apart
-from rankgate.measurement.metrics.lists.listed import shared
+from rankgate.measurement.evaluation.lists.unusual import count_with_verb, list_warnings
+from rankgate.measurement.metrics.lists.declare import split_list_metrics
+from rankgate.measurement.metrics.lists.listed import count_shared
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.data.logs.items import Described
+    from rankgate.data.logs.items import DescribedTable
     from rankgate.measurement.metrics.declare import Metric
-    from rankgate.recommenders.scorecard_systems import Systems
+    from rankgate.recommenders.scorecard_systems import ScorecardSystems
 
 
-def warnings_of(systems: Systems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
-    """A sentence each, with its count."""
-    items = [WARNING] if systems.mark else []
+def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+    """The warnings of a scorecard, a sentence each, with counts."""
+    warnings = [WARNING] if systems.mark else []
     if systems.zeros:
-        items.append(f"{zero_grades_notice(systems.zeros, systems.how.name)}.")
-    items += _of_judgments(systems)
-    items += _of_items(systems, metrics)
-    for run, listed, unjudged in zip(systems.runs, systems.lists, systems.unjudged, strict=True):
+        warnings.append(f"{zero_grades_notice(systems.zeros, systems.how.name)}.")
+    warnings += _of_judgments(systems)
+    warnings += _of_items(systems, metrics)
+    for run, item_lists, unjudged in zip(
+        systems.runs, systems.lists, systems.unjudged, strict=True
+    ):
         if len(unjudged):
-            items.append(f"{run.name}: {are(len(unjudged), 'user')} {_unjudged(systems)}")
-        items += [f"{run.name}: {words}" for words in odd_lists(systems.catalogue, listed)]
+            warnings.append(
+                f"{run.name}: {count_with_verb(len(unjudged), 'user')} {_unjudged(systems)}"
+            )
+        warnings += [
+            f"{run.name}: {warning}" for warning in list_warnings(systems.catalogue, item_lists)
+        ]
         if not systems.index.judges(run.pieces):
             text = "no item of its lists is judged for its user; check that both use the same ids"
-            items.append(f"{run.name}: {text}.")
-    return tuple(items)
+            warnings.append(f"{run.name}: {text}.")
+    return tuple(warnings)
 
 
-def _of_judgments(systems: Systems) -> Iterator[str]:
+def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
     relevant, history = systems.catalogue.relevant, systems.catalogue.history
     assert relevant is not None
     without = int((relevant.lengths[systems.judged] == 0).sum())
     if without:
         yield (
-            f"{are(without, 'user')} without a relevant item: accuracy counts them as the "
+            f"{count_with_verb(without, 'user')} without a relevant item: accuracy counts them "
+            "as the "
             "convention says, metrics of lists as any other user."
         )
-    again = 0 if history is None else shared(relevant, history)
-    if again:
+    repeated_count = 0 if history is None else count_shared(relevant, history)
+    if repeated_count:
         yield (
-            f"{are(again, 'relevant item')} in their user's training too: the split leaks and "
-            "rewards systems that repeat training; split the log again (rankgate split)."
+            f"{count_with_verb(repeated_count, 'relevant item')} in their user's training too: "
+            "the split leaks "
+            "and rewards systems that repeat training; split the log again (rankgate split)."
         )
 
 
-def _of_items(systems: Systems, metrics: Mapping[str, Metric]) -> Iterator[str]:
+def _of_items(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> Iterator[str]:
     catalogue = systems.catalogue
     table = systems.builder.tables.items
     yield from catalogue_warnings(catalogue.items, systems.catalogue_facts, table, metrics)
     if systems.builder.tables.users is not None:
-        lacking = len(catalogue.queries) - int(
+        missing_count = len(catalogue.queries) - int(
             catalogue.queries.is_in(systems.builder.tables.users.ids.implode()).sum()
         )
-        if lacking:
-            yield f"{are(lacking, 'user')} not in the table of users, and in the part (none)."
+        if missing_count:
+            users = count_with_verb(missing_count, "user")
+            yield f"{users} not in the table of users, and in the part (none)."
 
 
 def catalogue_warnings(
-    items: pl.Series,
+    item_ids: pl.Series,
     facts: Mapping[str, Any],
-    table: Described | None,
+    table: DescribedTable | None,
     metrics: Mapping[str, Metric],
 ) -> Iterator[str]:
-    """What is unusual about the items there are, a sentence each.
+    """Unusual facts about the items, a sentence each.
 
     Args:
-        items: the catalogue.
+        item_ids: the catalogue.
         facts: as of `catalogue_facts`.
-        table: of items, if it is given.
-        metrics: what is measured, by label.
+        table: of items, if there is one.
+        metrics: the metrics of the card, by label.
     """
-    size = len(items)
-    _, lists = lists_apart(metrics)
+    size = len(item_ids)
+    _, lists = split_list_metrics(metrics)
     if lists:
         yield from (f"{notice}." for notice in catalogue_notice(facts))
     long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
     if long:
         yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
-    lacking = 0 if table is None else size - int(items.is_in(table.ids.implode()).sum())
-    if lacking:
+    missing_count = 0 if table is None else size - int(item_ids.is_in(table.ids.implode()).sum())
+    if missing_count:
         yield (
-            f"{are(lacking, 'item')} not in the table of items: without category and group, "
+            f"{count_with_verb(missing_count, 'item')} not in the table of items: without "
+            "category and group, "
             "with features of 0."
         )
 
 
-def _unjudged(systems: Systems) -> str:
-    """How users without judgments are treated."""
+def _unjudged(systems: ScorecardSystems) -> str:
+    """The treatment of users without judgments, as the end of a sentence."""
     if systems.catalogue.judged is None:
         return "without judgments, and left out."
     return "without judgments: metrics of lists count them, accuracy leaves them out."

@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 
 if TYPE_CHECKING:
     from rankgate.recommenders.split import Fold, Split
@@ -36,30 +36,31 @@ class FoldTables:
 
     @classmethod
     def of(cls, fold: Fold) -> FoldTables:
-        """Those of a fold in memory."""
+        """The tables of a fold in memory."""
         parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
         judged = [qrels for qrels in (fold.tuning, fold.judgments) if qrels is not None]
         if not judged:
             problem = "this split has figures only; split the log again for its tables."
             raise UsageError(problem, code="no-table")
-        drawn = fold.sample
+        candidate_sample = fold.sample
         return cls(
             {name: log.table.lazy() for name, log in parts.items() if log is not None},
             {qrels.name: qrels.table.lazy() for qrels in judged},
-            {drawn.name: drawn.marked.lazy()} if drawn else {},
+            {candidate_sample.name: candidate_sample.marked.lazy()} if candidate_sample else {},
         )
 
 
-def written(result: Split, folder: str | Path, to: str = "csv") -> tuple[str, ...]:
+def write_split(result: Split, folder: str | Path, format_name: str = "csv") -> tuple[str, ...]:
     """Write every part: interactions, judgments (as CSV), candidates where they were drawn.
 
-    A split of several folds gets a folder for each, from 1 on; ``split.json`` says how it was
+    A split of several folds gets a folder for each, from 1; ``split.json`` describes the
+    split.
     made.
 
     Args:
         result: the split.
-        folder: where to; it is made if it is not there.
-        to: ``csv`` or ``parquet``, of the interactions and candidates.
+        folder: the target; it is made if it does not exist.
+        format_name: ``csv`` or ``parquet``, of the interactions and candidates.
 
     Returns:
         the names of the files, in the order of writing.
@@ -67,89 +68,105 @@ def written(result: Split, folder: str | Path, to: str = "csv") -> tuple[str, ..
     Raises:
         UsageError: no such format, or a folder that cannot be made.
     """
-    top = folder_for(folder, to)
-    return saved(result, [FoldTables.of(fold) for fold in result.folds], top, to)
+    top = folder_for(folder, format_name)
+    return write_tables(result, [FoldTables.of(fold) for fold in result.folds], top, format_name)
 
 
-def folder_for(folder: str | Path, to: str) -> Path:
-    """The folder of the parts, made if it is not there.
+def folder_for(folder: str | Path, format_name: str) -> Path:
+    """The folder of the parts, made if it does not exist.
 
     Raises:
         UsageError: no such format, or a folder that cannot be made.
     """
-    if to not in SUFFIXES:
+    if format_name not in SUFFIXES:
         raise UsageError(
-            f"parts are written as {' or '.join(SUFFIXES)}, not as '{to}'.", code="unknown-format"
+            f"parts are written as {' or '.join(SUFFIXES)}, not as '{format_name}'.",
+            code="unknown-format",
         )
-    return _made(Path(folder))
+    return _make_folder(Path(folder))
 
 
-def saved(result: Split, folds: list[FoldTables], top: Path, to: str) -> tuple[str, ...]:
-    """Write the tables of every fold, and the figures; the names of the files come back."""
+def write_tables(
+    result: Split, folds: list[FoldTables], top: Path, format_name: str
+) -> tuple[str, ...]:
+    """Write the tables of every fold, and the figures; return the names of the files."""
     names = []
     for number, tables in enumerate(folds, 1):
-        place = _made(top / str(number)) if len(folds) > 1 else top
-        found = [
+        fold_folder = _make_folder(top / str(number)) if len(folds) > 1 else top
+        file_names = [
             *(
-                _table(public(table, result.unit, whole=_whole(table, "at")), place, name, to)
+                _write_table(
+                    readable_interactions(table, result.unit, whole=_is_whole(table, "at")),
+                    fold_folder,
+                    name,
+                    format_name,
+                )
                 for name, table in tables.logs.items()
             ),
             *(
-                _table(judged(table, whole=_whole(table, "grade")), place, f"{name}.qrels", "csv")
+                _write_table(
+                    readable_judgments(table, whole=_is_whole(table, "grade")),
+                    fold_folder,
+                    f"{name}.qrels",
+                    "csv",
+                )
                 for name, table in tables.qrels.items()
             ),
-            *(_table(table, place, name, to) for name, table in tables.candidates.items()),
+            *(
+                _write_table(table, fold_folder, name, format_name)
+                for name, table in tables.candidates.items()
+            ),
         ]
-        names += [str((place / name).relative_to(top)) for name in found]
-    with replacing(top / "split.json") as out:
-        out.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")
+        names += [str((fold_folder / name).relative_to(top)) for name in file_names]
+    with replace_file(top / "split.json") as stream:
+        stream.write(json.dumps(result.to_dict(), ensure_ascii=False, indent=2).encode() + b"\n")
     return (*names, "split.json")
 
 
-def _made(place: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"{place}: cannot be made: {error.strerror}.", code="cannot-write"
+            f"{folder}: cannot be made: {error.strerror}.", code="cannot-write"
         ) from None
-    return place
+    return folder
 
 
-def public(table: pl.LazyFrame, unit: str, *, whole: bool) -> pl.LazyFrame:
-    """The interactions without columns that say nothing, times as people read them.
+def readable_interactions(table: pl.LazyFrame, unit: str, *, whole: bool) -> pl.LazyFrame:
+    """The interactions without empty columns, times in readable form.
 
     Args:
         table: the columns of `Interactions`.
-        unit: what times were written in.
-        whole: whether all times are whole numbers of seconds, or of what orders rows.
+        unit: the unit of times.
+        whole: True if all times are whole numbers of seconds, or of positions.
     """
     if unit == "none":
         return table.drop("at")
-    at = pl.col("at")
+    times = pl.col("at")
     if unit in {"order", "place"}:
-        return table.with_columns(at // 1_000_000 if whole else at / 1e6)
+        return table.with_columns(times // 1_000_000 if whole else times / 1e6)
     form = "%Y-%m-%dT%H:%M:%SZ" if whole else "%Y-%m-%dT%H:%M:%S%.6fZ"
-    return table.with_columns(at.cast(pl.Datetime("us")).dt.strftime(form))
+    return table.with_columns(times.cast(pl.Datetime("us")).dt.strftime(form))
 
 
-def judged(table: pl.LazyFrame, *, whole: bool) -> pl.LazyFrame:
-    """Judgments as people read them.
+def readable_judgments(table: pl.LazyFrame, *, whole: bool) -> pl.LazyFrame:
+    """Judgments in readable form.
 
     Args:
         table: the columns of `Qrels`.
-        whole: whether all grades are whole numbers.
+        whole: True if all grades are whole numbers.
     """
     return table.with_columns(pl.col("grade").cast(pl.Int64)) if whole else table
 
 
-def _whole(table: pl.LazyFrame, name: str) -> bool:
-    """Whether all numbers of a column are whole; times are in millionths."""
+def _is_whole(table: pl.LazyFrame, name: str) -> bool:
+    """True if all numbers of a column are whole; times are in millionths."""
     holds = pl.col(name) % (1_000_000 if name == "at" else 1) == 0
     return bool(table.select(holds.all()).collect(engine="streaming").item())
 
 
-def _table(table: pl.LazyFrame, place: Path, name: str, to: str) -> str:
-    with replacing(place / f"{name}.{to}") as out:
-        table.sink_parquet(out) if to == "parquet" else table.sink_csv(out)
-    return f"{name}.{to}"
+def _write_table(table: pl.LazyFrame, folder: Path, name: str, suffix: str) -> str:
+    with replace_file(folder / f"{name}.{suffix}") as stream:
+        table.sink_parquet(stream) if suffix == "parquet" else table.sink_csv(stream)
+    return f"{name}.{suffix}"

@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.relevance import truth
-from rankgate.data.logs.splits import masks_of
+from rankgate.data.logs.splits import make_masks
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions
@@ -25,33 +25,33 @@ _PAIR = ["query_id", "doc_id"]
 
 
 @dataclass(frozen=True, eq=False)
-class Masks:
-    """Which rows of a log are in which part, ``(n,)`` each; a row may be in none.
+class FoldMasks:
+    """The rows of a log in each part, ``(n,)`` masks; a row may be in no part.
 
     Attributes:
-        train: what is learned from.
-        validation: what settings are chosen by; None where there is no such part.
-        test: what is predicted.
+        train: rows to learn from.
+        validation: rows for choosing settings; None where there is no such part.
+        test: rows to predict.
     """
 
     train: Flags
     validation: Flags | None
     test: Flags
 
-    def rows(self, chosen: slice) -> Masks:
-        """The same for some of the rows."""
-        tuned = None if self.validation is None else self.validation[chosen]
-        return Masks(self.train[chosen], tuned, self.test[chosen])
+    def rows(self, row_range: slice) -> FoldMasks:
+        """The masks of some of the rows."""
+        validation = None if self.validation is None else self.validation[row_range]
+        return FoldMasks(self.train[row_range], validation, self.test[row_range])
 
 
 @dataclass(frozen=True, eq=False)
 class FoldParts:
-    """The rows of one fold, and the ground truth of them; None if there is none.
+    """The rows of one fold and their ground truth; None where there is none.
 
     Attributes:
-        train: what is learned from.
-        validation: what settings are chosen by.
-        test: what is predicted.
+        train: the training interactions.
+        validation: interactions for choosing settings.
+        test: interactions to predict.
         tuning: ground truth of the validation.
         judgments: ground truth of the test.
     """
@@ -63,75 +63,84 @@ class FoldParts:
     judgments: Qrels | None
 
 
-def masks(
-    log: Interactions, plan: SplitPlan, of: Callable[[Interactions, SplitPlan], Outer] = masks_of
-) -> list[Masks]:
-    """The masks of each fold; only users and times are looked at, and items by `cold-items`.
+def fold_masks_of(
+    log: Interactions,
+    plan: SplitPlan,
+    split_function: Callable[[Interactions, SplitPlan], Outer] = make_masks,
+) -> list[FoldMasks]:
+    """The masks of each fold; only users and times are used, and items by `cold-items`.
 
     Args:
         log: the interactions.
-        plan: how to split.
-        of: gives the masks of a log and a plan without validation.
+        plan: the split.
+        split_function: gives the masks of a log and a plan without validation.
 
     Raises:
-        UsageError, InputError: as `masks_of`.
+        UsageError, InputError: as `make_masks`.
     """
-    found = []
-    for train, test in of(log, plan):
+    fold_masks = []
+    for train, test in split_function(log, plan):
         if not plan.validation:
-            found.append(Masks(train, None, test))
+            fold_masks.append(FoldMasks(train, None, test))
             continue
-        known = log.kept(pl.Series(train))
-        ((learned, tuned),) = of(known, plan_of_validation(plan))
-        found.append(Masks(_within(train, learned), _within(train, tuned), test))
-    return found
+        training_log = log.kept(pl.Series(train))
+        ((is_training, is_validation),) = split_function(training_log, plan_of_validation(plan))
+        fold_masks.append(
+            FoldMasks(_nested_mask(train, is_training), _nested_mask(train, is_validation), test)
+        )
+    return fold_masks
 
 
 def plan_of_validation(plan: SplitPlan) -> SplitPlan:
-    """How training is split again, for a validation set as large as the test."""
+    """The plan of the split of training, for a validation set as large as the test."""
     share = plan.share if plan.way.startswith("cold") else min(0.5, plan.share / (1 - plan.share))
     return replace(plan, validation=False, cut=None, share=share, seed=plan.seed + 1)
 
 
-def parts(log: Interactions, chosen: Masks, rule: Truth, *, unseen: bool) -> FoldParts:
-    """The parts of a log, or of a stretch of whole users.
+def split_parts(
+    log: Interactions, fold_masks: FoldMasks, rule: Truth, *, unseen: bool
+) -> FoldParts:
+    """The parts of a log, or of some whole users of it.
 
     Args:
         log: the interactions.
-        chosen: which are in which part.
-        rule: how interactions become judgments.
-        unseen: whether what a user had before is no ground truth.
+        fold_masks: the rows of each part.
+        rule: the rule by which interactions become judgments.
+        unseen: True to leave out of the ground truth what a user had before.
     """
-    train, test = log.kept(pl.Series(chosen.train)), log.kept(pl.Series(chosen.test))
-    if chosen.validation is None:
-        return FoldParts(train, None, test, None, _judged(test, train, rule, "test", unseen=unseen))
-    validation = log.kept(pl.Series(chosen.validation))
-    known = log.kept(pl.Series(chosen.train | chosen.validation))
+    train, test = log.kept(pl.Series(fold_masks.train)), log.kept(pl.Series(fold_masks.test))
+    if fold_masks.validation is None:
+        return FoldParts(
+            train, None, test, None, _part_judgments(test, train, rule, "test", unseen=unseen)
+        )
+    validation = log.kept(pl.Series(fold_masks.validation))
+    known_log = log.kept(pl.Series(fold_masks.train | fold_masks.validation))
     return FoldParts(
         train,
         validation,
         test,
-        _judged(validation, train, rule, "validation", unseen=unseen),
-        _judged(test, known, rule, "test", unseen=unseen),
+        _part_judgments(validation, train, rule, "validation", unseen=unseen),
+        _part_judgments(test, known_log, rule, "test", unseen=unseen),
     )
 
 
 def refuse_unknown_kinds(rule: Truth, kinds: Collection[str]) -> None:
-    """Check that every kind of which the rule says something is in the log.
+    """Check that the log has every kind that the rule names.
 
     Raises:
         UsageError: one is not.
     """
     for kind in (*rule.weights, *rule.least):
         if kind not in kinds:
-            known = ", ".join(sorted(kinds)[:10])
+            present_kinds = ", ".join(sorted(kinds)[:10])
             raise UsageError(
-                f"no interaction is of the kind '{kind}'; there are {known}.", code="unknown-choice"
+                f"no interaction is of the kind '{kind}'; there are {present_kinds}.",
+                code="unknown-choice",
             )
 
 
-def nothing_judged(rule: Truth, label: str) -> InputError:
-    """The error where nothing is left to be predicted."""
+def no_judgments_error(rule: Truth, label: str) -> InputError:
+    """The error where no judgment is left to predict."""
     if rule.weights:
         return InputError(
             "no interaction is of a kind that counts.", source=label, code="no-interactions"
@@ -140,27 +149,27 @@ def nothing_judged(rule: Truth, label: str) -> InputError:
     return InputError(problem, source=label, code="no-interactions")
 
 
-def _within(outer: Flags, inner: Flags) -> Flags:
-    """A mask of the rows that another mask keeps, as one of all rows."""
-    out = np.zeros(len(outer), bool)
-    out[outer] = inner
-    return out
+def _nested_mask(outer: Flags, inner: Flags) -> Flags:
+    """The inner mask, of the rows that the outer mask keeps, as a mask of all rows."""
+    full_mask = np.zeros(len(outer), bool)
+    full_mask[outer] = inner
+    return full_mask
 
 
-def _judged(
-    part: Interactions, known: Interactions, rule: Truth, name: str, *, unseen: bool
+def _part_judgments(
+    log: Interactions, known_log: Interactions, rule: Truth, name: str, *, unseen: bool
 ) -> Qrels | None:
-    """Ground truth of a part, with `unseen` without what the user had before; None for none."""
-    rows = part.table
+    """Ground truth of a part; with `unseen`, without items of the user's past; None if empty."""
+    rows = log.table
     if unseen:
-        had = known.table.select(_PAIR)
-        rows = rows.join(had, on=_PAIR, how="anti", maintain_order="left")
-    own = rule
-    if rule.weights:  # a kind may be missing here and be elsewhere
+        known_pairs = known_log.table.select(_PAIR)
+        rows = rows.join(known_pairs, on=_PAIR, how="anti", maintain_order="left")
+    part_rule = rule
+    if rule.weights:  # a kind may be missing here and exist in other rows
         kinds = rows["kind"].unique().to_list()
-        own = replace(rule, weights={k: w for k, w in rule.weights.items() if k in kinds})
-        rows = rows.filter(pl.col("kind").is_in(list(own.weights)))
+        part_rule = replace(rule, weights={k: w for k, w in rule.weights.items() if k in kinds})
+        rows = rows.filter(pl.col("kind").is_in(list(part_rule.weights)))
     if rows.is_empty():
         return None
-    found = truth(replace(part, table=rows), own, name)
-    return found if own == rule else replace(found, made_by=rule.to_dict())
+    judgments = truth(replace(log, table=rows), part_rule, name)
+    return judgments if part_rule == rule else replace(judgments, made_by=rule.to_dict())

@@ -1,4 +1,4 @@
-"""Split a log of any size into files: it is sorted on disk and split in stretches of users."""
+"""Split a log of any size into files: it is sorted on disk and split by runs of users."""
 
 from __future__ import annotations
 
@@ -12,27 +12,33 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.candidates import sample
-from rankgate.data.logs.reading import opened
+from rankgate.data.logs.reading import open_log
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.sorted_users import ROWS, stretched
+from rankgate.data.logs.sorted_users import ROWS_PER_RANGE, sort_log
 from rankgate.data.logs.splits import SplitPlan
+from rankgate.data.spark_tables import SparkTable
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
-from rankgate.recommenders.split_files import FoldTables, folder_for, saved
-from rankgate.recommenders.split_parts import masks, nothing_judged, parts, refuse_unknown_kinds
-from rankgate.recommenders.splitting import marked, negatives_of
+from rankgate.recommenders.split_files import FoldTables, folder_for, write_tables
+from rankgate.recommenders.split_parts import (
+    fold_masks_of,
+    no_judgments_error,
+    refuse_unknown_kinds,
+    split_parts,
+)
+from rankgate.recommenders.splitting import candidates_label, negative_count, split
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.interactions import Interactions, LogLike
-    from rankgate.data.logs.sorted_users import Stretches
-    from rankgate.data.logs.splits import Way
-    from rankgate.recommenders.split_parts import Masks
+    from rankgate.data.logs.sorted_users import SortedLog
+    from rankgate.data.logs.splits import SplitMethodName
+    from rankgate.recommenders.split_parts import FoldMasks
     from rankgate.recommenders.splitting import EqualRows
 
 
 def split_into(
-    log: LogLike,
-    plan: Way | SplitPlan = "global",
+    log: LogLike | SparkTable,
+    plan: SplitMethodName | SplitPlan = "global",
     rule: Truth | None = None,
     *,
     folder: str | Path | None = None,
@@ -43,26 +49,26 @@ def split_into(
     from_: str | None = None,
     time_unit: Unit | None = None,
     equal_rows: EqualRows = "once",
-    rows: int = ROWS,
+    rows: int = ROWS_PER_RANGE,
 ) -> tuple[Split, tuple[str, ...]]:
-    """Split a log as `split` does and write the parts as `written` does, in bounded memory.
+    """Split a log as `split` does, and write the parts as `written` does, in bounded memory.
 
-    Besides some stretches of the log, memory holds its users and times as numbers, twelve bytes a
-    row; the disk of the folder holds the log twice while it is split.
+    Besides some whole users, memory holds the users and times of the log as numbers, twelve bytes
+    a row; the disk of the folder holds the log twice during the split.
 
     Args:
-        log: a path (``-`` is standard input) or a frame.
-        plan: how to split.
-        rule: how interactions become judgments.
-        folder: where the parts go; None is nowhere, for the figures alone.
+        log: a path (``-`` is standard input), a frame, or a table on Spark, which is split there.
+        plan: the split.
+        rule: the rule by which interactions become judgments.
+        folder: the target of the parts; None for the figures alone.
         to: ``csv`` or ``parquet``, of the interactions and candidates.
-        candidates: as of `split`, like what follows.
-        negatives: how many items are drawn for each user with ``sampled``.
+        candidates: as of `split`, like the next.
+        negatives: the number of items drawn for each user with ``sampled``.
         columns: our column -> the log's.
         from_: the name of the log's format.
         time_unit: the unit of times that are numbers.
-        equal_rows: whether rows that are equal in every column count ``once`` or ``each``.
-        rows: of a stretch.
+        equal_rows: the count of rows that are equal in every column: ``once`` or ``each``.
+        rows: the number of rows that are split at once.
 
     Returns:
         the figures, and the names of the files.
@@ -70,34 +76,47 @@ def split_into(
     Raises:
         InputError, UsageError: as `split` and `written`.
     """
+    if isinstance(log, SparkTable):
+        log = SparkTable(log.source, from_ or log.format)
+        figures = split(
+            log,
+            plan,
+            rule,
+            candidates=candidates,
+            negatives=negatives,
+            columns=columns,
+            time_unit=time_unit,
+            equal_rows=equal_rows,
+        )
+        return figures, () if folder is None else figures.write(folder, to)
     plan, rule = SplitPlan.of(plan), rule or Truth()
-    number = negatives_of(candidates, negatives)
-    raw = opened(log, columns, from_=from_, unit=time_unit)
+    number = negative_count(candidates, negatives)
+    raw = open_log(log, columns, from_=from_, unit=time_unit)
     top = None if folder is None else folder_for(folder, to)
     with TemporaryDirectory(prefix=".split-", dir=top) as work:
-        result = stretched(raw, Path(work), equal_rows, rows)
+        result = sort_log(raw, Path(work), equal_rows, rows)
         plan = plan.dated(result.unit)
-        asked = _Asked(plan, rule, candidates != "all", number)
-        folds = _folds(result, asked, None if top is None else Path(work))
-        found = tuple(fold.count.figures() for fold in folds)
+        settings = _SplitSettings(plan, rule, candidates != "all", number)
+        folds = _folds(result, settings, None if top is None else Path(work))
+        fold_figures = tuple(fold.count.figures() for fold in folds)
         figures = Split(
             result.name,
             result.unit,
             result.repeated,
             plan,
             rule,
-            marked(candidates, number),
-            found,
-            warnings_of(plan, candidates, found),
+            candidates_label(candidates, number),
+            fold_figures,
+            warnings_of(plan, candidates, fold_figures),
         )
         if top is None:
             return figures, ()
-        return figures, saved(figures, [fold.tables() for fold in folds], top, to)
+        return figures, write_tables(figures, [fold.tables() for fold in folds], top, to)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What the split is to be."""
+class _SplitSettings:
+    """The settings of a split."""
 
     plan: SplitPlan
     rule: Truth
@@ -105,42 +124,46 @@ class _Asked:
     negatives: int | None
 
 
-def _folds(result: Stretches, asked: _Asked, folder: Path | None) -> list[_Fold]:
-    """Every fold, filled; its tables are kept in a folder of their own where one is given."""
-    refuse_unknown_kinds(asked.rule, result.kinds)
+def _folds(result: SortedLog, settings: _SplitSettings, folder: Path | None) -> list[_GrowingFold]:
+    """Every fold, filled; its tables are kept in a folder of their own if `folder` is given."""
+    refuse_unknown_kinds(settings.rule, result.kinds)
     folds = []
-    for number, chosen in enumerate(
-        masks(result.narrow(items=asked.plan.way == "cold-items"), asked.plan)
+    for number, fold_masks in enumerate(
+        fold_masks_of(result.narrow(items=settings.plan.way == "cold-items"), settings.plan)
     ):
-        place = None if folder is None else folder / str(number)
-        if place is not None:
-            place.mkdir()
-        folds.append(_Fold(chosen, result, asked, place))
+        fold_folder = None if folder is None else folder / str(number)
+        if fold_folder is not None:
+            fold_folder.mkdir()
+        folds.append(_GrowingFold(fold_masks, result, settings, fold_folder))
     begin = 0
     for log in result:
         for fold in folds:
             fold.add(log, begin)
         begin += len(log.table)
     if any(fold.lacking for fold in folds):
-        raise nothing_judged(asked.rule, result.place.label)
+        raise no_judgments_error(settings.rule, result.place.label)
     return folds
 
 
-class _Fold:
-    """One fold as it grows stretch by stretch: its figures, and its tables on disk.
+class _GrowingFold:
+    """One fold that grows by runs of whole users: its figures, and its tables on disk.
 
     Attributes:
         count: the figures.
-        lacking: the parts of which nothing is judged yet.
+        lacking: the parts without judgments so far.
     """
 
     def __init__(
-        self, chosen: Masks, result: Stretches, asked: _Asked, folder: Path | None
+        self,
+        fold_masks: FoldMasks,
+        result: SortedLog,
+        settings: _SplitSettings,
+        folder: Path | None,
     ) -> None:
-        self.count = FoldCount(asked.plan, result.unit)
-        self.lacking = {"test"} if chosen.validation is None else {"test", "validation"}
-        self._chosen, self._asked, self._items = chosen, asked, result.items
-        self._random = np.random.default_rng(asked.plan.seed)
+        self.count = FoldCount(settings.plan, result.unit)
+        self.lacking = {"test"} if fold_masks.validation is None else {"test", "validation"}
+        self._chosen, self._asked, self._items = fold_masks, settings, result.items
+        self._random = np.random.default_rng(settings.plan.seed)
         self._files: dict[str, dict[str, list[Path]]] = {
             "logs": {},
             "qrels": {"validation": []},
@@ -149,39 +172,43 @@ class _Fold:
         self._folder = folder
 
     def add(self, log: Interactions, begin: int) -> None:
-        """Take the next stretch, whose first row is that row of the whole log."""
-        asked = self._asked
-        chosen = self._chosen.rows(slice(begin, begin + len(log.table)))
-        made = parts(log, chosen, asked.rule, unseen=asked.unseen)
-        drawn = None
-        if made.judgments is not None and asked.negatives is not None:
-            drawn = sample(
-                made.judgments.table,
+        """Add the next whole users, whose first row is row `begin` of the whole log."""
+        settings = self._asked
+        chunk_masks = self._chosen.rows(slice(begin, begin + len(log.table)))
+        fold_parts = split_parts(log, chunk_masks, settings.rule, unseen=settings.unseen)
+        candidate_sample = None
+        if fold_parts.judgments is not None and settings.negatives is not None:
+            candidate_sample = sample(
+                fold_parts.judgments.table,
                 log.table,
-                asked.negatives,
-                asked.plan.seed,
+                settings.negatives,
+                settings.plan.seed,
                 items=self._items,
                 random=self._random,
             )
-        self.count.add(made, drawn)
-        logs = {"train": made.train, "validation": made.validation, "test": made.test}
-        for name, part in logs.items():
-            if part is not None:
-                self._keep("logs", name, part.table)
-        mark = "" if asked.negatives is None else f".sampled-{asked.negatives}"
-        for name, qrels in (("validation", made.tuning), ("test", made.judgments)):
+        self.count.add(fold_parts, candidate_sample)
+        logs = {
+            "train": fold_parts.train,
+            "validation": fold_parts.validation,
+            "test": fold_parts.test,
+        }
+        for name, part_log in logs.items():
+            if part_log is not None:
+                self._keep("logs", name, part_log.table)
+        mark = "" if settings.negatives is None else f".sampled-{settings.negatives}"
+        for name, qrels in (("validation", fold_parts.tuning), ("test", fold_parts.judgments)):
             if qrels is not None:
                 self.lacking.discard(name)
                 self._keep("qrels", f"{name}{mark * (name == 'test')}", qrels.table)
-        if drawn:
-            self._keep("candidates", drawn.name, drawn.marked)
+        if candidate_sample:
+            self._keep("candidates", candidate_sample.name, candidate_sample.marked)
 
     def tables(self) -> FoldTables:
-        """All that was kept."""
+        """The tables of the kept files."""
         return FoldTables(
             **{
-                kind: {name: pl.scan_ipc(files) for name, files in named.items() if files}
-                for kind, named in self._files.items()
+                kind: {name: pl.scan_ipc(files) for name, files in files_by_name.items() if files}
+                for kind, files_by_name in self._files.items()
             }
         )
 

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from rankgate.core.errors import UsageError
 from rankgate.data.logs.candidates import CANDIDATES, sample
 from rankgate.data.logs.reading import read_interactions
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import SplitPlan, Way
+from rankgate.data.logs.splits import SplitMethodName, SplitPlan
+from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
-    Masks,
-    masks,
-    nothing_judged,
-    parts,
+    FoldMasks,
+    fold_masks_of,
+    no_judgments_error,
     refuse_unknown_kinds,
+    split_parts,
 )
 
 if TYPE_CHECKING:
+    from rankgate.data.inputs import OnSpark
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.interactions import Interactions, LogLike
 
 EqualRows = Literal["once", "each"]
-"""Rows that are equal in every column count once, or each of them."""
+"""The count of rows that are equal in every column: once, or each of them."""
 
 
 def split(
-    log: LogLike,
-    plan: Way | SplitPlan = "global",
+    log: LogLike | OnSpark,
+    plan: SplitMethodName | SplitPlan = "global",
     rule: Truth | None = None,
     *,
     candidates: str = "unseen",
@@ -43,7 +45,8 @@ def split(
 
     Args:
         log: a path (``-`` is standard input) or a frame with columns for user, item and, where
-            there are any, time, kind and value; or a log as it is.
+            there are any, time, kind and value; or a log as it is. A table on Spark is split there,
+            and its parts stay there, in ``maker`` of the result.
         plan: how to split: a `SplitPlan`, or the name of a way, such as leave-last.
         rule: how interactions become judgments; by default each is relevant.
         candidates: the items that may be recommended: those unseen by the user in training
@@ -65,21 +68,35 @@ def split(
     >>> pooled.qrels.table.rows()
     [('u', 'b', 1.0), ('v', 'b', 1.0)]
     """
-    number = negatives_of(candidates, negatives)
-    rows = read_interactions(log, columns, unit=time_unit, same=equal_rows)
+    number = negative_count(candidates, negatives)
+    if is_on_spark(log):
+        spark_split: Split = run_on_spark(
+            "split",
+            log,
+            plan,
+            rule,
+            candidates=candidates,
+            negatives=negatives,
+            columns=columns,
+            time_unit=time_unit,
+            equal_rows=equal_rows,
+        )
+        return spark_split
+    rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=equal_rows)
     plan, rule = SplitPlan.of(plan).dated(rows.unit), rule or Truth()
     refuse_unknown_kinds(rule, rows.table["kind"].unique().to_list())
     unseen = candidates != "all"
     folds = tuple(
-        _fold(rows, fold, plan, rule, unseen=unseen, negatives=number) for fold in masks(rows, plan)
+        _fold(rows, fold, plan, rule, unseen=unseen, negatives=number)
+        for fold in fold_masks_of(rows, plan)
     )
-    mark = marked(candidates, number)
+    mark = candidates_label(candidates, number)
     result = warnings_of(plan, candidates, folds)
     return Split(rows.name, rows.unit, rows.repeated, plan, rule, mark, folds, result)
 
 
-def negatives_of(candidates: str, negatives: int) -> int | None:
-    """How many items to draw for each user; None where none are drawn.
+def negative_count(candidates: str, negatives: int) -> int | None:
+    """The number of items to draw for each user; None where none are drawn.
 
     Raises:
         UsageError: no such set of candidates, or too few.
@@ -93,36 +110,36 @@ def negatives_of(candidates: str, negatives: int) -> int | None:
     return negatives if candidates == "sampled" else None
 
 
-def marked(candidates: str, negatives: int | None) -> str:
+def candidates_label(candidates: str, negatives: int | None) -> str:
     """The name of a set of candidates, with the number where a sample is drawn."""
     return candidates if negatives is None else f"{candidates}({negatives})"
 
 
 def _fold(
     rows: Interactions,
-    chosen: Masks,
+    fold_masks: FoldMasks,
     plan: SplitPlan,
     rule: Truth,
     *,
     unseen: bool,
     negatives: int | None,
 ) -> Fold:
-    made = parts(rows, chosen, rule, unseen=unseen)
-    judgments = made.judgments
-    if judgments is None or (made.validation is not None and made.tuning is None):
-        raise nothing_judged(rule, rows.place.label)
-    drawn = None
+    fold_parts = split_parts(rows, fold_masks, rule, unseen=unseen)
+    judgments = fold_parts.judgments
+    if judgments is None or (fold_parts.validation is not None and fold_parts.tuning is None):
+        raise no_judgments_error(rule, rows.place.label)
+    candidate_sample = None
     if negatives is not None:
-        drawn = sample(judgments.table, rows.table, negatives, plan.seed)
+        candidate_sample = sample(judgments.table, rows.table, negatives, plan.seed)
         judgments = replace(judgments, name=f"test.sampled-{negatives}")
     count = FoldCount(plan, rows.unit)
-    count.add(made, drawn)
+    count.add(fold_parts, candidate_sample)
     return replace(
         count.figures(),
-        train=made.train,
-        validation=made.validation,
-        test=made.test,
+        train=fold_parts.train,
+        validation=fold_parts.validation,
+        test=fold_parts.test,
         judgments=judgments,
-        tuning=made.tuning,
-        sample=drawn,
+        tuning=fold_parts.tuning,
+        sample=candidate_sample,
     )

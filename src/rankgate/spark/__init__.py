@@ -1,7 +1,10 @@
-"""The same verbs on Apache Spark: ``pip install rankgate[spark]``.
+"""Apache Spark: sessions, and tables that verbs measure there: ``pip install rankgate[spark]``.
 
-    rankgate.spark.evaluate("judgments.parquet", "run.parquet", ["nDCG@10"])
+    from rankgate.spark import table
+    rankgate.evaluate(table("judgments.parquet"), table("run.parquet"), ["nDCG@10"])
 
+Spark is a property of the source: `rankgate.evaluate`, ``compare``, ``scorecard``, ``split`` and
+``rankgate.online.kpi`` measure a table on Spark there, and give the results that they give anyway.
 Each task gets whole queries, whose rows it reads where they are in files, or which are moved by a
 hash of the query, and scores them by the same plan as on one machine
 (`rankgate.measurement.scoring`). Only sums reach the driver.
@@ -12,13 +15,9 @@ from __future__ import annotations
 from rankgate.core.present.resolve import lazy_names
 
 _HOMES = {
+    "rankgate.data.spark_tables": ["SparkTable", "SparkTable as table"],
     "rankgate.spark.clicks": ["click_counts"],
-    "rankgate.spark.comparison": ["compare"],
-    "rankgate.spark.evaluation": ["evaluate"],
-    "rankgate.spark.indicators": ["kpi"],
-    "rankgate.spark.scorecards": ["scorecard"],
     "rankgate.spark.sessions": ["session"],
-    "rankgate.spark.splitting.verb": ["split"],
 }
 """Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 

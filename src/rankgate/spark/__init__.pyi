@@ -1,19 +1,13 @@
 # The names of this module, for type checkers; written by tests/typing/make.py.
 
+from rankgate.data.spark_tables import SparkTable as SparkTable
+from rankgate.data.spark_tables import SparkTable as table
 from rankgate.spark.clicks import click_counts as click_counts
-from rankgate.spark.comparison import compare as compare
-from rankgate.spark.evaluation import evaluate as evaluate
-from rankgate.spark.indicators import kpi as kpi
-from rankgate.spark.scorecards import scorecard as scorecard
 from rankgate.spark.sessions import session as session
-from rankgate.spark.splitting.verb import split as split
 
 __all__ = [
+    "SparkTable",
     "click_counts",
-    "compare",
-    "evaluate",
-    "kpi",
-    "scorecard",
     "session",
-    "split",
+    "table",
 ]

@@ -1,4 +1,4 @@
-"""What executors do for a scorecard: accumulate whole users, of each run and part of a slice."""
+"""Work of executors for a scorecard: accumulate whole users, of each run and part of a slice."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import Place
-from rankgate.data.qrels import Qrels, refuse_holes, without_empty
+from rankgate.data.place import RowLocation
+from rankgate.data.qrels import Qrels, check_rows, drop_empty
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.spark.cells import value_of
-from rankgate.spark.partition import JUDGED, located, rows_in
+from rankgate.spark.cells import encode_rows
+from rankgate.spark.partition import JUDGED, locate_errors, rows_in
 
 if TYPE_CHECKING:
     from rankgate.measurement.evaluation.accumulate import Accumulator
     from rankgate.measurement.scoring.plan import Plan
-    from rankgate.spark.card_slices import CardSlice, Cut
+    from rankgate.spark.card_slices import CardSlice, PartCell
     from rankgate.spark.partition import Cell
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What executors send of one run and group of users.
+class GroupResults:
+    """Results that executors send for one run and group of users.
 
     Attributes:
         states: of all users, and of each part of each slice.
         sizes: of the parts.
         unknown: the items that the catalogue lacks, packed; empty if it has all.
-        topical: whether a judged item has a subtopic, where these are the categories of items.
+        topical: True if a judged item has a subtopic, where these are the categories of items.
     """
 
     states: Sequence[Mapping[str, Any]]
@@ -43,26 +43,26 @@ class Seen:
     topical: bool
 
     def to_text(self) -> str:
-        """As text, to be sent."""
+        """Encode the results as text, to be sent."""
         return base64.b64encode(pickle.dumps(self)).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Self:
         """From `to_text`."""
-        found: Self = pickle.loads(base64.b64decode(text))  # noqa: S301 - of our own executors
-        return found
+        results: Self = pickle.loads(base64.b64decode(text))  # noqa: S301 - from our own executors
+        return results
 
 
 @dataclass(frozen=True)
-class Accumulating:
-    """What `Accumulator`s keep of the users of a partition, for each run.
+class UserAccumulation:
+    """Accumulate the users of a partition, for each run.
 
     Attributes:
-        plan: whose metrics of rankings are measured; tells how rows have to be ordered.
+        plan: the plan of the metrics of rankings, which decides on the order of rows.
         runs: the names of the runs.
-        labels: where judgments and each run come from, for errors.
+        labels: the sources of judgments and of each run, for errors.
         slices: of the users, items and pairs.
-        empty: accumulators that have seen nothing: of all, and of each part of each slice.
+        empty: accumulators without any users: of all, and of each part of each slice.
     """
 
     plan: Plan
@@ -72,89 +72,96 @@ class Accumulating:
     empty: tuple[Accumulator, ...]
 
     def over(self, cells: Iterable[Cell]) -> Iterator[Any]:
-        """What was seen of each run: of all users, and of each part with its size.
+        """The results of each run: of all users, and of each part with its size.
 
-        From the first cell on that has items which the catalogue lacks, only such items are looked
-        for: no number is right without them.
+        After the first cell with items that the catalogue lacks, only such items are collected:
+        no number is right without them.
 
         Raises:
-            InputError, DuplicateError: what is wrong with the rows.
-            UsageError: a metric needs what was not given.
+            InputError, DuplicateError: the rows are wrong.
+            UsageError: a metric needs an input that was not given.
         """
-        seen = [[copy(each) for each in self.empty] for _ in self.runs]
+        accumulators = [[copy(accumulator) for accumulator in self.empty] for _ in self.runs]
         sizes = [0] * (len(self.empty) - 1)
         unknown: list[pl.Series] = []
         topical = False
         for cell in cells:
-            table = without_empty(rows_in(cell, JUDGED, "grade"))
+            table = drop_empty(rows_in(cell, JUDGED, "grade"))
             runs = [rows_in(cell, i + 1, "score") for i in range(len(self.runs))]
             topical = topical or self._topical(table)
-            if unknown or not self._added(table, runs, seen, sizes):
+            if unknown or not self._added(table, runs, accumulators, sizes):
                 unknown += self._unknown(table, runs)
-        names = value_of(pl.concat(unknown).unique().sort().to_frame()) if unknown else b""
-        found = [Seen([each.state() for each in own], sizes, names, topical) for own in seen]
-        yield {"run": [*range(len(self.runs))], "totals": [each.to_text() for each in found]}
+        names = encode_rows(pl.concat(unknown).unique().sort().to_frame()) if unknown else b""
+        results = [
+            GroupResults(
+                [accumulator.state() for accumulator in run_accumulators], sizes, names, topical
+            )
+            for run_accumulators in accumulators
+        ]
+        yield {"run": [*range(len(self.runs))], "totals": [result.to_text() for result in results]}
 
     def _added(
         self,
         table: pl.DataFrame,
         runs: Sequence[pl.DataFrame],
-        seen: Sequence[Sequence[Accumulator]],
+        accumulators: Sequence[Sequence[Accumulator]],
         sizes: list[int],
     ) -> bool:
-        """Add a cell to what was seen; whether the catalogue has all of its items."""
+        """Add a cell to the accumulators; False if the catalogue lacks some of its items."""
         index = self._index(table)
         try:
-            for label, run, own in zip(self.labels[1:], runs, seen, strict=True):
-                with _sound(run, label) as ranked:
-                    own[0].update(index, ranked)
+            for label, run, run_accumulators in zip(
+                self.labels[1:], runs, accumulators, strict=True
+            ):
+                with _checked_run(run, label) as ranked:
+                    run_accumulators[0].update(index, ranked)
         except InputError as error:
             if error.code != "unknown-item":
                 raise
             return False
-        for at, (size, judged, some) in enumerate(self._cuts(table, runs)):
-            sizes[at] += size
+        for part_index, (size, judged, part_runs) in enumerate(self._cuts(table, runs)):
+            sizes[part_index] += size
             index = self._index(judged)
-            for run, own in zip(some, seen, strict=True):
-                own[1 + at].update(index, _ranked(run))
+            for run, run_accumulators in zip(part_runs, accumulators, strict=True):
+                run_accumulators[1 + part_index].update(index, _accumulator_run(run))
         return True
 
     def _unknown(self, table: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[pl.Series]:
         """The items of a cell that the catalogue lacks, by run."""
         index = self._index(table)
         for label, run in zip(self.labels[1:], runs, strict=True):
-            with _sound(run, label) as ranked:
-                found = self.empty[0].unknown_items(index, ranked)
-            yield found
+            with _checked_run(run, label) as ranked:
+                item_ids = self.empty[0].unknown_items(index, ranked)
+            yield item_ids
 
-    def _cuts(self, table: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[Cut]:
-        """What each part of each slice measures of a cell."""
-        for each in self.slices:
-            with located(table, self.labels[0]):
-                yield from each.cut(table, runs)
+    def _cuts(self, table: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[PartCell]:
+        """The judgments and runs of each part of each slice, in a cell."""
+        for card_slice in self.slices:
+            with locate_errors(table, self.labels[0]):
+                yield from card_slice.cut(table, runs)
 
-    def _index(self, table: pl.DataFrame) -> Any:  # noqa: ANN401 - judgments laid out
-        if table.is_empty():  # users that are served and have no judgment
+    def _index(self, table: pl.DataFrame) -> Any:  # noqa: ANN401 - a judgment index
+        if table.is_empty():  # users who have lists and no judgment
             return JudgmentIndex.without_queries(self.labels[0])
-        with located(table, self.labels[0]):
-            return JudgmentIndex.of(Qrels(table, self.labels[0], place=Place(self.labels[0])))
+        with locate_errors(table, self.labels[0]):
+            return JudgmentIndex.of(Qrels(table, self.labels[0], place=RowLocation(self.labels[0])))
 
     def _topical(self, table: pl.DataFrame) -> bool:
-        """Whether a judged item has a subtopic; judgments by subtopic are checked elsewhere."""
-        known = self.empty[0].categories
-        if known is None or "subtopic" in table.columns:
+        """True if a judged item has a subtopic; judgments by subtopic are checked elsewhere."""
+        categories = self.empty[0].categories
+        if categories is None or "subtopic" in table.columns:
             return True
-        return bool(table["doc_id"].is_in(known["doc_id"].implode()).any())
+        return bool(table["doc_id"].is_in(categories["doc_id"].implode()).any())
 
 
 @contextmanager
-def _sound(run: pl.DataFrame, label: str) -> Iterator[Any]:
-    """A run as an accumulator takes it; errors say where its rows are wrong."""
-    with located(run, label):
-        refuse_holes(run, "score", Place(label))
-        yield _ranked(run)
+def _checked_run(run: pl.DataFrame, label: str) -> Iterator[Any]:
+    """The run in the form that accumulators take; errors say where its rows are wrong."""
+    with locate_errors(run, label):
+        check_rows(run, "score", RowLocation(label))
+        yield _accumulator_run(run)
 
 
-def _ranked(run: Any) -> Any:  # noqa: ANN401 - a run
-    """A run as an accumulator takes it: rows, or nothing."""
+def _accumulator_run(run: Any) -> Any:  # noqa: ANN401 - a run
+    """The run in the form that accumulators take: rows, or an empty mapping."""
     return {} if isinstance(run, pl.DataFrame) and run.is_empty() else run

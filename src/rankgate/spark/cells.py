@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PACKED = "key int, cell int, part byte, rows binary, totals string"
-"""What a task packs: the cell, its partition's key, whose rows they are; ``totals`` is an error."""
+"""Columns that a task packs: the cell, its partition's key, the part; ``totals`` is an error."""
 
 ORDER = "row"
-"""Columns that begin so give the order of rows, where a convention asks for it."""
+"""The first letters of columns with the order of rows, where a convention needs it."""
 
 _SEED = 0x5EED
 QUERY = pl.col("query_id").hash(_SEED)
-"""The hash of a query, by which it gets its place."""
+"""The hash of a query, which places it in a cell."""
 
 _PROBES = (
     "",
@@ -37,20 +37,20 @@ _PROBES = (
     "a longer name of a query",
     "one of more than sixty-four bytes " * 3,
 )
-_ROWS = 1 << 20  # that are packed at once, at least
+_ROWS = 1 << 20  # rows that are packed at once, at least
 _MOST_ROWS = 1 << 23
-_EACH = 1000  # rows of a packed value, if there are that many: its header takes 500 bytes
-_LONGEST = 16_000_000  # documents of one query, as of the local engine
+_ROWS_OF_VALUE = 1000  # rows of a packed value, if there are that many: its header takes 500 bytes
+_MAX_QUERY_ROWS = 16_000_000  # documents of one query, as of the local engine
 
 
 @dataclass(frozen=True)
 class Cells:
-    """How queries are spread: by a hash over cells, of which each partition has several.
+    """The cells of queries, by hash; each partition has several.
 
     Attributes:
         count: of cells.
-        keys: for each partition a number that Spark puts there.
-        probe: what some texts hash to; executors that find another number have another Polars.
+        keys: for each partition a number that Spark assigns to it.
+        probe: the hashes of some texts; executors with other hashes have another Polars.
     """
 
     count: int
@@ -62,22 +62,24 @@ class Cells:
         """Cells for some partitions.
 
         Args:
-            spark: the session, which says where it puts keys.
+            spark: the session, which assigns keys to partitions.
             partitions: of the shuffle.
             count: of cells; rounded up to the same number for each partition.
         """
-        return cls(-(-count // partitions) * partitions, _keys(spark, partitions), probed())
+        return cls(
+            -(-count // partitions) * partitions, _partition_keys(spark, partitions), probe_hashes()
+        )
 
     def packed(self, frames: Iterable[pl.DataFrame], part: int) -> Iterator[dict[str, Any]]:
         """Rows with a ``query_id`` as columns of `PACKED`.
 
         Args:
             frames: the rows.
-            part: whose they are.
+            part: the table of the rows, as `rankgate.spark.partition` numbers them.
         """
         refuse_other_hash(self.probe)
-        enough = min(max(_ROWS, _EACH * self.count), _MOST_ROWS)
-        for frame in _gathered(frames, enough):
+        row_target = min(max(_ROWS, _ROWS_OF_VALUE * self.count), _MOST_ROWS)
+        for frame in _gather_frames(frames, row_target):
             cell = (QUERY % self.count).cast(pl.Int32).alias("cell")
             cells, values = [], []
             for (number,), rows in (
@@ -86,8 +88,8 @@ class Cells:
                 .items()
             ):
                 cells.append(number)
-                values.append(value_of(rows))
-            keys = [self.keys[each % len(self.keys)] for each in cells]
+                values.append(encode_rows(rows))
+            keys = [self.keys[cell_number % len(self.keys)] for cell_number in cells]
             yield {"key": keys, "cell": cells, "part": [part] * len(cells), "rows": values}
 
 
@@ -96,8 +98,8 @@ class Packing:
     """Pack the rows of a DataFrame, which Spark reads.
 
     Attributes:
-        cells: how queries are spread.
-        part: whose rows they are.
+        cells: the cells of queries.
+        part: the table of the rows.
     """
 
     cells: Cells
@@ -109,12 +111,12 @@ class Packing:
         Raises:
             UsageError: Polars is another version than the driver's.
         """
-        frames = (pl.DataFrame(pl.from_arrow(each)) for each in batches if each.num_rows)
+        frames = (pl.DataFrame(pl.from_arrow(batch)) for batch in batches if batch.num_rows)
         yield from self.cells.packed(frames, self.part)
 
 
-def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[int, pl.DataFrame]]:
-    """The rows of each cell by whose they are; cells are whole queries.
+def unpack_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[int, pl.DataFrame]]:
+    """The rows of each cell by part; cells are whole queries.
 
     Args:
         batches: columns of `PACKED`, with those of a cell together.
@@ -122,59 +124,59 @@ def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[int, pl.DataFra
     Raises:
         InputError: a query has more rows than any ranking.
     """
-    now: int | None = None
+    current_cell: int | None = None
     parts: dict[int, list[pl.DataFrame]] = {}
     size = 0
-    for cell, part, rows in _values(batches):
-        if cell != now:
-            yield from _joined(parts)
-            now, parts, size = cell, {}, 0
+    for cell, part_number, rows in _values(batches):
+        if cell != current_cell:
+            yield from _join_parts(parts)
+            current_cell, parts, size = cell, {}, 0
         frame = pl.read_ipc_stream(rows)
-        parts.setdefault(part, []).append(frame)
+        parts.setdefault(part_number, []).append(frame)
         size += len(frame)
-        if size > _LONGEST:
-            refuse_longest(parts[part])
-    yield from _joined(parts)
+        if size > _MAX_QUERY_ROWS:
+            refuse_longest(parts[part_number])
+    yield from _join_parts(parts)
 
 
-def value_of(rows: pl.DataFrame, compression: Literal["zstd", "lz4"] = "zstd") -> bytes:
-    """Rows as one value; ``pl.read_ipc_stream`` reads it."""
-    out = io.BytesIO()
-    rows.write_ipc_stream(out, compression=compression)
-    return out.getvalue()
+def encode_rows(rows: pl.DataFrame, compression: Literal["zstd", "lz4"] = "zstd") -> bytes:
+    """Rows as one value, for ``pl.read_ipc_stream``."""
+    buffer = io.BytesIO()
+    rows.write_ipc_stream(buffer, compression=compression)
+    return buffer.getvalue()
 
 
-def _gathered(frames: Iterable[pl.DataFrame], enough: int) -> Iterator[pl.DataFrame]:
+def _gather_frames(frames: Iterable[pl.DataFrame], row_target: int) -> Iterator[pl.DataFrame]:
     """Rows in frames of a size that is worth packing."""
-    kept: list[pl.DataFrame] = []
+    gathered: list[pl.DataFrame] = []
     size = 0
     for frame in frames:
-        kept.append(frame)
+        gathered.append(frame)
         size += len(frame)
-        if size >= enough:
-            yield pl.concat(kept)
-            kept, size = [], 0
+        if size >= row_target:
+            yield pl.concat(gathered)
+            gathered, size = [], 0
     if size:
-        yield pl.concat(kept)
+        yield pl.concat(gathered)
 
 
 def _values(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:
     for batch in batches:
         cells, parts = (batch.column(name).to_pylist() for name in ("cell", "part"))
-        values = (each.as_py() for each in batch.column("rows"))
+        values = (rows_value.as_py() for rows_value in batch.column("rows"))
         yield from zip(cells, parts, values, strict=True)
 
 
-def _joined(parts: Mapping[int, Sequence[pl.DataFrame]]) -> Iterator[dict[int, pl.DataFrame]]:
+def _join_parts(parts: Mapping[int, Sequence[pl.DataFrame]]) -> Iterator[dict[int, pl.DataFrame]]:
     """The rows of one cell, in the order of rows where there is one."""
     if not parts:
         return
-    found = {}
-    for part, frames in parts.items():
+    frame_of_part = {}
+    for part_number, frames in parts.items():
         frame = pl.concat(frames, how="diagonal", rechunk=False)
         order = [name for name in frame.columns if name.startswith(ORDER)]
-        found[part] = frame.sort(order).drop(order) if order else frame
-    yield found
+        frame_of_part[part_number] = frame.sort(order).drop(order) if order else frame
+    yield frame_of_part
 
 
 def refuse_longest(frames: Sequence[pl.DataFrame]) -> None:
@@ -186,25 +188,25 @@ def refuse_longest(frames: Sequence[pl.DataFrame]) -> None:
     Raises:
         InputError: one is.
     """
-    if sum(map(len, frames)) <= _LONGEST:
+    if sum(map(len, frames)) <= _MAX_QUERY_ROWS:
         return
-    counts = pl.concat([each.select("query_id") for each in frames])["query_id"].value_counts()
+    counts = pl.concat([frame.select("query_id") for frame in frames])["query_id"].value_counts()
     query, rows = counts.sort("count").row(-1)
-    if rows > _LONGEST:
-        problem = f"query '{query}' has more than {_LONGEST} rows; no ranking is so long."
+    if rows > _MAX_QUERY_ROWS:
+        problem = f"query '{query}' has more than {_MAX_QUERY_ROWS} rows; no ranking is so long."
         raise InputError(problem, code="too-large")
 
 
 def refuse_other_hash(probe: tuple[int, ...]) -> None:
-    """Check that queries have the hash here that they have on the driver.
+    """Check that queries have the same hash here as on the driver.
 
     Args:
-        probe: what `probed` gives there.
+        probe: the result of `probe_hashes` on the driver.
 
     Raises:
-        UsageError: they have not, as Polars is another version.
+        UsageError: they differ, as Polars is another version.
     """
-    if probed() != probe:
+    if probe_hashes() != probe:
         problem = (
             f"executors have Polars {pl.__version__}, whose hash differs from the driver's; "
             "install the same version everywhere."
@@ -212,22 +214,24 @@ def refuse_other_hash(probe: tuple[int, ...]) -> None:
         raise UsageError(problem, code="versions-differ")
 
 
-def probed() -> tuple[int, ...]:
-    """What texts of several lengths hash to."""
+def probe_hashes() -> tuple[int, ...]:
+    """The hashes of texts of several lengths."""
     return tuple(pl.Series(_PROBES).hash(_SEED))
 
 
-def _keys(spark: SparkSession, partitions: int) -> tuple[int, ...]:
-    """For each partition a number that Spark's hash puts there."""
+def _partition_keys(spark: SparkSession, partitions: int) -> tuple[int, ...]:
+    """For each partition a number that Spark's hash assigns to it."""
     from pyspark.sql import functions as F
 
-    found: dict[int, int] = {}
+    key_of_partition: dict[int, int] = {}
     begin = 0
-    while len(found) < partitions:
-        some = spark.range(begin, begin + 16 * partitions).select(
+    while len(key_of_partition) < partitions:
+        numbers = spark.range(begin, begin + 16 * partitions).select(
             F.col("id").cast("int").alias("k")
         )
-        placed = some.select("k", F.pmod(F.hash("k"), F.lit(partitions)).alias("p")).collect()
-        found |= {each.p: each.k for each in placed}
+        placed_numbers = numbers.select(
+            "k", F.pmod(F.hash("k"), F.lit(partitions)).alias("p")
+        ).collect()
+        key_of_partition |= {row.p: row.k for row in placed_numbers}
         begin += 16 * partitions
-    return tuple(found[each] for each in range(partitions))
+    return tuple(key_of_partition[partition] for partition in range(partitions))

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.declare import Count
 from rankgate.online.clicks import click_counts as counting
-from rankgate.online.clicks.packed import RANKS
+from rankgate.online.clicks.packed import DEFAULT_RANKS
+from rankgate.online.events.events import Events
 from rankgate.online.indicators import tables
-from rankgate.spark.failures import translated
-from rankgate.spark.logs import events_label, on_spark, open_events
+from rankgate.spark.failures import translate_errors
+from rankgate.spark.logs import events_label, open_events, refuse_preparation
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
 def click_counts(
-    events: Any,  # noqa: ANN401 - a DataFrame, a table or paths
+    events: Any,  # noqa: ANN401 - Events, or their table
     *,
-    ranks: Count = RANKS,
+    ranks: Count = DEFAULT_RANKS,
     min_searches: Count = 1,
-    from_: str | None = None,
-    spark: SparkSession | None = None,
 ) -> DataFrame:
     """Count the searches that had the same words, list and clicks.
 
@@ -31,12 +32,11 @@ def click_counts(
     has none; ``min_searches`` leaves such queries out, which are most of the rows.
 
     Args:
-        events: a DataFrame with the columns of events; ``table:NAME``; Parquet, Delta, CSV, TSV or
-            JSON files with them; or the folder that ``rankgate online ingest`` made.
+        events: a table on Spark with the columns of events (a DataFrame, ``rankgate.spark.table``
+            of Parquet, Delta, CSV, TSV or JSON files or of ``table:NAME``); the folder that
+            ``rankgate online ingest`` made; or ``Events`` of one of these.
         ranks: how many ranks of each list count.
         min_searches: how many searches a query must have.
-        from_: the format of files; by their names if not given.
-        spark: the session; the active one, or a new one on this machine, if not given.
 
     Returns:
         ``query_id`` (the words), ``list`` (an array of ``rank``, ``doc_id``, ``clicked``) and
@@ -44,11 +44,20 @@ def click_counts(
 
     Raises:
         InputError: no such file or table; a table without the columns of events.
-        UsageError: an unknown format.
+        UsageError: an unknown format; a mapping, or another fact of how a log is read.
         MissingExtraError: PySpark or Ibis is not installed.
     """
-    log = on_spark(events, success=False).log
-    with translated(events_label(log)):
-        base = open_events(log, from_, spark)
-        counted = counting.click_counts(tables.events(), ranks, min_searches)
-        return base.spark.sql(base.text(counted))
+    events = Events.of(events)
+    refuse_preparation(events, success=False)
+    log = events.log
+    with translate_errors(events_label(log)):
+        base = open_events(log)
+        expression = counting.click_counts(tables.events(), ranks, min_searches)
+        return base.spark.sql(base.text(expression))
+
+
+def collect_click_counts(events: Events, ranks: int) -> pl.DataFrame:
+    """Click counts of events on Spark, which judgments are learned from on one machine."""
+    counts = click_counts(events, ranks=ranks)
+    with translate_errors(events_label(events.log)):
+        return pl.DataFrame(pl.from_arrow(counts.toArrow()))

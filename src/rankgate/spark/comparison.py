@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.present.codec import frame
+from rankgate.data.clusters import CLUSTER, COPY_CLUSTER, with_clusters
+from rankgate.data.formats.tags import read_tags
+from rankgate.data.parts import Need, Supply
 from rankgate.decisions.comparison.comparison import (
     METRICS,
     SCHEMAS,
@@ -17,115 +21,140 @@ from rankgate.decisions.comparison.comparison import (
     Comparisons,
     Identity,
 )
-from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.paired import Figures
+from rankgate.decisions.comparison.paired import PairedFigures
 from rankgate.decisions.comparison.pairs import metric_rows
-from rankgate.decisions.comparison.sample_sizes import detectables
+from rankgate.decisions.comparison.sample_sizes import detectable_differences
 from rankgate.decisions.comparison.values import refuse_unequal
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.input_cautions import prefixed
+from rankgate.measurement.evaluation.scored_system import DEPTH
+from rankgate.measurement.scoring.input_cautions import with_run_name
+from rankgate.measurement.scoring.run_names import refuse_baseline_again
 from rankgate.spark.evaluation import refuse_by_convention, refuse_without_tags
-from rankgate.spark.executed import measured
-from rankgate.spark.paired import ALL, PairSums, slices_of, summed_pairs
-from rankgate.spark.prepared import prepare
-from rankgate.spark.totals import summed
+from rankgate.spark.executed import run_task
+from rankgate.spark.paired import ALL, PairSums, slice_values, sum_pair_totals
+from rankgate.spark.prepared import (
+    COLLECTION_FIELDS,
+    LEFT_OUT,
+    LIST_FIELDS,
+    named_runs,
+    path_of,
+    prepare,
+    refuse_others,
+)
+from rankgate.spark.totals import sum_totals
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from rankgate.data.inputs import ColumnsLike, TagsLike
-    from rankgate.decisions.comparison.inference import Correction, Unequal
+    from rankgate.data.collection import Collection
+    from rankgate.decisions.comparison.inference import Test
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
     from rankgate.spark.paired import PairTotals, Slice
-    from rankgate.spark.prepared import Prepared
-    from rankgate.spark.totals import Totals
+    from rankgate.spark.prepared import SparkMeasurement
+    from rankgate.spark.totals import RunTotals
 
 _ROUNDING = 1e-9  # equal differences of unequal values differ by less, as in comparison.paired
 
 
+_TESTED = ("level", "correction", "band", "power", "unequal")
+"""The fields of a test that Student's t from sums takes."""
+
+_SUMS = Supply(
+    frozenset({"group_sums", "intervals"}),
+    LEFT_OUT,
+    "leave it out, or compare files on one machine",
+)
+_USED = COLLECTION_FIELDS | LIST_FIELDS
+"""The fields of a collection: selection of documents concerns drawn grades only."""
+
+
 def compare(
-    qrels: Any,  # noqa: ANN401 - as of evaluate
-    baseline: Any,  # noqa: ANN401 - as of evaluate
-    candidates: Any,  # noqa: ANN401 - as of evaluate
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    convention: str | Convention = "trec",
+    collection: Collection,
+    baseline: Any,  # noqa: ANN401 - as of rankgate.compare
+    candidates: Any,  # noqa: ANN401 - as there
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: str | Convention,
     *,
-    overrides: Overrides | Sequence[str] = (),
-    extra: Sequence[Metric] = (),
-    columns: ColumnsLike | None = None,
-    names: Sequence[str] = (),
-    from_: str | None = None,
-    partitions: int | None = None,
-    tags: TagsLike | None = None,
-    slices: Sequence[str] = (),
-    unequal: Unequal = "refuse",
-    level: float = Test.level,
-    correction: Correction = Test.correction,
-    band: float = Test.band,
-    power: float = Test.power,
-    spark: SparkSession | None = None,
+    test: Test,
+    slices: Sequence[str],
+    depth: int,
 ) -> Comparisons:
-    """Compare candidates with a baseline, as ``rankgate.compare`` does with ``test="t"``.
+    """Compare runs on Spark by Student's t; arguments as of ``rankgate.compare``.
 
     The result has no tables of single queries, and does not say how many queries a corrected test
     needs; its JSON is one small file, which the local ``gate`` and ``report`` take.
 
-    Args:
-        qrels: as of ``rankgate.spark.evaluate``.
-        baseline: a run.
-        candidates: a run or several.
-        metrics: as of ``rankgate.evaluate``.
-        convention: as there.
-        overrides: as there.
-        extra: as there.
-        columns: as there.
-        names: of the runs, the baseline first.
-        from_: as of ``rankgate.spark.evaluate``.
-        partitions: as there.
-        tags: a table of tags, which is sent to every executor; or ``ids:PATTERN``.
-        slices: show differences for each value of these tags, too.
-        unequal: as of ``rankgate.compare``.
-        level: of the intervals.
-        correction: holm, bonferroni, hochberg, bh, by or none, over metrics and candidates.
-        band: differences up to this size count as ties.
-        power: for the detectable difference.
-        spark: the session.
-
     Raises:
         InputError: data that cannot be read.
-        UsageError: an unknown metric, convention or choice; slices without tags; queries that only
-            one of two runs has, unless ``unequal`` says what they are.
+        UsageError: a part, or a field of the collection or the test, that Spark does not have;
+            slices without tags; queries that only one of two runs has, unless the test says what
+            they are.
         MissingExtraError: PySpark is not installed.
     """
-    test = Test(level=level, correction=correction, band=band, power=power, unequal=unequal)
-    refuse_without_tags(tags, slices)
-    others = candidates if isinstance(candidates, list | tuple) else [candidates]
-    runs = [baseline, *others]
-    if isinstance(candidates, dict) and not names:
-        runs, names = [baseline, *candidates.values()], ["baseline", *map(str, candidates)]
-    work = prepare(
-        qrels, runs, metrics, convention, overrides, extra, columns, names, from_, partitions, spark
-    )
+    test = test.only("compare on Spark", *_TESTED)
+    refuse_others(collection, "compare on Spark", _USED | {"selection"})
+    if depth != DEPTH:
+        raise _SUMS.error(f"depth {depth}", Need("lists"))
+    refuse_without_tags(collection.tags, slices)
+    _refuse_clusters(collection)
+    runs = _runs(baseline, candidates)
+    work = prepare(collection, runs, metrics, convention, numbered=False)
+    if work.subtopics:
+        collection.refuse("compare by subtopics on Spark", "items.category")
     scoring = replace(
-        work.scoring(values=False), pairs=True, band=band, drop=unequal == "drop", tags=tags,
+        work.scoring(values=False),
+        pairs=True,
+        band=test.band,
+        drop=test.unequal == "drop",
+        tags=collection.tags,
         slices=tuple(slices),
-    )  # fmt: skip
-    _, sent = measured(work.whole(), scoring, work.tables, keep=False)
-    totals = [summed(t for t in each if not t.startswith('{"pairs"')) for each in sent]
-    for run, each in zip(work.runs, totals, strict=True):
-        refuse_by_convention(work.qrels.label, run.label, each, work.plan.conventions[0])
-    pairs = [summed_pairs(t for t in each if t.startswith('{"pairs"')) for each in sent[1:]]
-    if unequal == "refuse":
+    )
+    _, texts_by_run = run_task(work.whole(), scoring, work.tables, keep=False)
+    totals = [
+        sum_totals(t for t in texts if not t.startswith('{"pairs"')) for texts in texts_by_run
+    ]
+    for run, run_totals in zip(work.runs, totals, strict=True):
+        refuse_by_convention(work.qrels.label, run.label, run_totals, work.plan.conventions[0])
+    pairs = [
+        sum_pair_totals(t for t in texts if t.startswith('{"pairs"')) for texts in texts_by_run[1:]
+    ]
+    if test.unequal == "refuse":
         for name, pair in zip(work.names[1:], pairs, strict=True):
             refuse_unequal(dict(zip((work.names[0], name), pair.lacking, strict=True)))
     return _comparisons(work, totals, pairs, test, slices)
 
 
+def _runs(baseline: Any, candidates: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - of runs
+    """The baseline and the candidates with their names.
+
+    Raises:
+        UsageError: there is no candidate, or the baseline is several runs; a file is both.
+    """
+    first = named_runs(baseline) if isinstance(baseline, Mapping) else [("", baseline)]
+    named_candidates = named_runs(candidates)
+    if not named_candidates:
+        raise UsageError(
+            "no candidate; give one run or more besides the baseline.", code="missing-input"
+        )
+    refuse_baseline_again(path_of(baseline), [path_of(run) for _, run in named_candidates])
+    return [*first, *named_candidates]
+
+
+def _refuse_clusters(collection: Collection) -> None:
+    """Check that tags name no clusters, which only one machine can resample.
+
+    Raises:
+        UsageError: they do, or have texts that are near-copies.
+    """
+    if collection.tags is None:
+        return
+    table = with_clusters(read_tags(collection.tags, pl.Series("query_id", [], pl.String)))
+    for name in (CLUSTER, COPY_CLUSTER):
+        if name in table.columns:
+            raise _SUMS.error(f"clusters of queries ({name} of tags)", Need("values"))
+
+
 def _comparisons(
-    work: Prepared,
-    totals: Sequence[Totals],
+    work: SparkMeasurement,
+    totals: Sequence[RunTotals],
     pairs: Sequence[PairTotals],
     test: Test,
     slices: Sequence[str],
@@ -135,34 +164,38 @@ def _comparisons(
     labels = [label for label, _ in work.metrics]
     tests = len(labels) * len(pairs)
     used = test.correction if tests > 1 else "none"
-    every = [_figures(work, each, ALL, test) for each in pairs]
+    figures_by_pair = [_figures(work, pair_totals, ALL, test) for pair_totals in pairs]
     assert test.correction != "maxt"
-    p_values = correct(np.concatenate([each.p_raw for each in every]), test.correction)
-    found = []
-    for i, (own, p) in enumerate(zip(every, np.split(p_values, len(pairs)), strict=True), 1):
-        shown = replace(own, mde=detectables(own, test, used, tests))
-        if used != "none":  # how many queries a corrected test needs is found by drawing values
-            shown = replace(shown, needed=np.full(len(labels), np.nan))
-        sliced = _sliced(work, pairs[i - 1], test, slices)
+    p_values = correct(
+        np.concatenate([figures.p_raw for figures in figures_by_pair]), test.correction
+    )
+    comparisons = []
+    for i, (figures, p) in enumerate(
+        zip(figures_by_pair, np.split(p_values, len(pairs)), strict=True), 1
+    ):
+        reported = replace(figures, mde=detectable_differences(figures, test, used, tests))
+        if used != "none":  # the number of queries for a corrected test would need values
+            reported = replace(reported, needed=np.full(len(labels), np.nan))
+        slice_rows = _sliced(work, pairs[i - 1], test, slices)
         judged = [
-            {"system": name, "k": k, "share": part.value}
-            for name, each in (("baseline", totals[0]), ("candidate", totals[i]))
-            for k, part in sorted(each.judged_at.items())
+            {"system": name, "k": k, "share": judged_share.value}
+            for name, run_totals in (("baseline", totals[0]), ("candidate", totals[i]))
+            for k, judged_share in sorted(run_totals.judged_at.items())
         ]
         inputs = [
             text
-            for name, each in zip(
+            for name, run_totals in zip(
                 (work.names[0], work.names[i]), (totals[0], totals[i]), strict=True
             )
-            for text in prefixed(name, each.cautions.of_run)
+            for text in with_run_name(name, run_totals.cautions.of_run)
         ]
         empty: dict[str, Any] = {name: frame([], schema) for name, schema in SCHEMAS.items()}
-        found.append(
+        comparisons.append(
             Comparison(
                 **{
                     **empty,
-                    "metrics": metric_rows(labels, shown, p, test, used),
-                    "slices": sliced,
+                    "metrics": metric_rows(labels, reported, p, test, used),
+                    "slices": slice_rows,
                     "judged": frame(judged, SCHEMAS["judged"]),
                 },
                 baseline=Identity(work.names[0], None, ""),
@@ -172,30 +205,35 @@ def _comparisons(
                 convention=work.plan.conventions[0].to_dict(),
                 warnings=(
                     *inputs,
-                    *dict.fromkeys(text for texts in own.warnings for text in texts),
+                    *dict.fromkeys(text for texts in figures.warnings for text in texts),
                 ),
                 level=test.level,
                 correction=f"{used} over {tests} test{'s' * (tests > 1)}",
                 power=test.power,
-                lower=tuple(label for label, each in work.metrics if not each.higher_is_better),
+                lower=tuple(label for label, metric in work.metrics if not metric.higher_is_better),
                 groups={"baseline": totals[0].groups, "candidate": totals[i].groups},
             )
         )
-    return Comparisons(tuple(found))
+    return Comparisons(tuple(comparisons))
 
 
-def _figures(work: Prepared, totals: PairTotals, where: Slice, test: Test) -> Figures:
+def _figures(
+    work: SparkMeasurement, totals: PairTotals, slice_: Slice, test: Test
+) -> PairedFigures:
     """The figures of all metrics on one slice."""
-    signs = np.array([1.0 if each.higher_is_better else -1.0 for _, each in work.metrics])
-    sums = [totals.sums.get((where, label), PairSums()) for label, _ in work.metrics]
-    rows = [_row(each, test) for each in sums]
+    signs = np.array([1.0 if metric.higher_is_better else -1.0 for _, metric in work.metrics])
+    sums = [totals.sums.get((slice_, label), PairSums()) for label, _ in work.metrics]
+    rows = [_row(pair_sums, test) for pair_sums in sums]
     columns = {name: np.array([row[name] for row in rows], np.float64) for name in rows[0]}
     n = columns.pop("n").astype(np.int64)
-    above = np.array([each.wins for each in sums], np.int64)
-    below = np.array([each.losses for each in sums], np.int64)
-    wins, losses = np.where(signs > 0, above, below), np.where(signs > 0, below, above)
+    above_band = np.array([pair_sums.wins for pair_sums in sums], np.int64)
+    below_band = np.array([pair_sums.losses for pair_sums in sums], np.int64)
+    wins, losses = (
+        np.where(signs > 0, above_band, below_band),
+        np.where(signs > 0, below_band, above_band),
+    )
     nan = np.full(len(rows), np.nan)
-    return Figures(
+    return PairedFigures(
         n=n,
         gain=signs * columns["delta"],
         p_max=nan,
@@ -214,7 +252,7 @@ def _row(sums: PairSums, test: Test) -> dict[str, float]:
     """One metric's figures by Student's t; equal differences have that of signs."""
     from scipy.special import stdtr, stdtrit
 
-    from rankgate.measurement.stats.planning.power import detectable, needed
+    from rankgate.measurement.stats.planning.power import detectable_difference, queries_for_power
 
     nan = float("nan")
     n = int(sums.delta.first.count)
@@ -231,31 +269,33 @@ def _row(sums: PairSums, test: Test) -> dict[str, float]:
         return {**row, "sd": 0.0, "p_raw": p}
     sd = sums.delta.variance**0.5
     error, alpha = sd / n**0.5, 1 - test.level
-    reach = float(stdtrit(n - 1, (1 + test.level) / 2)) * error
+    half_width = float(stdtrit(n - 1, (1 + test.level) / 2)) * error
     few = 4 * (n - 1) - 1
     return {
         **row,
-        "low": mean - reach,
-        "high": mean + reach,
+        "low": mean - half_width,
+        "high": mean + half_width,
         "sd": sd,
         "p_raw": float(2 * stdtr(n - 1, -abs(mean / error))),
         "gz": mean / sd * (1 - 3 / few) if n > 2 else nan,
-        "mde": float(detectable(sd, n, alpha, test.power)),
-        "needed": needed(mean, sd, alpha, test.power) if mean else nan,
+        "mde": float(detectable_difference(sd, n, alpha, test.power)),
+        "needed": queries_for_power(mean, sd, alpha, test.power) if mean else nan,
     }
 
 
-def _sliced(work: Prepared, totals: PairTotals, test: Test, slices: Sequence[str]) -> pl.DataFrame:
+def _sliced(
+    work: SparkMeasurement, totals: PairTotals, test: Test, slices: Sequence[str]
+) -> pl.DataFrame:
     """Figures of each value of each tag, corrected by BH over a tag's values."""
     from rankgate.measurement.stats.corrections import correct
 
     labels = [label for label, _ in work.metrics]
     parts = [pl.DataFrame(schema={"tag": pl.String, "value": pl.String, **METRICS})]
     for tag in slices:
-        values = [*slices_of(totals, tag)]
-        items = [_figures(work, totals, (tag, value), test) for value in values]
-        p_values = correct(np.stack([each.p_raw for each in items]), "bh")
-        for value, each, p in zip(values, items, p_values, strict=True):
-            table = metric_rows(labels, each, p, test, "bh")
+        values = [*slice_values(totals, tag)]
+        figures_by_value = [_figures(work, totals, (tag, value), test) for value in values]
+        p_values = correct(np.stack([figures.p_raw for figures in figures_by_value]), "bh")
+        for value, figures, p in zip(values, figures_by_value, p_values, strict=True):
+            table = metric_rows(labels, figures, p, test, "bh")
             parts.append(table.select(pl.lit(tag).alias("tag"), pl.lit(value).alias("value"), "*"))
     return pl.concat(parts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,117 +12,160 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.scores import Scores
-from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.data.parts import Need, Supply
+from rankgate.data.scores import REASONS, RunScores
+from rankgate.measurement.evaluation.intervals import interval_of_mean, no_plain_mean, table_of
+from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.evaluation.slices import SCHEMA as SLICES
-from rankgate.measurement.evaluation.slices import in_order
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.spark.executed import measured
-from rankgate.spark.prepared import prepare
-from rankgate.spark.totals import summed
+from rankgate.measurement.evaluation.slices import sort_values
+from rankgate.spark.executed import run_task
+from rankgate.spark.prepared import (
+    COLLECTION_FIELDS,
+    LEFT_OUT,
+    LIST_FIELDS,
+    named_runs,
+    prepare,
+    refuse_others,
+)
+from rankgate.spark.sessions import keeps_values
+from rankgate.spark.totals import sum_totals
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
-    from rankgate.data.inputs import ColumnsLike, TagsLike
+    from rankgate.data.collection import Collection
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.data.inputs import TagsLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
-    from rankgate.spark.prepared import Prepared
-    from rankgate.spark.totals import Moments, Totals
+    from rankgate.spark.prepared import SparkMeasurement
+    from rankgate.spark.totals import Moments, RunTotals
 
-INTERVALS: dict[str, Any] = {
-    "run": pl.String, "metric": pl.String, "n": pl.Int64, "mean": pl.Float64, "sd": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
-}  # fmt: skip
-"""One row a run and metric: the mean over n queries with the ends of its t interval."""
 
-SLICED: dict[str, Any] = {"tag": pl.String, "value": pl.String, **INTERVALS}
-LEVEL = 0.95
+def _remedy(need: Need) -> str:
+    """Instructions for a part that Spark does not make."""
+    if need.part != "values":
+        return "measure files on one machine"
+    return (
+        "take the Spark DataFrame scores.maker.values, keep values in "
+        "rankgate.spark.session(keep_values=True), or measure files on one machine"
+    )
+
+
+_SUMS_ONLY = Supply(frozenset({"group_sums", "intervals"}), LEFT_OUT, _remedy)
+_WITH_VALUES = replace(_SUMS_ONLY, parts=_SUMS_ONLY.parts | {"values"})
 
 
 @dataclass(frozen=True)
-class SparkEvaluation:
-    """Values of runs that were scored on Spark.
+class FromSpark:
+    """Judgments and runs on Spark that scores were made from.
 
     Attributes:
-        summary: what ``rankgate.evaluate`` returns, without values of single queries; its
-            JSON is one small file.
-        intervals: the columns of `INTERVALS`.
-        slices: the same for each value of each tag that was asked for, after ``tag`` and ``value``;
-            ``summary.slices`` has the means.
-        values: a Spark DataFrame with ``query_id``, ``run``, a column for each metric (null where
-            undefined) and ``why`` (by metric, a place in ``REASONS``); None if not asked for.
+        work: judgments and runs on Spark, with the metrics.
+        table: the intervals of means, by `rankgate.measurement.evaluation.intervals.INTERVALS`.
+        kept: values of single queries on executors; None where they are made on request.
     """
 
-    summary: Evaluation
-    intervals: pl.DataFrame
-    values: DataFrame | None = None
-    slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SLICED))
+    work: SparkMeasurement
+    table: pl.DataFrame
+    kept: DataFrame | None = None
 
     @property
-    def means(self) -> pl.DataFrame:
-        """A row a run, a column a metric."""
-        return self.summary.means
+    def supply(self) -> Supply:
+        """Sums of groups of queries and intervals; values too where they are kept."""
+        return _SUMS_ONLY if self.kept is None else _WITH_VALUES
+
+    def systems(self, depth: int) -> list[ScoredRun]:  # noqa: ARG002 - no depth of lists is there
+        """Raise the error that there are no queries and lists of systems.
+
+        Raises:
+            UsageError: always.
+        """
+        raise self.supply.error("lists", Need("lists"))
+
+    def intervals(self, scores: Scores) -> pl.DataFrame:  # noqa: ARG002 - of these scores
+        """Means with their intervals, from sums of all queries."""
+        return self.table
+
+    @cached_property
+    def values(self) -> DataFrame:
+        """Values of single queries, which are measured again where they were not kept.
+
+        The columns are ``query_id``, ``run``, one for each metric (null where undefined) and
+        ``why`` (by metric, an index into ``REASONS``). They stay on the executors until
+        ``values.unpersist()``.
+        """
+        if self.kept is not None:
+            return _with_names(self.work, self.kept)
+        frame, _ = run_task(
+            self.work.whole(), self.work.scoring(values=True), self.work.tables, keep=True
+        )
+        assert frame is not None
+        return _with_names(self.work, frame)
+
+    def collected(self) -> pl.DataFrame:
+        """The kept values, on this machine, as `Scores.values`.
+
+        Raises:
+            UsageError: they were not kept.
+        """
+        self.supply.require("`values`", [Need("values")])
+        return self._collected
+
+    @cached_property
+    def _collected(self) -> pl.DataFrame:
+        labels = [label for label, _ in self.work.metrics]
+        wide_values = pl.DataFrame(pl.from_arrow(self.values.drop("why").toArrow()))
+        reason_codes = self.values.select("run", "query_id", *_reasons(labels)).toArrow()
+        reasons = pl.DataFrame(pl.from_arrow(reason_codes))
+        keys = ["run", "query_id"]
+        values = wide_values.unpivot(labels, index=keys, variable_name="metric", value_name="value")
+        reasons = reasons.unpivot(labels, index=keys, variable_name="metric", value_name="why")
+        titles = {code: reason or None for code, reason in enumerate(REASONS)}
+        reasons = reasons.with_columns(
+            pl.col("why").replace_strict(titles, return_dtype=pl.String, default=None)
+        )
+        return values.join(reasons, on=[*keys, "metric"], how="left").sort("run", "metric", *keys)
 
 
 def evaluate(
-    qrels: Any,  # noqa: ANN401 - as of rows_of
-    runs: Any,  # noqa: ANN401 - as of rows_of, several, or {name: run}
-    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
-    convention: str | Convention = "trec",
+    collection: Collection,
+    runs: Any,  # noqa: ANN401 - as of rankgate.evaluate
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: Convention,
     *,
-    overrides: Overrides | Sequence[str] = (),
-    extra: Sequence[Metric] = (),
-    columns: ColumnsLike | None = None,
-    names: Sequence[str] = (),
-    from_: str | None = None,
-    partitions: int | None = None,
-    tags: TagsLike | None = None,
-    slices: Sequence[str] = (),
-    values: bool = True,
-    level: float = LEVEL,
-    spark: SparkSession | None = None,
-) -> SparkEvaluation:
-    """Score one run or several against judgments; numbers equal those of ``rankgate.evaluate``.
+    bounds: bool,
+    slices: Sequence[str],
+) -> Scores:
+    """Score runs on Spark; arguments and errors as of ``rankgate.evaluate``.
 
-    Args:
-        qrels: judgments: a Spark DataFrame; a path, or a list of paths, of Parquet, Delta, CSV,
-            TSV, JSON lines or TREC files; ``table:NAME``; or what ``rankgate.evaluate`` takes.
-        runs: a run, as one of these; a list of runs (of paths: each is a run); ``{name: run}``,
-            where a run may be a list of paths.
-        metrics: as of ``rankgate.evaluate``.
-        convention: as there.
-        overrides: as there.
-        extra: as there; functions of the user's own are sent to executors.
-        columns: as there.
-        names: of the runs, in their order.
-        from_: the format of files: parquet, delta, csv, tsv, json or trec; by their names if not
-            given.
-        partitions: how many tasks score, at most; one for 48 MB of input if not given.
-        tags: a table of tags, which is sent to every executor; or ``ids:PATTERN``.
-        slices: show means for each value of these tags, too.
-        values: whether values of single queries are kept, in memory and on the executors' disks.
-        level: of the intervals.
-        spark: the session; the active one, or a new one on this machine, if not given.
+    Paths are read by Spark too; functions of the user's own are sent to executors, and so are
+    tags.
 
     Raises:
         InputError: data that cannot be read; DuplicateError with both places of a pair.
-        UsageError: an unknown metric, convention or choice; slices without tags.
+        UsageError: a part or a field of the collection that Spark does not have.
         MissingExtraError: PySpark is not installed.
     """
-    refuse_without_tags(tags, slices)
-    work = prepare(
-        qrels, runs, metrics, convention, overrides, extra, columns, names, from_, partitions, spark
-    )
-    scoring = replace(work.scoring(values=values), tags=tags, slices=tuple(slices))
-    frame, sent = measured(work.whole(), scoring, work.tables, keep=values)
-    totals = [summed(each) for each in sent]
-    summary, sliced = summarised(work, totals), _slices(work, totals, slices, level)
+    refuse_others(collection, "evaluate on Spark", COLLECTION_FIELDS | LIST_FIELDS | {"selection"})
+    if bounds:
+        raise _SUMS_ONLY.error("bounds", Need("bounds"))
+    refuse_without_tags(collection.tags, slices)
+    work = prepare(collection, named_runs(runs), metrics, convention)
+    if work.subtopics:
+        collection.refuse("evaluate by subtopics on Spark", "items.category")
+    keep = keeps_values(work.spark)
+    scoring = replace(work.scoring(values=keep), tags=collection.tags, slices=tuple(slices))
+    frame, texts_by_run = run_task(work.whole(), scoring, work.tables, keep=keep)
+    totals = [sum_totals(texts) for texts in texts_by_run]
+    summary, sliced = summarise(work, totals), _slices(work, totals, slices)
+    table = table_of([*_intervals(work, totals), *sliced])
+    means = None
     if slices:
-        means = sliced.select(pl.col(name).cast(dtype) for name, dtype in SLICES.items())
-        summary = replace(summary, slices=means)
-    return SparkEvaluation(summary, _intervals(work, totals, level), _named(work, frame), sliced)
+        means = table.filter(pl.col("tag").is_not_null()).select(
+            pl.col(name).cast(dtype) for name, dtype in SLICES.items()
+        )
+    return replace(summary, slices=means, maker=FromSpark(work, table, frame))
 
 
 def refuse_without_tags(tags: TagsLike | None, slices: Sequence[str]) -> None:
@@ -135,53 +179,53 @@ def refuse_without_tags(tags: TagsLike | None, slices: Sequence[str]) -> None:
         raise UsageError(problem, code="missing-input")
 
 
-def summarised(work: Prepared, totals: Sequence[Totals]) -> Evaluation:
+def summarise(work: SparkMeasurement, totals: Sequence[RunTotals]) -> Scores:
     """The result of all partitions.
 
     Raises:
         InputError: no query of a run is judged; the convention refuses missing or unknown queries,
             or queries without relevant documents.
     """
-    how, jobs = work.plan.conventions[0], work.plan.jobs[0]
-    scored = []
-    for name, run, each in zip(work.names, work.runs, totals, strict=True):
-        refuse_by_convention(work.qrels.label, run.label, each, how)
-        none = np.zeros(0)
-        scores = Scores(
+    convention, jobs = work.plan.conventions[0], work.plan.jobs[0]
+    scores_of_runs = []
+    for name, run, run_totals in zip(work.names, work.runs, totals, strict=True):
+        refuse_by_convention(work.qrels.label, run.label, run_totals, convention)
+        empty_array = np.zeros(0)
+        scores = RunScores(
             name,
             None,
             pl.Series("query_id", [], dtype=pl.String),
-            {job.label: none for job in jobs},
-            {job.label: none.astype(np.int8) for job in jobs},
-            {job.label: each.value(job) for job in jobs},
-            each.known_counts(),
-            how.to_dict(),
-            groups=each.groups,
+            {job.label: empty_array for job in jobs},
+            {job.label: empty_array.astype(np.int8) for job in jobs},
+            {job.label: run_totals.value(job) for job in jobs},
+            run_totals.known_counts(),
+            convention.to_dict(),
+            groups=run_totals.groups,
         )
-        scored.append(scores)
+        scores_of_runs.append(scores)
     labels = tuple(label for label, _ in work.metrics)
-    lower = tuple(label for label, each in work.metrics if not each.higher_is_better)
-    return Evaluation(work.qrels.name, how.to_dict(), labels, tuple(scored), lower)
+    lower = tuple(label for label, metric in work.metrics if not metric.higher_is_better)
+    return Scores(work.qrels.name, convention.to_dict(), labels, tuple(scores_of_runs), lower)
 
 
-def refuse_by_convention(judged: str, label: str, found: Totals, how: Convention) -> None:
-    """As `Facts.refuse`, over all partitions; of judgments and a run by their labels.
+def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Convention) -> None:
+    """Refuse as `Facts.refuse`, over all partitions; judgments and a run by their labels.
 
     Raises:
         InputError: no rankings; no query of the run is judged; the convention refuses missing or
             unknown queries, or queries without relevant documents.
     """
-    counts = found.counts
-    asked = counts["queries"] + (counts["missing"] if how.missing == "leave_out" else 0)
-    if not asked:
+    counts = totals.counts
+    query_count = counts["queries"] + (counts["missing"] if how.missing == "leave_out" else 0)
+    if not query_count:
         raise InputError("no judgments found.", source=judged, code="no-judgments")
-    if counts["missing"] == asked and not counts["unknown_queries"]:
+    if counts["missing"] == query_count and not counts["unknown_queries"]:
         raise InputError("there are no rankings in it.", source=label, code="no-rankings")
-    if counts["missing"] == asked:
+    if counts["missing"] == query_count:
         problem = "no query of this run has judgments; check that both use the same ids."
         raise InputError(problem, source=label, code="queries-differ")
     if how.missing == "error" and counts["missing"]:
-        problem = f"query '{found.missing}' has judgments and no results; {how.name} stops here."
+        problem = f"query '{totals.missing}' has judgments and no results; {how.name} stops here."
         raise InputError(problem, source=label, code="missing-query")
     if how.no_relevant == "error" and counts["without_relevant"]:
         problem = f"a query has no relevant document; {how.name} stops here."
@@ -192,57 +236,66 @@ def refuse_by_convention(judged: str, label: str, found: Totals, how: Convention
         raise InputError(problem, source=label, code="unknown-query")
 
 
-def _intervals(work: Prepared, totals: Sequence[Totals], level: float) -> pl.DataFrame:
-    """The columns of `INTERVALS`; ends are null for metrics that are no plain mean."""
+def _intervals(work: SparkMeasurement, totals: Sequence[RunTotals]) -> list[tuple[Any, ...]]:
+    """The intervals of all queries; ends are null for metrics that are no plain mean."""
     rows: list[tuple[Any, ...]] = []
-    for name, each in zip(work.names, totals, strict=True):
+    for name, run_totals in zip(work.names, totals, strict=True):
         for job in work.plan.jobs[0]:
-            found, _ = each.means.get(job.label, (None, 0))
-            mean = each.value(job)
-            if found is None or job.metric.aggregate != "mean":
-                rows.append((name, job.label, None, mean, None, None, None, level))
+            moments, _ = run_totals.means.get(job.label, (None, 0))
+            mean = run_totals.value(job)
+            if moments is None or job.metric.aggregate != "mean":
+                rows.append((None, None, name, job.label, *no_plain_mean(mean)))
                 continue
-            rows.append((name, job.label, *_of_mean(found, mean, level)))
-    return pl.DataFrame(rows, schema=INTERVALS, orient="row").fill_nan(None)
+            rows.append((None, None, name, job.label, *_mean_row(moments, mean)))
+    return rows
 
 
 def _slices(
-    work: Prepared, totals: Sequence[Totals], slices: Sequence[str], level: float
-) -> pl.DataFrame:
-    """The columns of `SLICED`: tags in order of their names, values in order, runs, metrics."""
+    work: SparkMeasurement, totals: Sequence[RunTotals], slices: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """The intervals of slices: tags in order of their names, values in order, runs, metrics."""
     rows: list[tuple[Any, ...]] = []
     for tag in sorted(set(slices)):
-        known = {value for each in totals for own, value, _ in each.slices if own == tag}
-        for value in in_order([*known]):
-            for name, each in zip(work.names, totals, strict=True):
+        tag_values = {
+            value
+            for run_totals in totals
+            for slice_tag, value, _ in run_totals.slices
+            if slice_tag == tag
+        }
+        for value in sort_values([*tag_values]):
+            for name, run_totals in zip(work.names, totals, strict=True):
                 for label, _ in work.metrics:
-                    if (found := each.slices.get((tag, value, label))) is not None:
-                        own_mean = _of_mean(found, found.first.value, level)
-                        rows.append((tag, value, name, label, *own_mean))
-    return pl.DataFrame(rows, schema=SLICED, orient="row").fill_nan(None)
+                    if (moments := run_totals.slices.get((tag, value, label))) is not None:
+                        rows.append(
+                            (tag, value, name, label, *_mean_row(moments, moments.first.value))
+                        )
+    return rows
 
 
-def _of_mean(found: Moments, mean: float, level: float) -> tuple[Any, ...]:
-    """How many values there are, their mean and spread, and Student's interval."""
-    from scipy.special import stdtrit
-
-    n, sd = int(found.first.count), found.variance**0.5
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * sd / n**0.5 if n > 1 else np.nan
-    return n, mean, sd, mean - reach, mean + reach, level
+def _mean_row(moments: Moments, mean: float) -> tuple[Any, ...]:
+    """The number of values, their mean and standard deviation, and Student's interval."""
+    return interval_of_mean(int(moments.first.count), mean, moments.variance**0.5)
 
 
-def _named(work: Prepared, frame: DataFrame | None) -> DataFrame | None:
+def _with_names(work: SparkMeasurement, frame: DataFrame) -> DataFrame:
     """Values with the names of metrics and runs."""
-    if frame is None:
-        return None
     from pyspark.sql import functions as F
 
     labels = [label for label, _ in work.metrics]
     names = F.array(*(F.lit(name) for name in work.names))
-    why = [part for i, label in enumerate(labels) for part in (F.lit(label), F.col(f"w{i}"))]
+    reasons = [
+        column for i, label in enumerate(labels) for column in (F.lit(label), F.col(f"w{i}"))
+    ]
     return frame.where(F.col("totals").isNull()).select(
         "query_id",
         F.get(names, F.col("run")).alias("run"),
         *(F.col(f"v{i}").alias(label) for i, label in enumerate(labels)),
-        F.create_map(*why).alias("why"),
+        F.create_map(*reasons).alias("why"),
     )
+
+
+def _reasons(labels: Sequence[str]) -> list[Column]:
+    """A column for each metric: the reason why its value is undefined."""
+    from pyspark.sql import functions as F
+
+    return [F.col("why").getItem(label).alias(label) for label in labels]

@@ -1,4 +1,4 @@
-"""Files of tables on Spark: their formats by their names, and how each is read."""
+"""Files of tables on Spark: formats by file name, and readers."""
 
 from __future__ import annotations
 
@@ -14,31 +14,38 @@ if TYPE_CHECKING:
 
 FORMATS = ("parquet", "delta", "csv", "tsv", "json", "trec")
 _SUFFIXES = {
-    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".json": "json",
-    ".jsonl": "json", ".ndjson": "json",
-}  # fmt: skip
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
 _CORRUPT = "_corrupt_record"  # Spark's column of lines that it cannot read
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 
 
 def paths_of(table: Any) -> list[str]:  # noqa: ANN401 - a path, several, or anything else
-    """The paths that are given; none where it is something else."""
+    """The given paths; empty for any other input."""
     if isinstance(table, str | Path):
         return [str(table)]
-    several = isinstance(table, Sequence) and all(isinstance(each, str | Path) for each in table)
-    return [str(each) for each in table] if several else []
+    is_list_of_paths = isinstance(table, Sequence) and all(
+        isinstance(path, str | Path) for path in table
+    )
+    return [str(path) for path in table] if is_list_of_paths else []
 
 
 def format_of(path: str) -> str:
     """The format of a file, or of the files in a folder, by their names."""
-    place = Path(path)
-    if place.is_dir():
-        if (place / "_delta_log").is_dir():
+    folder = Path(path)
+    if folder.is_dir():
+        if (folder / "_delta_log").is_dir():
             return "delta"
-        inside = sorted(each for each in place.rglob("*") if each.is_file())
-        shown = [each for each in inside if not each.name.startswith(("_", "."))]
-        return format_of(str(shown[0])) if shown else "parquet"
-    return _SUFFIXES.get(Path(_uncompressed(place.name.lower())).suffix, "trec")
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        visible = [file for file in files if not file.name.startswith(("_", "."))]
+        return format_of(str(visible[0])) if visible else "parquet"
+    return _SUFFIXES.get(Path(_uncompressed(folder.name.lower())).suffix, "trec")
 
 
 def refuse_unknown(form: str) -> None:
@@ -81,19 +88,21 @@ def _refuse_line(text: DataFrame) -> None:
     """
     from pyspark.sql import functions as F
 
-    at = F.monotonically_increasing_id().alias("at")
-    lines = text.select("value", at, *(each.alias(name) for name, each in file_place().items()))
+    row_number = F.monotonically_increasing_id().alias("at")
+    lines = text.select(
+        "value", row_number, *(column.alias(name) for name, column in file_columns().items())
+    )
     value = F.trim("value")
-    wrong = (value != "") & (F.try_parse_json("value").isNull() | ~value.startswith("{"))
-    row = lines.where(wrong).orderBy("file", "block", "at").first()
+    is_wrong = (value != "") & (F.try_parse_json("value").isNull() | ~value.startswith("{"))
+    row = lines.where(is_wrong).orderBy("file", "block", "at").first()
     if row is None:
         return
-    same, block = F.col("file") == row.file, F.col("block")
-    before = (block < row.block) | ((block == row.block) & (F.col("at") < row["at"]))
-    line = lines.where(same & before).count() + 1
+    is_same_file, block = F.col("file") == row.file, F.col("block")
+    is_before = (block < row.block) | ((block == row.block) & (F.col("at") < row["at"]))
+    line = lines.where(is_same_file & is_before).count() + 1
     file = local_path(row.file)
-    found = json_text.parsed(row.value.strip().encode(), file, line)
-    problem = f"{json_text.kind(found)}, where an object is needed."
+    parsed_value = json_text.parse_json(row.value.strip().encode(), file, line)
+    problem = f"{json_text.describe_type(parsed_value)}, where an object is needed."
     raise InputError(problem, source=file, line=line, code="wrong-type")
 
 
@@ -102,8 +111,8 @@ def local_path(file: str) -> str:
     return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:") else file
 
 
-def file_place() -> dict[str, Column]:
-    """The columns that say in which part of which file a row is."""
+def file_columns() -> dict[str, Column]:
+    """The columns with a row's file and its block in the file."""
     from pyspark.sql import functions as F
 
     names = {"file": "_metadata.file_path", "block": "_metadata.file_block_start"}
@@ -111,14 +120,14 @@ def file_place() -> dict[str, Column]:
 
 
 def _is_nested(paths: Sequence[str]) -> bool:
-    """Whether files are in folders of folders that are no partitions (``day=2026-03-02``)."""
-    inside = [each for path in paths if Path(path).is_dir() for each in Path(path).iterdir()]
-    folders = [each for each in inside if each.is_dir() and each.name[0] not in "_."]
-    return bool(folders) and not any("=" in each.name for each in folders)
+    """True if files are in folders of folders that are no partitions (``day=2026-03-02``)."""
+    children = [child for path in paths if Path(path).is_dir() for child in Path(path).iterdir()]
+    folders = [child for child in children if child.is_dir() and child.name[0] not in "_."]
+    return bool(folders) and not any("=" in folder.name for folder in folders)
 
 
 def label_of(paths: Sequence[str]) -> str:
-    """What errors call files."""
+    """The name of files in errors."""
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
 
 
@@ -126,8 +135,8 @@ def stem_of(path: str) -> str:
     """The name of a file without its suffixes."""
     name = _uncompressed(path.rstrip("/").rpartition("/")[2])
     stem, _, suffix = name.rpartition(".")
-    known = {*_SUFFIXES, ".trec", ".run", ".qrels", ".txt"}
-    return stem if stem and f".{suffix.lower()}" in known else name
+    known_suffixes = {*_SUFFIXES, ".trec", ".run", ".qrels", ".txt"}
+    return stem if stem and f".{suffix.lower()}" in known_suffixes else name
 
 
 def _uncompressed(name: str) -> str:

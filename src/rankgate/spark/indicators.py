@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rankgate.online.indicators.catalogue import KPIS, has_events
-from rankgate.online.indicators.compute import check_slices, table_of
-from rankgate.spark.failures import translated
-from rankgate.spark.logs import events_label, on_spark, open_events
+from rankgate.core.errors import UsageError
+from rankgate.online.indicators.catalogue import KPIS
+from rankgate.online.indicators.compute import check_slices, make_kpi_table
+from rankgate.spark.failures import translate_errors
+from rankgate.spark.logs import events_label, open_events, refuse_preparation
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    from rankgate.online.events.events import Events
     from rankgate.online.indicators.kpi_table import KpiTable
 
 
 def kpi(
-    events: Any,  # noqa: ANN401 - Events, a DataFrame or paths
-    names: Sequence[str] = (),
-    *,
-    by: Sequence[str] = ("day",),
-    from_: str | None = None,
-    spark: SparkSession | None = None,
+    events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool = False
 ) -> KpiTable:
-    """Compute KPIs of a table of events; the log doctor does not run on Spark.
-
-    Args:
-        events: a DataFrame with the columns of events; ``table:NAME``; Parquet, Delta, CSV, TSV or
-            JSON files with them; the folder that ``rankgate online ingest`` made; or ``Events`` of
-            one of these, with rules of success.
-        names: the KPIs, such as search_ctr; all by default.
-        by: what divides the log, as of ``rankgate.online.kpi``.
-        from_: the format of files; by their names if not given.
-        spark: the session.
+    """Compute KPIs of events on Spark; arguments as of ``rankgate.online.kpi``.
 
     Raises:
         InputError: no such file; a table without the columns of events.
-        UsageError: no such KPI, or nothing that divides a log; an unknown format.
+        UsageError: no such KPI, or nothing that divides a log; an unknown format; checks, or a fact
+            of how a log is read, that Spark does not have.
         MissingExtraError: PySpark or Ibis is not installed.
     """
+    if checks:
+        raise UsageError(
+            "the log doctor does not run on Spark; say checks=False, and ask it of a part of the "
+            "log on one machine (rankgate online doctor).",
+            code="unused-option",
+        )
     kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
     check_slices(by)
-    events = on_spark(events)
-    with translated(events_label(events.log)):
-        base = open_events(events.log, from_, spark)
+    refuse_preparation(events)
+    with translate_errors(events_label(events.log)):
+        base = open_events(events.log)
         try:
             kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
-            measured = [each for each in kpis if has_events(each, kinds, events.success)]
-            return table_of(base, kpis, measured, by, events.success)
+            measured_kpis = [kpi_ for kpi_ in kpis if kpi_.has_events(kinds, events.success)]
+            return make_kpi_table(base, kpis, measured_kpis, by, events.success)
         finally:
             base.close()

@@ -1,4 +1,4 @@
-"""What the differences of two runs add up to, also by slices of the queries."""
+"""Sums of the differences of two runs, also by slices of the queries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.scores import REASONS
-from rankgate.measurement.evaluation.batch_totals import merged
+from rankgate.measurement.evaluation.batch_totals import merge_mappings
 from rankgate.measurement.metrics.exact import ExactMean
 from rankgate.spark.totals import Moments
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import TagsLike
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
 
     Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ Slice = tuple[str, str]
 ALL: Slice = ("", "")
 
 Lacking = tuple[int, tuple[str, ...]]
-"""How many queries are lacking, and the first few of them."""
+"""The number of lacking queries, and the first few of them."""
 
 _NONE: tuple[Lacking, Lacking] = ((0, ()), (0, ()))
 _SHOWN = 4
@@ -45,13 +45,13 @@ _MISSING = REASONS.index("missing")
 
 @dataclass(frozen=True)
 class PairSums:
-    """What one metric's values of two runs add up to, over the queries where both have one.
+    """Sums of one metric's values of two runs, over the queries where both have one.
 
     Attributes:
         baseline, candidate: the sums of values.
         delta: the sums of the differences and of their squares.
         wins, losses: differences above the band, and below it.
-        least, greatest: difference.
+        least, greatest: the smallest and the largest difference.
     """
 
     baseline: ExactMean = field(default_factory=ExactMean)
@@ -65,8 +65,8 @@ class PairSums:
     @classmethod
     def of(cls, before: Floats, after: Floats, band: float) -> PairSums:
         """The sums of two values each; NaN is no value."""
-        known = ~np.isnan(after - before)
-        before, after = before[known], after[known]
+        is_known = ~np.isnan(after - before)
+        before, after = before[is_known], after[is_known]
         delta = after - before
         return cls(
             ExactMean.of(before),
@@ -78,24 +78,27 @@ class PairSums:
             float(delta.max(initial=-math.inf)),
         )
 
-    def __add__(self, other: PairSums) -> PairSums:
-        """The sums over both."""
+    def __add__(self, addend: PairSums) -> PairSums:
+        """The sums over the queries of both."""
         return PairSums(
-            self.baseline + other.baseline,
-            self.candidate + other.candidate,
-            self.delta + other.delta,
-            self.wins + other.wins,
-            self.losses + other.losses,
-            min(self.least, other.least),
-            max(self.greatest, other.greatest),
+            self.baseline + addend.baseline,
+            self.candidate + addend.candidate,
+            self.delta + addend.delta,
+            self.wins + addend.wins,
+            self.losses + addend.losses,
+            min(self.least, addend.least),
+            max(self.greatest, addend.greatest),
         )
 
     def plain(self) -> list[Any]:
-        """As plain values."""
+        """The sums as plain values."""
         ends = [self.wins, self.losses, self.least, self.greatest]
         return [
-            list(astuple(self.baseline)), list(astuple(self.candidate)), self.delta.plain(), *ends
-        ]  # fmt: skip
+            list(astuple(self.baseline)),
+            list(astuple(self.candidate)),
+            self.delta.plain(),
+            *ends,
+        ]
 
     @classmethod
     def from_plain(cls, values: list[Any]) -> PairSums:
@@ -110,8 +113,8 @@ class PairTotals:
 
     Attributes:
         sums: by slice and metric.
-        lacking: for the baseline and the candidate how many queries only the other ran, and the
-            first few of them.
+        lacking: for the baseline and the candidate the number of queries that only the other ran,
+            and the first few of them.
     """
 
     sums: Mapping[tuple[Slice, str], PairSums] = field(default_factory=dict)
@@ -120,8 +123,8 @@ class PairTotals:
     @classmethod
     def of(
         cls,
-        before: Scores,
-        after: Scores,
+        before: RunScores,
+        after: RunScores,
         groups: Mapping[Slice, Floats],
         band: float,
         *,
@@ -130,117 +133,133 @@ class PairTotals:
         """The sums of the scores of two runs on some queries.
 
         Args:
-            before: of the baseline.
-            after: of the candidate.
-            groups: for each slice which queries of the baseline are in it.
+            before: the scores of the baseline.
+            after: the scores of the candidate.
+            groups: for each slice (Q,) True for its queries of the baseline.
             band: differences up to this size count as ties.
-            drop: whether queries that only one run has are left out.
+            drop: True to leave out queries that only one run has.
         """
-        place = _places(before, after)
-        one = _missing(before)
-        two = np.where(place >= 0, _missing(after)[place], False)  # noqa: FBT003 - of an array
-        left_out = drop & (one ^ two)
+        index_in_after = _places(before, after)
+        is_missing_before = _missing(before)
+        is_missing_after = np.where(index_in_after >= 0, _missing(after)[index_in_after], False)  # noqa: FBT003 - of an array
+        is_left_out = drop & (is_missing_before ^ is_missing_after)
         sums = {}
-        for label, mine in before.values.items():
-            theirs = np.where((place >= 0) & ~left_out, after.values[label][place], np.nan)
-            for name, inside in groups.items():
-                sums[name, label] = PairSums.of(mine[inside], theirs[inside], band)
-        return cls(sums, (_lacking(before, one & ~two), _lacking(before, two & ~one)))
+        for label, before_values in before.values.items():
+            after_values = np.where(
+                (index_in_after >= 0) & ~is_left_out, after.values[label][index_in_after], np.nan
+            )
+            for name, is_inside in groups.items():
+                sums[name, label] = PairSums.of(
+                    before_values[is_inside], after_values[is_inside], band
+                )
+        return cls(
+            sums,
+            (
+                _lacking(before, is_missing_before & ~is_missing_after),
+                _lacking(before, is_missing_after & ~is_missing_before),
+            ),
+        )
 
-    def __add__(self, other: PairTotals) -> PairTotals:
-        """Both together."""
-        first, second = map(_both, self.lacking, other.lacking)
-        return PairTotals(merged(self.sums, other.sums, add), (first, second))
+    def __add__(self, addend: PairTotals) -> PairTotals:
+        """The totals of both together."""
+        first, second = map(_add_lacking, self.lacking, addend.lacking)
+        return PairTotals(merge_mappings(self.sums, addend.sums, add), (first, second))
 
     def to_json(self) -> str:
-        """As text, to be sent."""
-        rows = [[*where, label, each.plain()] for (where, label), each in self.sums.items()]
+        """The totals as text, to be sent."""
+        rows = [[*slice_, label, sums.plain()] for (slice_, label), sums in self.sums.items()]
         return json.dumps({"pairs": rows, "lacking": self.lacking})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """From `to_json`."""
-        found = json.loads(text)
-        sums = {((tag, value), label): PairSums.from_plain(each)
-                for tag, value, label, each in found["pairs"]}  # fmt: skip
-        first, second = ((count, tuple(some)) for count, some in found["lacking"])
+        plain_totals = json.loads(text)
+        sums = {
+            ((tag, value), label): PairSums.from_plain(sums)
+            for tag, value, label, sums in plain_totals["pairs"]
+        }
+        first, second = ((count, tuple(query_ids)) for count, query_ids in plain_totals["lacking"])
         return cls(sums, (first, second))
 
 
-def summed_pairs(texts: Iterable[str]) -> PairTotals:
-    """The sum of totals that were sent."""
+def sum_pair_totals(texts: Iterable[str]) -> PairTotals:
+    """The sum of totals that executors sent."""
     return reduce(add, map(PairTotals.from_json, texts), PairTotals())
 
 
-def groups_of(
+def slice_masks(
     query_ids: pl.Series,
     tags: TagsLike | None,
     slices: tuple[str, ...],
     *,
     tagged: bool = False,
 ) -> dict[Slice, Any]:
-    """For each slice which of some queries are in it; ``ALL`` is every one.
+    """For each slice, True for the queries in it; ``ALL`` has all of them.
 
     Args:
         query_ids: the queries.
         tags: a table or a pattern.
         slices: the tags whose values are slices.
-        tagged: whether queries that the table does not have are in no slice, as in evaluations;
+        tagged: True if queries that the table does not have are in no slice, as in evaluations;
             else they are among those without a value, as in comparisons.
 
     Raises:
         UsageError: a tag that no query has.
     """
-    found: dict[Slice, Any] = {ALL: np.ones(len(query_ids), bool)}
+    groups: dict[Slice, Any] = {ALL: np.ones(len(query_ids), bool)}
     if not slices or tags is None:
-        return found
-    from rankgate.data.formats.tags import tags_of
+        return groups
+    from rankgate.data.formats.tags import read_tags
 
-    table = tags_of(tags, query_ids.alias("query_id"), slices)
+    table = read_tags(tags, query_ids.alias("query_id"), slices)
     joined = (
         query_ids.alias("query_id")
         .to_frame()
         .join(table, on="query_id", how="left", maintain_order="left")
     )
-    every = query_ids.is_in(table["query_id"].implode()).to_numpy()
-    inside = every if tagged else np.ones(len(query_ids), bool)
+    has_tags = query_ids.is_in(table["query_id"].implode()).to_numpy()
+    is_included = has_tags if tagged else np.ones(len(query_ids), bool)
     for tag in slices:
         if tag not in table.columns:
-            known = ", ".join(name for name in table.columns if name != "query_id") or "none"
-            problem = f"no tag is called {tag!r}; queries have {known}."
+            tag_names = ", ".join(name for name in table.columns if name != "query_id") or "none"
+            problem = f"no tag is called {tag!r}; queries have {tag_names}."
             raise UsageError(problem, code="unknown-tag")
         values = joined[tag].cast(pl.String).fill_null("(none)")
-        found |= {
-            (tag, str(each)): (values == each).to_numpy() & inside
-            for each in values.filter(pl.Series(inside)).unique()
+        groups |= {
+            (tag, str(value)): (values == value).to_numpy() & is_included
+            for value in values.filter(pl.Series(is_included)).unique()
         }
-    return found
+    return groups
 
 
-def _missing(scores: Scores) -> NDArray[np.bool_]:
-    """Which queries the run does not have."""
-    found: NDArray[np.bool_] = next(iter(scores.why.values())) == _MISSING
-    return found
+def _missing(scores: RunScores) -> NDArray[np.bool_]:
+    """(Q,) True for the queries that the run does not have."""
+    is_missing: NDArray[np.bool_] = next(iter(scores.why.values())) == _MISSING
+    return is_missing
 
 
-def _lacking(scores: Scores, some: NDArray[np.bool_]) -> Lacking:
-    return int(some.sum()), tuple(scores.query_ids.filter(pl.Series(some)).sort()[:_SHOWN])
+def _lacking(scores: RunScores, is_lacking: NDArray[np.bool_]) -> Lacking:
+    return int(is_lacking.sum()), tuple(
+        scores.query_ids.filter(pl.Series(is_lacking)).sort()[:_SHOWN]
+    )
 
 
-def _both(one: Lacking, two: Lacking) -> Lacking:
-    return one[0] + two[0], tuple(sorted((*one[1], *two[1]))[:_SHOWN])
+def _add_lacking(first: Lacking, second: Lacking) -> Lacking:
+    return first[0] + second[0], tuple(sorted((*first[1], *second[1]))[:_SHOWN])
 
 
-def _places(before: Scores, after: Scores) -> NDArray[np.int64]:
-    """The place of each query of one among those of the other; -1 for one that is not there."""
-    if before.query_ids.equals(after.query_ids):
-        return np.arange(len(before.query_ids))
-    known = {query: place for place, query in enumerate(after.query_ids)}
-    return np.array([known.get(query, -1) for query in before.query_ids], np.int64)
+def _places(run_scores: RunScores, other_scores: RunScores) -> NDArray[np.int64]:
+    """The index of each query of one run among those of the other; -1 for one that it lacks."""
+    if run_scores.query_ids.equals(other_scores.query_ids):
+        return np.arange(len(run_scores.query_ids))
+    index_of_query = {query: index for index, query in enumerate(other_scores.query_ids)}
+    return np.array([index_of_query.get(query, -1) for query in run_scores.query_ids], np.int64)
 
 
-def slices_of(totals: PairTotals, tag: str) -> Iterator[str]:
+def slice_values(totals: PairTotals, tag: str) -> Iterator[str]:
     """The values of a tag that queries have."""
-    from rankgate.measurement.evaluation.slices import in_order
+    from rankgate.measurement.evaluation.slices import sort_values
 
-    yield from in_order(list(dict.fromkeys(value for (own, value), _ in totals.sums if own == tag)))
+    yield from sort_values(
+        list(dict.fromkeys(value for (slice_tag, value), _ in totals.sums if slice_tag == tag))
+    )

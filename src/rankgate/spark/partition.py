@@ -11,21 +11,21 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import Place
-from rankgate.data.qrels import OPTIONAL, Qrels, refuse_holes, without_empty
+from rankgate.data.place import RowLocation
+from rankgate.data.qrels import OPTIONAL, Qrels, check_rows, drop_empty
 from rankgate.data.run import Run
 from rankgate.measurement.evaluation.evaluate import with_subtopics
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.plan import Measurement, Plan
-from rankgate.measurement.scoring.sources import RunSource, measured, with_empty
-from rankgate.spark.paired import PairTotals, groups_of
-from rankgate.spark.totals import Totals
+from rankgate.measurement.scoring.sources import RunSource, add_empty_queries, measure
+from rankgate.spark.paired import PairTotals, slice_masks
+from rankgate.spark.totals import RunTotals
 
 if TYPE_CHECKING:
-    from rankgate.data import Scores
+    from rankgate.data import RunScores
 
 JUDGED, UNJUDGED = 0, -1
-"""The part of rows that are judgments, and of queries without any; runs count from 1."""
+"""The part number of judgments, and of queries without any; runs count from 1."""
 
 Cell = Mapping[int, pl.DataFrame]
 """The rows of some whole queries, by ``part``."""
@@ -38,15 +38,15 @@ class Scoring:
     """The values of runs, and their sums.
 
     Attributes:
-        plan: what is measured.
+        plan: the scoring plan.
         runs: the names of the runs.
-        labels: where judgments and each run come from, for errors.
-        ordered: for each run whether the order of its rows is a ranking.
-        subtopics: whether a metric looks at subtopics.
-        values: whether values are wanted, or sums only.
-        pairs: whether each run is compared with the first.
+        labels: the sources of judgments and of each run, for errors.
+        ordered: for each run, True if the order of its rows is a ranking.
+        subtopics: True if a metric looks at subtopics.
+        values: True for values, False for sums only.
+        pairs: True to compare each run with the first.
         band: differences up to this size count as ties.
-        drop: whether queries that only one of two runs has are left out.
+        drop: True to leave out queries that only one of two runs has.
         tags: of queries, where there are slices.
         slices: the tags whose values are slices.
     """
@@ -67,55 +67,63 @@ class Scoring:
         """Values of each query and run, and at the end the sums of each run.
 
         Raises:
-            InputError, DuplicateError: what is wrong with the rows.
+            InputError, DuplicateError: the rows are wrong.
         """
-        totals = [Totals() for _ in self.runs]
-        paired = [PairTotals() for _ in self.runs]
+        totals = [RunTotals() for _ in self.runs]
+        pair_totals = [PairTotals() for _ in self.runs]
         for cell in cells:
             first = None
-            for i, (scores, found) in enumerate(self.scored(cell)):
-                totals[i] += found
+            for i, (scores, run_totals) in enumerate(self.scored(cell)):
+                totals[i] += run_totals
                 if scores is None:
                     continue
                 if self.values:
                     yield _values(scores, i)
                 if not i or not self.pairs:
-                    groups = groups_of(
+                    groups = slice_masks(
                         scores.query_ids, self.tags, self.slices, tagged=not self.pairs
                     )
                 first = scores if first is None else first
                 if self.slices and not self.pairs:
-                    totals[i] += Totals.of_slices(scores, groups)
+                    totals[i] += RunTotals.of_slices(scores, groups)
                 if self.pairs and first is not None:
-                    paired[i] += PairTotals.of(first, scores, groups, self.band, drop=self.drop)
-        texts = [each.to_json() for each in (*totals, *(paired if self.pairs else ()))]
+                    pair_totals[i] += PairTotals.of(
+                        first, scores, groups, self.band, drop=self.drop
+                    )
+        texts = [sums.to_json() for sums in (*totals, *(pair_totals if self.pairs else ()))]
         runs = [*range(len(self.runs))]
         yield {"run": runs * (2 if self.pairs else 1), "totals": texts}
 
-    def scored(self, cell: Cell) -> Iterator[tuple[Scores | None, Totals]]:
+    def scored(self, cell: Cell) -> Iterator[tuple[RunScores | None, RunTotals]]:
         """The scores of each run on some whole queries, and their sums."""
         index = self._judgments(cell)
         for i in range(len(self.runs)):
             rows = rows_in(cell, i + 1, "score")
-            with located(rows, self.labels[i + 1]):
+            with locate_errors(rows, self.labels[i + 1]):
                 yield self._of_run(i, rows, index)
 
     def _of_run(
         self, i: int, rows: pl.DataFrame, index: JudgmentIndex | None
-    ) -> tuple[Scores | None, Totals]:
+    ) -> tuple[RunScores | None, RunTotals]:
         """The scores of one run on some whole queries, and their sums."""
-        place = Place(self.labels[i + 1])
-        refuse_holes(rows, "score", place)
-        run = Run(self.runs[i], lambda: iter((rows,)), place=place, ordered=self.ordered[i])
+        location = RowLocation(self.labels[i + 1])
+        check_rows(rows, "score", location)
+        run = Run(self.runs[i], lambda: iter((rows,)), place=location, ordered=self.ordered[i])
         if index is None:
-            unknown = run.whole(self.plan.conventions[0].duplicates).frame if len(rows) else rows
-            counts = {**Totals().counts, "unknown_queries": unknown["query_id"].n_unique()}
-            return None, Totals(counts)
+            unjudged_rows = (
+                run.whole(self.plan.conventions[0].duplicates).frame if len(rows) else rows
+            )
+            counts = {**RunTotals().counts, "unknown_queries": unjudged_rows["query_id"].n_unique()}
+            return None, RunTotals(counts)
         source = RunSource(run, index)
-        nothing = Measurement(self.plan)
-        total = measured(self.plan, source) if len(rows) else with_empty(nothing, source)
+        empty_measurement = Measurement(self.plan)
+        total = (
+            measure(self.plan, source)
+            if len(rows)
+            else add_empty_queries(empty_measurement, source)
+        )
         scores = total.score(0, source, strict=False, exact=True)
-        return scores, Totals.of(scores, self.plan.jobs[0], _missing(scores, index, rows))
+        return scores, RunTotals.of(scores, self.plan.jobs[0], _missing_query(scores, index, rows))
 
     def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]
@@ -123,64 +131,67 @@ class Scoring:
         table = rows_in(cell, JUDGED, "grade")
         if table.is_empty() and unjudged.is_empty():
             return None
-        with located(table, label):
-            qrels = Qrels(without_empty(table), label, unjudged=tuple(unjudged), place=Place(label))
+        with locate_errors(table, label):
+            qrels = Qrels(
+                drop_empty(table), label, unjudged=tuple(unjudged), place=RowLocation(label)
+            )
         index = JudgmentIndex.of(qrels)
         return with_subtopics(index) if self.subtopics else index
 
 
-def _missing(scores: Scores, index: JudgmentIndex, rows: pl.DataFrame) -> str:
-    """A judged query that a run does not have; empty if it has all."""
+def _missing_query(scores: RunScores, index: JudgmentIndex, rows: pl.DataFrame) -> str:
+    """A judged query that a run does not have; empty if it has all of them."""
     if not scores.counts.missing:
         return ""
-    ran = rows["query_id"].unique().implode()
-    return str(index.query_ids.filter(~index.query_ids.is_in(ran)).first() or "")
+    run_query_ids = rows["query_id"].unique().implode()
+    return str(index.query_ids.filter(~index.query_ids.is_in(run_query_ids)).first() or "")
 
 
-def rows_in(cell: Cell, part: int, number: str) -> pl.DataFrame:
-    """The rows of a cell that are a run's, or judgments.
+def rows_in(cell: Cell, part_number: int, number: str) -> pl.DataFrame:
+    """The rows of one run, or the judgments, of a cell.
 
     Args:
         cell: whole queries.
-        part: whose rows.
-        number: what their number is: grade or score.
+        part_number: the number of the run, or of the judgments.
+        number: the name of their number column: grade or score.
     """
-    if part not in cell:
+    if part_number not in cell:
         return pl.DataFrame(schema={**_IDS, number: pl.Float64})
-    rows = cell[part]
+    rows = cell[part_number]
     if "number" not in rows.columns:  # queries without judgments
         return rows
-    others = [name for name in OPTIONAL if name in rows.columns]
-    return rows.select("query_id", "doc_id", pl.col("number").alias(number), *others)
+    optional_columns = [name for name in OPTIONAL if name in rows.columns]
+    return rows.select("query_id", "doc_id", pl.col("number").alias(number), *optional_columns)
 
 
 @contextmanager
-def located(rows: pl.DataFrame, label: str) -> Iterator[None]:
-    """Errors say the query and document of the row that is wrong, for the driver to find it."""
+def locate_errors(rows: pl.DataFrame, label: str) -> Iterator[None]:
+    """Add the query and document of the wrong row to errors, for the driver to find it."""
     try:
         yield
     except DuplicateError as error:
-        again = rows.filter(~pl.struct("query_id", "doc_id").is_first_distinct())
-        error.source, error.at = label, again.row(0)[:2]  # type: ignore[attr-defined]
+        repeated = rows.filter(~pl.struct("query_id", "doc_id").is_first_distinct())
+        error.source, error.at = label, repeated.row(0)[:2]  # type: ignore[attr-defined]
         raise
     except InputError as error:
         number = rows.columns[2]
-        wrong = rows.filter(
+        wrong_rows = rows.filter(
             pl.any_horizontal(pl.col("query_id", "doc_id").fill_null("") == "")
             | ~pl.col(number).is_finite().fill_null(value=False)
         )
-        if len(wrong):
-            error.at = wrong.row(0)[:2]  # type: ignore[attr-defined]
+        if len(wrong_rows):
+            error.at = wrong_rows.row(0)[:2]  # type: ignore[attr-defined]
         error.source = label
         raise
 
 
-def _values(scores: Scores, run: int) -> pl.DataFrame:
-    """A row a query: values, undefined ones null, and why."""
+def _values(scores: RunScores, run: int) -> pl.DataFrame:
+    """A row for each query: values, null where undefined, and the reasons."""
     columns: dict[str, Any] = {"query_id": scores.query_ids}
     columns["run"] = np.full(len(scores.query_ids), run, np.int32)
     columns |= {
-        f"v{i}": pl.Series(each).fill_nan(None) for i, each in enumerate(scores.values.values())
+        f"v{i}": pl.Series(metric_values).fill_nan(None)
+        for i, metric_values in enumerate(scores.values.values())
     }
-    columns |= {f"w{i}": each for i, each in enumerate(scores.why.values())}
+    columns |= {f"w{i}": reasons for i, reasons in enumerate(scores.why.values())}
     return pl.DataFrame(columns).with_columns(pl.lit(None, pl.String).alias("totals"))

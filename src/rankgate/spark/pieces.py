@@ -1,6 +1,6 @@
-"""Pieces of Parquet files that executors read by themselves, as the local engine reads them.
+"""Parts of Parquet files that executors read by themselves, as the local engine reads them.
 
-Spark would read them in the JVM and hand them over row by row, which costs more than all else.
+Spark would read them in the JVM and hand them over row by row, which costs more than the rest.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.columns import renamed, shaped
-from rankgate.data.formats.tables.arrow import collected, scanned
+from rankgate.data.columns import rename_columns, shape_table
+from rankgate.data.formats.tables.arrow import collect_frame, scan_file
 from rankgate.data.streams.source import InputFile
 from rankgate.spark.cells import ORDER, QUERY
-from rankgate.spark.shipping import numbers_in
+from rankgate.spark.shipping import read_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from rankgate.spark.cells import Cells
 
-_ROWS = 1 << 20  # that are read at once
+_ROWS = 1 << 20  # rows that are read at once
 TASK_BYTES = 32 << 20
-"""Of files that one task reads, if there are that many."""
+"""The bytes of files that one task reads, if there are that many."""
 
 _MOST_BYTES = 12 << 20  # of a piece
 _MOST_ROWS = 2 << 20
@@ -34,14 +34,14 @@ _LEAST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Piece:
+class FilePiece:
     """Some rows of a file.
 
     Attributes:
         path: of the file.
-        place: of the file among those of its table.
+        place: the index of the file among those of its table.
         begin: the first row.
-        rows: how many.
+        rows: the number of rows.
     """
 
     path: str
@@ -49,29 +49,29 @@ class Piece:
     begin: int
     rows: int
 
-    def cut(self, most: int) -> Iterator[Piece]:
-        """The piece as parts of about the same size, of at most some rows."""
-        count = max(-(-self.rows // most), 1)
-        each = max(-(-self.rows // count), 1)
-        for begin in range(0, self.rows, each):
-            yield replace(self, begin=self.begin + begin, rows=min(each, self.rows - begin))
+    def cut(self, row_limit: int) -> Iterator[FilePiece]:
+        """Parts of the piece of about the same size, of at most `row_limit` rows."""
+        count = max(-(-self.rows // row_limit), 1)
+        part_rows = max(-(-self.rows // count), 1)
+        for begin in range(0, self.rows, part_rows):
+            yield replace(self, begin=self.begin + begin, rows=min(part_rows, self.rows - begin))
 
-    def frames(self, table: Pieces) -> Iterator[pl.DataFrame]:
-        """The rows, with ``number`` and what few judgments have.
+    def frames(self, table: TableFiles) -> Iterator[pl.DataFrame]:
+        """The rows, with ``number`` and the optional columns of judgments.
 
         Args:
-            table: whose piece it is.
+            table: the pieces of its table.
 
         Raises:
-            InputError: a damaged file; a column that is missing or holds what it should not.
+            InputError: a damaged file; a column that is missing or has wrong values.
         """
         source = InputFile(Path(self.path))
         frame = self._shaped(table, source).rename({table.number: "number"})
         end = self.begin + self.rows
         for begin in range(self.begin, end, _ROWS):
-            yield collected(frame.slice(begin, min(_ROWS, end - begin)), source)
+            yield collect_frame(frame.slice(begin, min(_ROWS, end - begin)), source)
 
-    def queries(self, table: Pieces) -> pl.Series:
+    def queries(self, table: TableFiles) -> pl.Series:
         """The hash of the query of each row.
 
         Raises:
@@ -79,75 +79,79 @@ class Piece:
         """
         source = InputFile(Path(self.path))
         frame = self._shaped(table, source).slice(self.begin, self.rows)
-        return collected(frame.select(QUERY), source).to_series()
+        return collect_frame(frame.select(QUERY), source).to_series()
 
-    def _shaped(self, table: Pieces, source: InputFile) -> pl.LazyFrame:
-        scan = scanned(source, checked=True)  # when it was cut
+    def _shaped(self, table: TableFiles, source: InputFile) -> pl.LazyFrame:
+        scan = scan_file(source, checked=True)  # checked when it was cut
         names = scan.collect_schema().names()
-        mine = {ours: theirs for ours, theirs in table.known.items() if theirs in names}
-        return shaped(renamed(scan, mine), table.number, self.path)
+        known_columns = {
+            our_name: their_name
+            for our_name, their_name in table.known.items()
+            if their_name in names
+        }
+        return shape_table(rename_columns(scan, known_columns), table.number, self.path)
 
 
 @dataclass(frozen=True)
-class Pieces:
+class TableFiles:
     """The files of one table, as pieces.
 
     Attributes:
         every: the pieces, in the order of rows.
         number: grade or score.
-        known: the user's names of columns.
+        known: the columns that the user names, ours -> theirs.
         size: of the files, in bytes.
     """
 
-    every: tuple[Piece, ...]
+    every: tuple[FilePiece, ...]
     number: str
     known: Mapping[str, str]
     size: int
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(piece.rows for piece in self.every)
 
 
 @dataclass(frozen=True)
-class Reading:
+class PieceReading:
     """Read pieces and pack their rows by cells.
 
     Attributes:
-        tables: the files of each table, with whose rows they are.
-        cells: how queries are spread.
-        ordered: whether the order of rows matters.
+        tables: the files of each table, with its part number.
+        cells: the cells of queries.
+        ordered: True if the order of rows matters.
     """
 
-    tables: tuple[tuple[int, Pieces], ...]
+    tables: tuple[tuple[int, TableFiles], ...]
     cells: Cells
     ordered: bool
 
     def work(self) -> list[tuple[int, int]]:
-        """What there is to read: a table and a piece of it."""
-        return [(i, j) for i, (_, each) in enumerate(self.tables) for j in range(len(each.every))]
+        """The index of the table and of the piece, for each piece to read."""
+        return [(i, j) for i, (_, table) in enumerate(self.tables) for j in range(len(table.every))]
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        """The rows of the pieces whose numbers come, packed.
+        """The rows of the pieces with the given numbers, packed.
 
         Raises:
-            InputError: as of `Piece.frames`.
+            InputError: as of `FilePiece.frames`.
             UsageError: Polars is another version than the driver's.
         """
         work = self.work()
-        for number in numbers_in(batches):
+        for number in read_numbers(batches):
             i, j = work[number]
-            part, table = self.tables[i]
+            part_number, table = self.tables[i]
             piece = table.every[j]
             frames = piece.frames(table)
-            yield from self.cells.packed(self._numbered(frames, piece, part), part)
+            yield from self.cells.packed(self._numbered(frames, piece, part_number), part_number)
 
     def _numbered(
-        self, frames: Iterator[pl.DataFrame], piece: Piece, part: int
+        self, frames: Iterator[pl.DataFrame], piece: FilePiece, part_number: int
     ) -> Iterator[pl.DataFrame]:
-        """Rows with their order, where it matters: of runs."""
-        if not self.ordered or not part:
+        """The rows with columns of their order, for runs where it matters."""
+        if not self.ordered or not part_number:
             yield from frames
             return
         begin = piece.begin
@@ -157,16 +161,16 @@ class Reading:
             begin += len(frame)
 
 
-def pieces_of(
-    paths: Sequence[str], number: str, known: Mapping[str, str], cores: int
-) -> Pieces | None:
+def list_pieces(
+    paths: Sequence[str], number: str, user_columns: Mapping[str, str], cores: int
+) -> TableFiles | None:
     """The pieces of Parquet files of this machine, or of a disk that all machines see.
 
     Args:
         paths: files, or folders of files.
         number: grade or score.
-        known: the user's names of columns.
-        cores: how many read.
+        user_columns: the columns that the user names, ours -> theirs.
+        cores: the number of cores that read.
 
     Returns:
         None where Spark has to read: other file systems, patterns, columns that are in the names
@@ -177,34 +181,45 @@ def pieces_of(
         return None
     sizes = [(path, path.stat().st_size) for path in files if path is not None]
     total = sum(size for _, size in sizes)
-    most = max(min(_MOST_BYTES, -(-total // (2 * cores))), _LEAST_BYTES)
-    every = [
-        each for place, (path, size) in enumerate(sizes) for each in _cut(path, place, size, most)
+    byte_limit = max(min(_MOST_BYTES, -(-total // (2 * cores))), _LEAST_BYTES)
+    pieces = [
+        piece
+        for file_index, (path, size) in enumerate(sizes)
+        for piece in _cut_file(path, file_index, size, byte_limit)
     ]
-    return Pieces(tuple(every), number, dict(known), total)
+    return TableFiles(tuple(pieces), number, dict(user_columns), total)
+
+
+def column_names(path: str) -> list[str]:
+    """The columns of a Parquet file.
+
+    Raises:
+        InputError: a damaged file.
+    """
+    return scan_file(InputFile(Path(path))).collect_schema().names()
 
 
 def _files(path: str) -> list[Path | None]:
     """The files of a path; None is one that Spark has to read."""
-    place = Path(path.removeprefix("file:"))
-    if place.is_file():
-        return [place]
-    if not place.is_dir():
+    folder = Path(path.removeprefix("file:"))
+    if folder.is_file():
+        return [folder]
+    if not folder.is_dir():
         return [None]
-    inside = sorted(each for each in place.rglob("*") if each.is_file())
-    names = [each.relative_to(place).parts for each in inside]
-    if any("=" in part for parts in names for part in parts[:-1]):
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    relative_parts = [file.relative_to(folder).parts for file in files]
+    if any("=" in folder_name for parts in relative_parts for folder_name in parts[:-1]):
         return [None]
     return [
-        each
-        for each, parts in zip(inside, names, strict=True)
-        if not any(part.startswith(("_", ".")) for part in parts)
+        file
+        for file, parts in zip(files, relative_parts, strict=True)
+        if not any(name.startswith(("_", ".")) for name in parts)
     ]
 
 
-def _cut(path: Path, place: int, size: int, most: int) -> list[Piece]:
-    """The pieces of a file of which none has many more bytes than ``most``."""
+def _cut_file(path: Path, file_index: int, size: int, byte_limit: int) -> list[FilePiece]:
+    """The pieces of a file, each of about `byte_limit` bytes or less."""
     source = InputFile(path)
-    rows = collected(scanned(source).select(pl.len()), source).item()
-    count = max(-(-size // most), -(-rows // _MOST_ROWS), 1)
-    return [*Piece(str(path), place, 0, rows).cut(-(-rows // count))] if rows else []
+    rows = collect_frame(scan_file(source).select(pl.len()), source).item()
+    count = max(-(-size // byte_limit), -(-rows // _MOST_ROWS), 1)
+    return [*FilePiece(str(path), file_index, 0, rows).cut(-(-rows // count))] if rows else []

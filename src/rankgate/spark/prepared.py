@@ -1,36 +1,43 @@
-"""What is measured on Spark: judgments and runs, with a plan."""
+"""Judgments and runs on Spark, with a scoring plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.evaluation.evaluate import known_metrics
+from rankgate.data.collection import Collection, Items
+from rankgate.data.column_map import ColumnMap
+from rankgate.data.dataframes import frames_by_system
+from rankgate.data.objects import read_rankings
+from rankgate.data.parts import Need, Supply
+from rankgate.data.read import is_ranking
+from rankgate.data.spark_tables import SparkTable, any_on_spark
+from rankgate.measurement.evaluation.metric_selection import find_metrics
 from rankgate.measurement.evaluation.sequences.asked import refuse_tasks
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from rankgate.measurement.metrics.views import LISTS, SUBTOPICS
 from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.plan import Plan
-from rankgate.spark.cells import PACKED, Cells, Packing, unpacked
-from rankgate.spark.executed import Whole
+from rankgate.measurement.scoring.run_names import distinct_names
+from rankgate.spark.cells import PACKED, Cells, Packing, unpack_cells
+from rankgate.spark.executed import WholeQueries
 from rankgate.spark.partition import JUDGED, UNJUDGED, Scoring
-from rankgate.spark.pieces import TASK_BYTES, Reading
-from rankgate.spark.sessions import session
-from rankgate.spark.shares import shares_of
-from rankgate.spark.shipping import mapped
-from rankgate.spark.tables import rows_of
+from rankgate.spark.pieces import TASK_BYTES, PieceReading
+from rankgate.spark.sessions import partitions, session
+from rankgate.spark.shares import plan_shares
+from rankgate.spark.shipping import map_partitions
+from rankgate.spark.tables import open_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from rankgate.data.inputs import ColumnsLike
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.overrides import Overrides
-    from rankgate.spark.tables import Rows
+    from rankgate.spark.tables import TableRows
 
 _BYTES = 48 << 20  # of input for one partition
 _CELL_BYTES = 12 << 20  # of input for one cell, which is scored at once
@@ -38,12 +45,12 @@ _UNKNOWN = 1 << 60  # Spark's size of rows that come from Python or an RDD is 8 
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Judgments and runs on Spark, and what is measured of them."""
+class SparkMeasurement:
+    """Judgments and runs on Spark, with the metrics and the plan."""
 
     spark: SparkSession
-    qrels: Rows
-    runs: tuple[Rows, ...]
+    qrels: TableRows
+    runs: tuple[TableRows, ...]
     names: tuple[str, ...]
     metrics: tuple[tuple[str, Metric], ...]
     plan: Plan
@@ -51,142 +58,194 @@ class Prepared:
 
     @property
     def subtopics(self) -> bool:
-        """Whether a metric looks at subtopics."""
-        return any(each.view == SUBTOPICS for _, each in self.metrics)
+        """True if a metric looks at subtopics."""
+        return any(metric.view == SUBTOPICS for _, metric in self.metrics)
 
     @property
-    def tables(self) -> tuple[Rows, ...]:
+    def tables(self) -> tuple[TableRows, ...]:
         """The judgments, and the runs."""
         return (self.qrels, *self.runs)
 
     def scoring(self, *, values: bool) -> Scoring:
-        """What executors do."""
-        labels = tuple(each.label for each in self.tables)
-        ordered = tuple(run.ordered for run in self.runs)
-        return Scoring(self.plan, self.names, labels, ordered, self.subtopics, values)
+        """The work of executors."""
+        labels = tuple(table.label for table in self.tables)
+        is_ordered = tuple(run.ordered for run in self.runs)
+        return Scoring(self.plan, self.names, labels, is_ordered, self.subtopics, values)
 
-    def whole(self) -> Whole:
-        """Judgments and runs by queries: read where they are if that is cheaper, or moved."""
-        if any(each.files is None for each in self.tables) or self.qrels.unjudged:
+    def whole(self) -> WholeQueries:
+        """Judgments and runs by queries: read from files where that is cheaper, or moved."""
+        if any(table.files is None for table in self.tables) or self.qrels.unjudged:
             return self.by_cells()
-        tables = {i: each.files for i, each in enumerate(self.runs, 1) if each.files}
+        tables = {i: run.files for i, run in enumerate(self.runs, 1) if run.files}
         tables |= {JUDGED: self.qrels.files} if self.qrels.files else {}
-        shares = shares_of(self.spark, tables, _cores(self.spark))
+        shares = plan_shares(self.spark, tables, _cores(self.spark))
         if shares is None:
             return self.by_cells()
         count = len(shares.every)
         numbers = self.spark.range(0, count, 1, min(count, self.partitions))
-        return Whole(numbers, shares.opened)
+        return WholeQueries(numbers, shares.opened)
 
-    def by_cells(self) -> Whole:
+    def by_cells(self) -> WholeQueries:
         """Judgments and runs, moved so that queries are spread by chance over partitions."""
-        ordered = any(
-            way.alignment.tie_order == "file_order"
-            or way.alignment.order == "file"
-            or way.duplicates != "error"
-            for way in self.plan.ways
+        needs_order = any(
+            convention.alignment.tie_order == "file_order"
+            or convention.alignment.order == "file"
+            or convention.duplicates != "error"
+            for convention in self.plan.ways
         )
-        size = sum(_size(each) for each in self.tables)
+        size = sum(_size(table) for table in self.tables)
         cells = Cells.of(self.spark, self.partitions, -(-size // _CELL_BYTES))
         frames = [
-            mapped(each, Packing(cells, part), PACKED) for part, each in self._rows(ordered=ordered)
+            map_partitions(frame, Packing(cells, part_number), PACKED)
+            for part_number, frame in self._rows(ordered=needs_order)
         ]
-        files = tuple((i, each.files) for i, each in enumerate(self.tables) if each.files)
+        files = tuple((i, table.files) for i, table in enumerate(self.tables) if table.files)
         if files:
-            reading = Reading(files, cells, ordered)
+            reading = PieceReading(files, cells, needs_order)
             work = len(reading.work())
-            read = sum(each.size for _, each in files)
+            read = sum(table_pieces.size for _, table_pieces in files)
             tasks = max(_cores(self.spark), -(-read // TASK_BYTES))
             numbers = self.spark.range(0, work, 1, min(work, tasks))
-            frames.append(mapped(numbers, reading, PACKED))
-        packed = reduce(lambda one, two: one.union(two), frames)
-        frame = packed.repartition(self.partitions, "key").sortWithinPartitions("cell")
-        return Whole(frame, unpacked)
+            frames.append(map_partitions(numbers, reading, PACKED))
+        all_rows = reduce(lambda first, second: first.union(second), frames)
+        frame = all_rows.repartition(self.partitions, "key").sortWithinPartitions("cell")
+        return WholeQueries(frame, unpack_cells)
 
     def _rows(self, *, ordered: bool) -> Iterator[tuple[int, DataFrame]]:
-        """The rows that Spark reads, with whose they are."""
-        for i, each in enumerate(self.tables):
-            if not each.files:
-                frame = each.numbered() if ordered and i else each.frame
+        """The rows that Spark reads, with their part numbers."""
+        for i, table in enumerate(self.tables):
+            if not table.files:
+                frame = table.numbered() if ordered and i else table.frame
                 yield i or JUDGED, frame.drop("_metadata", "at")
         if self.qrels.unjudged:
             ids = [(query,) for query in self.qrels.unjudged]
             yield UNJUDGED, self.spark.createDataFrame(ids, "query_id string")
 
 
-def prepare(
-    qrels: Any,  # noqa: ANN401 - as of evaluate
-    runs: Any,  # noqa: ANN401 - as of evaluate
-    metrics: str | Metric | Sequence[str | Metric],
-    convention: str | Convention,
-    overrides: Overrides | Sequence[str],
-    extra: Sequence[Metric],
-    columns: ColumnsLike | None,
-    names: Sequence[str],
-    from_: str | None,
-    partitions: int | None,
-    spark: SparkSession | None,
-    *,
-    least: int = 1,
-) -> Prepared:
-    """What is measured of which rows; arguments as of `evaluate`, and the ``least`` partitions.
+COLLECTION_FIELDS = frozenset({"judgments", "name", "columns", "tags"})
+"""The fields of a collection that metrics of rankings on Spark use."""
+
+LIST_FIELDS = frozenset({"users", "training", "candidates", "reference", "judged_users_only"})
+"""Fields that change figures of lists, but no value of rankings."""
+
+_ITEMS = frozenset({"table", "features", "category", "group", "length", "catalogue"})
+_RATERS = ("aspects", "rater")
+
+
+def refuse_others(
+    collection: Collection, taker: str, taken_fields: frozenset[str], items: frozenset[str] = _ITEMS
+) -> None:
+    """Check that a collection states nothing that changes values and that Spark does not have.
+
+    Args:
+        collection: judgments and their descriptions.
+        taker: the name of the verb in errors.
+        taken_fields: the fields that the verb takes.
+        items: of these the fields of `Items`.
 
     Raises:
-        InputError, UsageError: as of `evaluate`.
+        UsageError: as `Collection.refuse`; columns of single raters.
     """
-    how = chosen_convention(convention, overrides)
-    chosen = known_metrics(metrics, how, (*extra, *FACET_METRICS))
-    refuse_tasks(chosen)
-    for label, each in chosen:
-        if each.view == LISTS:
-            problem = f"{label} is of lists as a whole; rankgate.spark.scorecard has it."
-            raise UsageError(problem, code="unsupported-metric")
-    plan = Plan.of(chosen, [how])
-    active = spark or session()
-    several = _several(runs)
-    if names and len(names) != len(several):
-        problem = f"{len(names)} names for {len(several)} runs; give one for each."
-        raise UsageError(problem, code="names-differ")
-    judged = rows_of(active, qrels, "grade", "qrels", columns, from_)
+    names = [
+        field.name
+        for field in fields(Collection)
+        if field.name not in {*taken_fields, "_", "items"}
+    ]
+    inner = [f"items.{field.name}" for field in fields(Items) if field.name not in {*items, "_"}]
+    collection.refuse(taker, *names, *inner)
+    columns = ColumnMap.of(collection.columns)
+    raters = [] if columns is None else [name for name in _RATERS if name in columns.theirs]
+    if columns is not None and (raters or columns.several):
+        name = raters[0] if raters else "grades of several raters"
+        raise UsageError(
+            f"{taker} takes no columns for {name}; resolve ratings into judgments first.",
+            code="conflicting-options",
+        )
+
+
+LEFT_OUT = "Spark keeps sums over groups of queries only"
+"""The reason why Spark lacks other parts."""
+
+
+def prepare(
+    collection: Collection,
+    runs: Sequence[tuple[str, Any]],
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: str | Convention,
+    *,
+    numbered: bool = True,
+    least: int = 1,
+) -> SparkMeasurement:
+    """Prepare judgments, runs and a plan for Spark.
+
+    Args:
+        collection: as of ``rankgate.evaluate``.
+        runs: with their names, empty where the caller gives none.
+        metrics: as there.
+        convention: as there.
+        numbered: True if tables without a name are run1, run2, as `evaluate` names them; else each
+            is run, as `compare` names them.
+        least: the smallest number of partitions, where the session does not set it.
+
+    Raises:
+        InputError, UsageError: as there.
+    """
+    scoring_convention = chosen_convention(convention)
+    measures = find_metrics(metrics, scoring_convention, FACET_METRICS)
+    refuse_tasks(measures)
+    for label, metric in measures:
+        if metric.view == LISTS:
+            _RANKINGS.require(label, [Need("totals")])
+    plan = Plan.of(measures, [scoring_convention])
+    active = session()
+    if not runs:
+        raise UsageError("no run to score; give at least one.", code="missing-input")
+    if collection.judgments is None:
+        raise UsageError("judgments are missing; give them first.", code="missing-input")
+    judged = open_rows(active, collection.judgments, "grade", "qrels", collection.columns)
+    if collection.name is not None:
+        judged = replace(judged, name=collection.name)
     ranked = tuple(
-        rows_of(active, run, "score", name or f"run{i}", columns, from_)
-        for i, (name, run) in enumerate(several, 1)
+        open_rows(
+            active, run, "score", name or (f"run{i}" if numbered else "run"), collection.columns
+        )
+        for i, (name, run) in enumerate(runs, 1)
     )
-    own = [name or each.name for (name, _), each in zip(several, ranked, strict=True)]
-    distinct = tuple(names) or tuple(_distinct(own))
-    count = partitions or max(least, partitions_for(active, (judged, *ranked)))
-    return Prepared(active, judged, ranked, distinct, tuple(chosen), plan, count)
+    stated_names = [name or rows.name for (name, _), rows in zip(runs, ranked, strict=True)]
+    names = distinct_names(stated_names, [path_of(run) for _, run in runs])
+    count = partitions(active) or max(least, partitions_for(active, (judged, *ranked)))
+    return SparkMeasurement(active, judged, ranked, tuple(names), tuple(measures), plan, count)
 
 
-def _several(runs: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as of evaluate
+_RANKINGS = Supply(
+    frozenset({"group_sums", "intervals"}),
+    LEFT_OUT,
+    "take them from scorecard, or measure files on one machine",
+    code="unsupported-metric",
+)
+
+
+def named_runs(runs: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as of rankgate.evaluate
     """Each run with its name, empty where the caller gives none."""
-    if isinstance(runs, Mapping) and not _is_ranking(runs):
+    if isinstance(runs, list | tuple) and not runs:
+        return []
+    if not any_on_spark(runs):  # rows and objects of other libraries are one run
+        runs = read_rankings(runs, "run", None)
+    runs = frames_by_system(runs) or runs
+    if isinstance(runs, Mapping) and not is_ranking(runs):
         return [(str(name), run) for name, run in runs.items()]
     if isinstance(runs, list | tuple):
         return [("", run) for run in runs]
     return [("", runs)]
 
 
-def _is_ranking(table: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is ``{query: {doc: score}}`` and not ``{name: run}``."""
-    first = next(iter(table.values()), None)
-    if isinstance(first, Mapping):
-        return not isinstance(next(iter(first.values()), 0.0), Mapping | list | tuple)
-    return False
+def path_of(table: object) -> object:
+    """The path of a table of one file or folder; else the table itself."""
+    return table.source if isinstance(table, SparkTable) else table
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Names, with a number where one comes again."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return out
-
-
-def partitions_for(spark: SparkSession, tables: Sequence[Rows]) -> int:
-    """One partition for each core, and for much input one for `_BYTES` of it."""
+def partitions_for(spark: SparkSession, tables: Sequence[TableRows]) -> int:
+    """The number of partitions: one for each core, and for large input one for `_BYTES` of it."""
     return max(_cores(spark), min(-(-sum(map(_size, tables)) // _BYTES), 100_000))
 
 
@@ -194,8 +253,8 @@ def _cores(spark: SparkSession) -> int:
     return int(spark.sparkContext.defaultParallelism)
 
 
-def _size(table: Rows) -> int:
-    """Bytes of a table, as far as they are known."""
+def _size(table: TableRows) -> int:
+    """The bytes of a table, as far as they are known."""
     if table.files:
         return table.files.size
     plan = table.frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no other way to ask

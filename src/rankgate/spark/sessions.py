@@ -16,16 +16,16 @@ from rankgate.core.extras import install_command, require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LEAST_JAVA = 17
-"""What Spark 4 asks for."""
+MIN_JAVA = 17
+"""The lowest version of Java that Spark 4 accepts."""
 
-_OURS = {
+_DEFAULT_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a task has one core
 }
-"""Settings of sessions that rankgate opens; a session of the user's own keeps its own."""
+"""Settings of sessions that rankgate opens; a session of the user keeps its own settings."""
 
 
 def pyspark() -> Any:  # noqa: ANN401 - the module
@@ -35,29 +35,78 @@ def pyspark() -> Any:  # noqa: ANN401 - the module
         MissingExtraError: it is not installed, or too old.
     """
     require("Spark needs PySpark 4", "pyspark")
-    found = import_module("pyspark")
-    version = str(getattr(found, "__version__", ""))
+    module = import_module("pyspark")
+    version = str(getattr(module, "__version__", ""))
     if version.startswith(("2.", "3.")):
         message = f"Spark needs PySpark 4, and this is {version}; {install_command('pyspark')}."
         raise MissingExtraError(message)
-    return found
+    return module
+
+
+PARTITIONS, KEEP = "spark.rankgate.partitions", "spark.rankgate.keepValues"
+"""Settings of a session that are ours; ``spark-submit --conf`` takes them too."""
 
 
 def session(
-    master: str | None = None, settings: dict[str, str] | None = None, *, name: str = "rankgate"
+    master: str | None = None,
+    settings: dict[str, str] | None = None,
+    *,
+    name: str = "rankgate",
+    partitions: int | None = None,
+    keep_values: bool | None = None,
 ) -> SparkSession:
-    """The session that is active, or a new one.
+    """The session that is active, or a new one; verbs measure tables on Spark in it.
 
     Args:
         master: such as ``local[2]`` or ``spark://host:7077``; without it that of ``spark-submit``,
             or all cores of this machine.
         settings: of Spark, in addition to ours; they have no effect on a session that is active.
         name: of the application.
+        partitions: how many tasks measure, at most, from now on; 0 is one for 48 MB of input, as
+            in a new session. Without it, as it was.
+        keep_values: whether values of single queries are kept, in memory and on the executors'
+            disks, as `rankgate.evaluate` makes them, from now on; in a new session they are not,
+            and are made again where they are asked for. Without it, as it was.
 
     Raises:
         MissingExtraError: PySpark is not installed.
-        UsageError: Java is missing or too old; the master cannot be reached.
+        UsageError: Java is missing or too old; the master cannot be reached; partitions below 0.
     """
+    if partitions is not None and partitions < 0:
+        raise UsageError(f"partitions are 0 or more, not {partitions}.", code="out-of-range")
+    spark = _session(master, settings, name)
+    if partitions is not None:
+        spark.conf.set(PARTITIONS, str(partitions))
+    if keep_values is not None:
+        spark.conf.set(KEEP, str(keep_values).lower())
+    return spark
+
+
+def partitions(spark: SparkSession) -> int:
+    """The number of tasks that measure, by the session; 0 where nothing is set.
+
+    Raises:
+        UsageError: the setting is no number.
+    """
+    setting = spark.conf.get(PARTITIONS, "0") or "0"
+    if not setting.isdigit():
+        raise UsageError(f"{PARTITIONS} is {setting!r}; give a number.", code="out-of-range")
+    return int(setting)
+
+
+def keeps_values(spark: SparkSession) -> bool:
+    """True if the session keeps values of single queries.
+
+    Raises:
+        UsageError: the setting is neither true nor false.
+    """
+    setting = (spark.conf.get(KEEP, "false") or "false").lower()
+    if setting not in ("true", "false"):
+        raise UsageError(f"{KEEP} is {setting!r}; it is true or false.", code="unknown-choice")
+    return setting == "true"
+
+
+def _session(master: str | None, settings: dict[str, str] | None, name: str) -> SparkSession:
     pyspark()
     from pyspark.sql import SparkSession
 
@@ -65,26 +114,26 @@ def session(
     if active is not None:
         return active
     check_java()
-    place = master or os.environ.get("MASTER") or "local[*]"
-    if place.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # no setting says so
+    master_url = master or os.environ.get("MASTER") or "local[*]"
+    if master_url.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # no setting of Spark does this
     builder: Any = SparkSession.builder
-    for key, value in {**_OURS, **_local(place), **(settings or {})}.items():
+    for key, value in {**_DEFAULT_SETTINGS, **_local(master_url), **(settings or {})}.items():
         builder = builder.config(key, value)
     if master is not None or "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has its own
-        builder = builder.master(place)
+        builder = builder.master(master_url)
     try:
-        opened: SparkSession = builder.appName(name).getOrCreate()
+        spark: SparkSession = builder.appName(name).getOrCreate()
     except Exception as error:
         line = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        problem = f"no Spark session at {place}: {line}; check the master and Java."
+        problem = f"no Spark session at {master_url}: {line}; check the master and Java."
         raise UsageError(problem, code="spark-unavailable") from error
-    opened.sparkContext.setLogLevel("OFF")  # errors are raised, and need no log
-    return opened
+    spark.sparkContext.setLogLevel("OFF")  # errors are raised, and need no log
+    return spark
 
 
 def _local(master: str) -> dict[str, str]:
-    """What a session on this machine needs: no other host."""
+    """The settings of a session on this machine: no other host."""
     if not master.startswith("local"):
         return {}
     return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -98,19 +147,19 @@ def check_java() -> None:
     """
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    fix = f"install Java {LEAST_JAVA} or newer, or set JAVA_HOME to it."
+    fix = f"install Java {MIN_JAVA} or newer, or set JAVA_HOME to it."
     if program is None or not Path(program).exists():
-        where = f" at JAVA_HOME, {home}" if home else ""
+        location = f" at JAVA_HOME, {home}" if home else ""
         raise UsageError(
-            f"Spark needs Java, which was not found{where}; {fix}", code="java-missing"
+            f"Spark needs Java, which was not found{location}; {fix}", code="java-missing"
         )
     try:
-        done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
+        process = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:
         problem = f"{program} cannot be run: {error.strerror}; {fix}"
         raise UsageError(problem, code="java-missing") from None
-    words = done.stderr.split('"')
-    number = words[1].split(".")[0].split("-")[0] if len(words) > 1 else ""
-    if number.isdigit() and int(number) < LEAST_JAVA:
-        problem = f"Spark 4 needs Java {LEAST_JAVA}, and {program} is Java {words[1]}; {fix}"
+    quoted_parts = process.stderr.split('"')
+    number = quoted_parts[1].split(".")[0].split("-")[0] if len(quoted_parts) > 1 else ""
+    if number.isdigit() and int(number) < MIN_JAVA:
+        problem = f"Spark 4 needs Java {MIN_JAVA}, and {program} is Java {quoted_parts[1]}; {fix}"
         raise UsageError(problem, code="java-too-old")

@@ -15,50 +15,54 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.spark.cells import QUERY, probed, refuse_longest, refuse_other_hash
-from rankgate.spark.shipping import numbers_in
-from rankgate.spark.spans import Spans
+from rankgate.spark.cells import QUERY, probe_hashes, refuse_longest, refuse_other_hash
+from rankgate.spark.shipping import read_numbers
+from rankgate.spark.spans import QueryRanges
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from rankgate.spark.pieces import Piece, Pieces
+    from rankgate.spark.pieces import FilePiece, TableFiles
 
-_ROWS = 5 << 18  # of a share, of all tables, if there are that many
-_HERE = 4_000_000  # queries whose places are found on the driver; of more, by executors
-_APART = 1.5  # stretches of rows for each query of a piece, from which on moving rows is cheaper
+_ROWS = 5 << 18  # rows of a share, of all tables, if there are that many
+_MAX_DRIVER_QUERIES = (
+    4_000_000  # with more queries, executors find their rows instead of the driver
+)
+_MAX_RANGES_PER_QUERY = (
+    1.5  # ranges of rows for each query of a piece, above which moving rows is cheaper
+)
 
 
 @dataclass(frozen=True)
-class Part:
+class SharePart:
     """Rows of a table for one share.
 
     Attributes:
-        table: whose rows they are.
+        table: the number of their table.
         piece: the rows, from the first to the last of the share's queries.
-        own: whether the share has the queries that are here, unless an earlier share has them.
-        pure: whether all of the rows are the share's.
+        own: True if the share has the queries of these rows, unless an earlier share has them.
+        pure: True if all of the rows belong to the share.
     """
 
     table: int
-    piece: Piece
+    piece: FilePiece
     own: bool
     pure: bool
 
 
 @dataclass(frozen=True)
-class Share:
+class QueryShare:
     """Some whole queries.
 
     Attributes:
-        parts: where their rows are.
+        parts: their rows.
         listed: hashes of queries.
-        excluded: whether the listed queries are left out: the share then has all other queries of
+        excluded: True if the listed queries are left out: the share then has all other queries of
             its own parts, and otherwise only the listed ones.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[SharePart, ...]
     listed: tuple[int, ...]
     excluded: bool
 
@@ -68,51 +72,57 @@ class Share:
         Args:
             read: the rows of each part.
         """
-        listed = pl.Series(self.listed, dtype=pl.UInt64)
+        listed_hashes = pl.Series(self.listed, dtype=pl.UInt64)
         if not self.excluded:
-            return listed
-        own = [rows for part, rows in zip(self.parts, read, strict=True) if part.own]
-        every = pl.concat([each.select(QUERY).to_series() for rows in own for each in rows])
-        found = every.unique()
-        return found.filter(~found.is_in(listed.implode()))
+            return listed_hashes
+        own_frames = [
+            rows for share_part, rows in zip(self.parts, read, strict=True) if share_part.own
+        ]
+        all_hashes = pl.concat(
+            [frame.select(QUERY).to_series() for rows in own_frames for frame in rows]
+        )
+        own_hashes = all_hashes.unique()
+        return own_hashes.filter(~own_hashes.is_in(listed_hashes.implode()))
 
 
 @dataclass(frozen=True)
-class Shares:
+class QueryShares:
     """The queries of some files; each is in one share.
 
     Attributes:
         every: the shares.
-        tables: by whose rows they are, how files are read.
-        probe: what some texts hash to on the driver.
+        tables: the files of each table, by its number.
+        probe: the hashes of some texts on the driver.
     """
 
-    every: tuple[Share, ...]
-    tables: Mapping[int, Pieces]
+    every: tuple[QueryShare, ...]
+    tables: Mapping[int, TableFiles]
     probe: tuple[int, ...]
 
     def opened(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[int, pl.DataFrame]]:
-        """The rows of the shares whose numbers come, by whose they are.
+        """The rows of the shares with the given numbers, by table.
 
         Raises:
             InputError: a damaged file; a query has more rows than any ranking.
             UsageError: Polars is another version than the driver's.
         """
         refuse_other_hash(self.probe)
-        for number in numbers_in(batches):
+        for number in read_numbers(batches):
             yield self._rows(self.every[number])
 
-    def _rows(self, share: Share) -> dict[int, pl.DataFrame]:
-        read = [[*part.piece.frames(self.tables[part.table])] for part in share.parts]
-        if not all(part.pure for part in share.parts):
-            mine = QUERY.is_in(share.wanted(read).implode())
+    def _rows(self, share: QueryShare) -> dict[int, pl.DataFrame]:
+        read = [
+            [*share_part.piece.frames(self.tables[share_part.table])] for share_part in share.parts
+        ]
+        if not all(share_part.pure for share_part in share.parts):
+            is_wanted = QUERY.is_in(share.wanted(read).implode())
             read = [
-                frames if part.pure else [each.filter(mine) for each in frames]
-                for part, frames in zip(share.parts, read, strict=True)
+                frames if share_part.pure else [frame.filter(is_wanted) for frame in frames]
+                for share_part, frames in zip(share.parts, read, strict=True)
             ]
         tables: dict[int, list[pl.DataFrame]] = {}
-        for part, frames in zip(share.parts, read, strict=True):
-            tables.setdefault(part.table, []).extend(frames)
+        for share_part, frames in zip(share.parts, read, strict=True):
+            tables.setdefault(share_part.table, []).extend(frames)
         for frames in tables.values():
             refuse_longest(frames)
         return {
@@ -121,90 +131,106 @@ class Shares:
         }
 
 
-def shares_of(spark: SparkSession, tables: Mapping[int, Pieces], cores: int) -> Shares | None:
+def plan_shares(
+    spark: SparkSession, tables: Mapping[int, TableFiles], cores: int
+) -> QueryShares | None:
     """The queries of files in shares, where that is cheaper than to move their rows.
 
     Args:
         spark: the session.
-        tables: the files of each table, by whose rows they are; the longest decides on the shares.
-        cores: how many work.
+        tables: the files of each table, by its number; the longest decides on the shares.
+        cores: the number of cores.
 
     Returns:
         None where rows of one query are far apart, or files have queries in different orders; or
         where there are no rows.
 
     Raises:
-        InputError: a damaged file; a column that is missing or holds what it should not.
+        InputError: a damaged file; a column that is missing or has wrong values.
     """
-    if not any(each.rows for each in tables.values()):
+    if not any(table_pieces.rows for table_pieces in tables.values()):
         return None
-    spans = _laid_out(tables, cores)
-    first = _first(spans)
+    query_ranges = _plan_ranges(tables, cores)
+    first = _first_ranges(query_ranges)
     if first is None:
         return None
-    found = spans.here(first) if _queries(spans, first) <= _HERE else spans.by(spark, cores)
-    if found is None:
+    places_and_queries = (
+        query_ranges.here(first)
+        if _estimate_queries(query_ranges, first) <= _MAX_DRIVER_QUERIES
+        else query_ranges.by(spark, cores)
+    )
+    if places_and_queries is None:
         return None
-    places, listed = found
-    known = {share: tuple(rows["query"]) for (share,), rows in listed.group_by("share")}
-    every = []
+    places, listed_queries = places_and_queries
+    queries_of_share = {
+        share: tuple(rows["query"]) for (share,), rows in listed_queries.group_by("share")
+    }
+    all_shares = []
     for (share,), rows in places.group_by("share", maintain_order=True):
         parts = tuple(
-            _part(spans.pieces[each["piece"]], each) for each in rows.iter_rows(named=True)
+            _part(query_ranges.pieces[row["piece"]], row) for row in rows.iter_rows(named=True)
         )
-        every.append(Share(parts, known.get(share, ()), share < spans.later))
-    return Shares(tuple(every), tables, probed())
+        all_shares.append(
+            QueryShare(parts, queries_of_share.get(share, ()), share < query_ranges.later)
+        )
+    return QueryShares(tuple(all_shares), tables, probe_hashes())
 
 
-def _laid_out(tables: Mapping[int, Pieces], cores: int) -> Spans:
+def _plan_ranges(tables: Mapping[int, TableFiles], cores: int) -> QueryRanges:
     """The rows of all tables, the longest first, in pieces and groups of the size of a share."""
-    total = sum(each.rows for each in tables.values())
-    part = min(_ROWS / total, 1 / (4 * cores))
-    pieces: list[tuple[int, Piece]] = []
+    total = sum(table_pieces.rows for table_pieces in tables.values())
+    share_fraction = min(_ROWS / total, 1 / (4 * cores))
+    pieces: list[tuple[int, FilePiece]] = []
     groups: list[int] = []
     later = 0
-    for table, each in sorted(tables.items(), key=lambda item: -item[1].rows):
-        most = math.ceil(each.rows * part)
-        own = [piece for whole in each.every for piece in whole.cut(most)]
-        pieces += [(table, piece) for piece in own]
-        groups += _groups(own, most, groups[-1] + 1 if groups else 0)
+    for table, table_pieces in sorted(
+        tables.items(), key=lambda numbered_pieces: -numbered_pieces[1].rows
+    ):
+        row_limit = math.ceil(table_pieces.rows * share_fraction)
+        cut_pieces = [
+            piece for table_piece in table_pieces.every for piece in table_piece.cut(row_limit)
+        ]
+        pieces += [(table, piece) for piece in cut_pieces]
+        groups += _groups(cut_pieces, row_limit, groups[-1] + 1 if groups else 0)
         later = later or groups[-1] + 1
-    return Spans(tuple(pieces), tables, tuple(groups), later)
+    return QueryRanges(tuple(pieces), tables, tuple(groups), later)
 
 
-def _first(spans: Spans) -> dict[int, pl.DataFrame] | None:
-    """The spans of the first piece of each table, by its number; None as `shares_of`."""
-    found = {}
-    tables = [table for table, _ in spans.pieces]
+def _first_ranges(query_ranges: QueryRanges) -> dict[int, pl.DataFrame] | None:
+    """The spans of the first piece of each table, by its number; None as `plan_shares`."""
+    spans_of_piece = {}
+    tables = [table for table, _ in query_ranges.pieces]
     for number in map(tables.index, dict.fromkeys(tables)):
-        found[number] = spans.of(number)
-        if found[number]["stretches"].sum() > _APART * len(found[number]):
+        spans_of_piece[number] = query_ranges.of(number)
+        if spans_of_piece[number]["stretches"].sum() > _MAX_RANGES_PER_QUERY * len(
+            spans_of_piece[number]
+        ):
             return None
-    return found
+    return spans_of_piece
 
 
-def _queries(spans: Spans, first: Mapping[int, pl.DataFrame]) -> float:
-    """About how many queries all tables have, by the first piece of each."""
-    found = 0.0
-    for number, own in first.items():
-        table, piece = spans.pieces[number]
-        found += len(own) / piece.rows * spans.tables[table].rows
-    return found
+def _estimate_queries(query_ranges: QueryRanges, first: Mapping[int, pl.DataFrame]) -> float:
+    """An estimate of the number of queries of all tables, from the first piece of each."""
+    estimate = 0.0
+    for number, query_spans in first.items():
+        table, piece = query_ranges.pieces[number]
+        estimate += len(query_spans) / piece.rows * query_ranges.tables[table].rows
+    return estimate
 
 
-def _part(whose: tuple[int, Piece], place: Mapping[str, int]) -> Part:
+def _part(table_and_piece: tuple[int, FilePiece], span: Mapping[str, int]) -> SharePart:
     """The rows of a share in a piece."""
-    table, piece = whose
-    length = place["end"] - place["begin"]
-    here = replace(piece, begin=piece.begin + place["begin"], rows=length)
-    return Part(table, here, place["group"] == place["share"], length == place["rows"])
+    table, piece = table_and_piece
+    length = span["end"] - span["begin"]
+    rows_of_share = replace(piece, begin=piece.begin + span["begin"], rows=length)
+    return SharePart(table, rows_of_share, span["group"] == span["share"], length == span["rows"])
 
 
-def _groups(pieces: Sequence[Piece], most: int, first: int) -> Iterator[int]:
-    """For each piece of a table its group: those that follow each other, of some rows at most."""
-    now, size = first, 0
+def _groups(pieces: Sequence[FilePiece], row_limit: int, first: int) -> Iterator[int]:
+    """The group of each piece of a table: consecutive pieces with at most `row_limit` rows."""
+    group, size = first, 0
     for piece in pieces:
-        if size and size + piece.rows > most:
-            now, size = now + 1, 0
-        yield now
+        if size and size + piece.rows > row_limit:
+            group, size = group + 1, 0
+        yield group
         size += piece.rows

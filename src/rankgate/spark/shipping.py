@@ -6,41 +6,45 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.spark.worker import Shipped
+from rankgate.spark.worker import ShippedTask
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _TYPES = {
-    "string": "string", "bigint": "int64", "int": "int32", "byte": "int8", "double": "float64",
+    "string": "string",
+    "bigint": "int64",
+    "int": "int32",
+    "byte": "int8",
+    "double": "float64",
     "binary": "binary",
-}  # fmt: skip
+}
 
 
-def mapped(
+def map_partitions(
     frame: DataFrame,
-    task: Any,  # noqa: ANN401 - what has `over`
+    task: Any,  # noqa: ANN401 - an object with `over`
     columns: str,
     modules: Sequence[str] = (),
 ) -> DataFrame:
     """The rows that a task makes of each partition.
 
     Args:
-        frame: the rows of which record batches come.
-        task: what is done; it has ``over``, which makes frames, or columns, of record batches.
-        columns: what comes back, as ``name type, ...``; ``totals string`` is for errors.
-        modules: of functions of the user's own, which are sent by value where executors lack them.
+        frame: the rows of the record batches.
+        task: the work; its ``over`` makes frames, or columns, of record batches.
+        columns: the columns of the result, as ``name type, ...``; ``totals string`` is for errors.
+        modules: of functions of the user, which are sent by value where executors lack them.
     """
     import pyarrow as pa
     from pyspark import cloudpickle
 
-    pickler: Any = cloudpickle  # which has no types
-    names = [each.split() for each in columns.split(", ")]
+    pickler: Any = cloudpickle  # it has no types
+    names = [column.split() for column in columns.split(", ")]
     schema = pa.schema([(name, pa.type_for_alias(_TYPES[kind])) for name, kind in names])
-    for module in _lacking(modules):
+    for module in _unshipped_modules(modules):
         pickler.register_pickle_by_value(module)
-    run = Shipped(pickler.dumps(task), sys.version_info[:2], schema.serialize().to_pybytes())
+    run = ShippedTask(pickler.dumps(task), sys.version_info[:2], schema.serialize().to_pybytes())
 
     def work(batches: Any) -> Any:  # noqa: ANN401 - Spark asks for a plain function
         yield from run(batches)
@@ -48,19 +52,19 @@ def mapped(
     return frame.mapInArrow(work, columns)
 
 
-def numbers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+def read_numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
     """The numbers in the only column of some record batches, as ``spark.range`` makes them."""
     for batch in batches:
         yield from batch.column(0).to_pylist()
 
 
-def _lacking(names: Sequence[str]) -> list[Any]:
+def _unshipped_modules(names: Sequence[str]) -> list[Any]:
     """The modules that executors may lack: those that are not installed."""
-    found = [sys.modules[name] for name in names if name in sys.modules]
+    modules = [sys.modules[name] for name in names if name in sys.modules]
     return [
-        each
-        for each in found
-        if not each.__name__.startswith("rankgate.")
-        and each.__name__ != "__main__"
-        and "site-packages" not in (getattr(each, "__file__", None) or "site-packages")
+        module
+        for module in modules
+        if not module.__name__.startswith("rankgate.")
+        and module.__name__ != "__main__"
+        and "site-packages" not in (getattr(module, "__file__", None) or "site-packages")
     ]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels, read_run
+from rankgate.data.collection import Collection
 from rankgate.data.column_map import ColumnMap
-from rankgate.data.columns import missing_column, named, one_document_column
+from rankgate.data.columns import map_columns, missing_column_message, one_document_column
 from rankgate.data.qrels import OPTIONAL
+from rankgate.data.spark_tables import SparkTable
 from rankgate.spark.cells import ORDER
-from rankgate.spark.failures import translated
+from rankgate.spark.failures import translate_errors
 from rankgate.spark.files import (
-    file_place,
+    file_columns,
     format_of,
     label_of,
     paths_of,
@@ -24,14 +26,14 @@ from rankgate.spark.files import (
     refuse_unknown,
     stem_of,
 )
-from rankgate.spark.pieces import pieces_of
+from rankgate.spark.pieces import column_names, list_pieces
 
 if TYPE_CHECKING:
     import polars as pl
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from rankgate.data.inputs import ColumnsLike
-    from rankgate.spark.pieces import Pieces
+    from rankgate.spark.pieces import TableFiles
 
 _FIELDS: dict[str, dict[int, tuple[int, ...]]] = {
     "grade": {4: (0, 2, 3), 3: (0, 1, 2)},
@@ -40,19 +42,19 @@ _FIELDS: dict[str, dict[int, tuple[int, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """Rows of judgments or of a run.
 
     Attributes:
         read: makes `frame`.
-        name: what results call them.
-        label: what errors call them.
-        place: the columns that say where a row is, in the order of rows; files only.
-        ordered: whether the order of rows is a ranking.
-        unjudged: queries that were asked about and have no judgment.
-        header: lines of a file before its first row; None where rows have numbers, no lines.
+        name: their name in results.
+        label: their name in errors.
+        place: the columns of a row's position, in the order of rows; files only.
+        ordered: True if the order of rows is a ranking.
+        unjudged: queries that were posed and have no judgment.
+        header: lines of a file before its first row; None where rows have numbers instead of lines.
         lines: all lines of text files, where rows are some of them.
-        files: what executors read by themselves; None where Spark reads.
+        files: the pieces that executors read by themselves; None where Spark reads.
     """
 
     read: Callable[[], DataFrame]
@@ -63,11 +65,11 @@ class Rows:
     unjudged: tuple[str, ...] = ()
     header: int | None = None
     lines: DataFrame | None = None
-    files: Pieces | None = None
+    files: TableFiles | None = None
 
     @cached_property
     def frame(self) -> DataFrame:
-        """The rows as Spark reads them.
+        """The rows in the form that Spark reads them.
 
         They are ``query_id``, ``doc_id``, ``number`` (null where it is no number), and of
         judgments the columns of ``OPTIONAL`` that there are.
@@ -75,32 +77,31 @@ class Rows:
         return self.read()
 
     def numbered(self) -> DataFrame:
-        """The rows with columns by which they are in their order."""
+        """The rows with columns of their order."""
         from pyspark.sql import functions as F
 
         order = [*self.place.values(), F.monotonically_increasing_id()]
-        return self.frame.select("*", *(each.alias(f"{ORDER}{i}") for i, each in enumerate(order)))
+        return self.frame.select(
+            "*", *(column.alias(f"{ORDER}{i}") for i, column in enumerate(order))
+        )
 
 
-def rows_of(
+def open_rows(
     spark: SparkSession,
     table: Any,  # noqa: ANN401 - a DataFrame, a path, or what the local engine reads
     number: str,
     name: str,
     columns: ColumnsLike | None = None,
-    from_: str | None = None,
-) -> Rows:
+) -> TableRows:
     """Rows of judgments (``number`` is grade) or of a run (score).
 
     Args:
         spark: the session.
-        table: a Spark DataFrame; a path, or several, of Parquet, Delta, CSV, TSV, JSON or TREC
-            files; the name of a table as ``table:NAME``; or what the local engine reads, which is
-            sent to the cluster.
+        table: a `SparkTable`, or its source; or input of the local engine, which is sent to the
+            cluster.
         number: grade or score.
-        name: what to call it if it has no name of its own.
-        columns: columns without a usual name, as of ``evaluate``.
-        from_: the format of files, of `FORMATS`; by their names if not given.
+        name: the name, if the table has none of its own.
+        columns: columns without a usual name, as of `Collection`.
 
     Raises:
         InputError: no such file, a column that is missing.
@@ -108,87 +109,93 @@ def rows_of(
     """
     from pyspark.sql import DataFrame
 
-    theirs = ColumnMap.of(columns)
-    known = dict(theirs.theirs) if theirs else {}
+    named_map = ColumnMap.of(columns)
+    table, form = (table.source, table.format) if isinstance(table, SparkTable) else (table, None)
     if isinstance(table, DataFrame):
-        shaped = _shaped(table, number, name, known)
-        return Rows(lambda: shaped, name, name, ordered=False)
+        shaped_table = _with_our_columns(table, number, name, named_map)
+        return TableRows(lambda: shaped_table, name, name, ordered=False)
     if isinstance(table, str) and table.startswith("table:"):
-        own = table.removeprefix("table:")
-        with translated(own):
-            frame = _shaped(spark.table(own), number, own, known)
-        return Rows(lambda: frame, own.rpartition(".")[2], own, ordered=False)
+        table_name = table.removeprefix("table:")
+        with translate_errors(table_name):
+            frame = _with_our_columns(spark.table(table_name), number, table_name, named_map)
+        return TableRows(lambda: frame, table_name.rpartition(".")[2], table_name, ordered=False)
     paths = paths_of(table)
     if not paths:
-        return _sent(spark, table, number, name)
-    return _of_files(spark, paths, number, from_ or format_of(paths[0]), known)
+        return _send_table(spark, table, number, name, columns)
+    return _rows_of_files(spark, paths, number, form or format_of(paths[0]), named_map)
 
 
-def _of_files(
-    spark: SparkSession, paths: list[str], number: str, form: str, known: Mapping[str, str]
-) -> Rows:
+def _rows_of_files(
+    spark: SparkSession, paths: list[str], number: str, form: str, column_map: ColumnMap | None
+) -> TableRows:
     from pyspark.sql import functions as F
 
     refuse_unknown(form)
     label, name = label_of(paths), stem_of(paths[0])
-    with translated(label):
+    with translate_errors(label):
         lines = read_files(spark, paths, form) if form == "trec" else None
 
     def read() -> DataFrame:
-        with translated(label):
+        with translate_errors(label):
             if lines is None:
                 table = read_files(spark, paths, form)
-                return _shaped(table, number, label, known, ("_metadata",))
-            table = _of_text(lines, number, label)
-            return _shaped(table, number, label, known, ("_metadata", "at"))
+                return _with_our_columns(table, number, label, column_map, ("_metadata",))
+            table = _parse_lines(lines, number, label)
+            return _with_our_columns(table, number, label, column_map, ("_metadata", "at"))
 
-    place = file_place()
+    place_columns = file_columns()
     if form == "trec":
-        place["line"] = F.col("at")
+        place_columns["line"] = F.col("at")
     header = {"csv": 1, "tsv": 1, "parquet": None, "delta": None}.get(form, 0)
     cores = int(spark.sparkContext.defaultParallelism)
-    files = pieces_of(paths, number, known, cores) if form == "parquet" else None
+    files = list_pieces(paths, number, {}, cores) if form == "parquet" else None
+    if files is not None and files.every:
+        first = files.every[0].path
+        columns = column_names(first)
+        files = replace(files, known=named_columns(column_map, columns, number, first))
     if files is None:
         frame = read()  # errors of the data are found now
-        return Rows(lambda: frame, name, label, place, header=header, lines=lines)
-    return Rows(read, name, label, place, header=header, files=files)
+        return TableRows(lambda: frame, name, label, place_columns, header=header, lines=lines)
+    return TableRows(read, name, label, place_columns, header=header, files=files)
 
 
-def _of_text(text: DataFrame, number: str, label: str) -> DataFrame:
+def _parse_lines(text: DataFrame, number: str, label: str) -> DataFrame:
     """Lines of TREC files: fields between blanks."""
     from pyspark.sql import functions as F
 
     lines = text.select("value", "_metadata", F.monotonically_increasing_id().alias("at"))
-    kept = lines.where((F.trim("value") != "") & ~F.ltrim("value").startswith("#"))
-    first = kept.select("value").first()
+    data_lines = lines.where((F.trim("value") != "") & ~F.ltrim("value").startswith("#"))
+    first = data_lines.select("value").first()
     if first is None:
         raise InputError("no rows found.", source=label, code="empty-file")
     width = len(first[0].split())
     places = _FIELDS[number].get(width)
     if places is None:
-        known = " or ".join(map(str, _FIELDS[number]))
-        problem = f"{width} fields in the first line, expected {known}."
+        widths = " or ".join(map(str, _FIELDS[number]))
+        problem = f"{width} fields in the first line, expected {widths}."
         raise InputError(problem, source=label, code="wrong-field-count")
     fields = F.split(F.trim(F.translate("value", "\t\r", "  ")), " +")
-    parts = kept.select(fields.alias("fields"), "_metadata", "at")
-    good = F.size("fields") == width
-    got = [F.when(good, F.get("fields", F.lit(place))) for place in places]
-    if len(places) == 2:  # best first: the place of the line, counted down
-        got.append(-F.col("at").cast("double"))
-    ours = ("query_id", "doc_id", number)
+    parts = data_lines.select(fields.alias("fields"), "_metadata", "at")
+    is_complete = F.size("fields") == width
+    field_columns = [F.when(is_complete, F.get("fields", F.lit(position))) for position in places]
+    if len(places) == 2:  # best first: the line number, counted down
+        field_columns.append(-F.col("at").cast("double"))
+    our_names = ("query_id", "doc_id", number)
     return parts.select(
-        *(each.alias(name) for each, name in zip(got, ours, strict=True)), "_metadata", "at"
+        *(column.alias(name) for column, name in zip(field_columns, our_names, strict=True)),
+        "_metadata",
+        "at",
     )
 
 
-def _shaped(
+def _with_our_columns(
     frame: DataFrame,
     number: str,
     label: str,
-    known: Mapping[str, str],
-    others: Sequence[str] = (),
+    columns: ColumnMap | None,
+    other_columns: Sequence[str] = (),
 ) -> DataFrame:
-    """A table with our columns from one with anybody's names.
+    """A table with our columns from one with other names.
 
     Raises:
         InputError: an empty file, a column is missing, or ids are neither strings nor whole
@@ -197,58 +204,111 @@ def _shaped(
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    types = {each.name: each.dataType for each in frame.schema.fields}
+    types = {field_.name: field_.dataType for field_ in frame.schema.fields}
     if not types:  # an empty file
         raise InputError("no rows found.", source=label, code="empty-file")
-    if "doc_id" not in (known or {}):
+    named_by_user = named_columns(columns, list(types), number, label)
+    if "doc_id" not in named_by_user:
         one_document_column(types, label)
-    found = {**named(types, ("query_id", "doc_id", number, "rank")), **_given(known, types)}
-    value = F.col(quoted(found[number])).try_cast("double") if number in found else None
-    if value is None and number == "score" and "rank" in found:
-        value = -F.col(quoted(found["rank"])).try_cast("double")
-    for ours in ("query_id", "doc_id", number):
-        if ours not in found and (ours != number or value is None):
-            problem = missing_column(ours, list(types))
+    theirs_by_ours = {**map_columns(types, ("query_id", "doc_id", number, "rank")), **named_by_user}
+    value = (
+        F.col(quote_column(theirs_by_ours[number])).try_cast("double")
+        if number in theirs_by_ours
+        else None
+    )
+    if value is None and number == "score" and "rank" in theirs_by_ours:
+        value = -F.col(quote_column(theirs_by_ours["rank"])).try_cast("double")
+    for our_name in ("query_id", "doc_id", number):
+        if our_name not in theirs_by_ours and (our_name != number or value is None):
+            problem = missing_column_message(our_name, list(types))
             raise InputError(problem, source=label, code="missing-column")
-    for ours in ("query_id", "doc_id"):
-        if not isinstance(types[found[ours]], T.StringType | T.IntegralType):
-            kind = types[found[ours]].simpleString()
-            problem = f"column {found[ours]} holds {kind}; ids are strings: cast the column."
+    for our_name in ("query_id", "doc_id"):
+        if not isinstance(types[theirs_by_ours[our_name]], T.StringType | T.IntegralType):
+            kind = types[theirs_by_ours[our_name]].simpleString()
+            problem = (
+                f"column {theirs_by_ours[our_name]} holds {kind}; ids are strings: cast the column."
+            )
             raise InputError(problem, source=label, code="invalid-id")
-    optional = named(types, OPTIONAL) if number == "grade" else {}
+    optional = map_columns(types, OPTIONAL) if number == "grade" else {}
+    optional |= {
+        our_name: their_name
+        for our_name, their_name in named_by_user.items()
+        if our_name in OPTIONAL
+    }
     kinds = {"subtopic": "string", "stratum": "string"}
     assert value is not None
     return frame.select(
-        *(F.col(quoted(found[each])).cast("string").alias(each) for each in ("query_id", "doc_id")),
+        *(
+            F.col(quote_column(theirs_by_ours[id_name])).cast("string").alias(id_name)
+            for id_name in ("query_id", "doc_id")
+        ),
         value.alias("number"),
         *(
-            F.col(quoted(theirs)).cast(kinds.get(ours, "double")).alias(ours)
-            for ours, theirs in optional.items()
+            F.col(quote_column(their_name)).cast(kinds.get(our_name, "double")).alias(our_name)
+            for our_name, their_name in optional.items()
         ),
-        *others,
+        *other_columns,
     )
 
 
-def _given(known: Mapping[str, str], types: Mapping[str, object]) -> dict[str, str]:
-    """The columns that the user names, where the table has them."""
-    return {ours: theirs for ours, theirs in known.items() if theirs in types}
+def named_columns(
+    columns: ColumnMap | None, names: Sequence[str], number: str, label: str
+) -> dict[str, str]:
+    """The columns of a table that the user names, ours -> theirs, for `column_map.mapped`.
+
+    Args:
+        columns: the names for judgments and runs; None for no names.
+        names: the columns that the table has.
+        number: grade or score.
+        label: the name of the table in errors.
+
+    Raises:
+        InputError: a column that is not there.
+    """
+    if columns is None:
+        return {}
+    lower = {name.strip().lower(): name for name in names}
+    judged = number == "grade"
+    resolved = columns.resolved(names)
+    requested = resolved.asked("qrels" if judged else "run")
+    ids = {
+        our_name: their_name
+        for our_name, their_name in requested.items()
+        if our_name in ("query_id", "doc_id")
+    }
+    needed = len(requested) > len(ids) or (judged and not {"score", "rank"} & set(resolved.theirs))
+    if not needed and not any(their_name.lower() in lower for their_name in ids.values()):
+        return {}  # ids of the other table
+    for our_name, their_name in requested.items():
+        if their_name.lower() not in lower:
+            problem = f"no column '{their_name}' for {our_name} among {', '.join(names)}."
+            raise InputError(problem, source=label, code="missing-column")
+    return {our_name: lower[their_name.lower()] for our_name, their_name in requested.items()}
 
 
-def quoted(name: str) -> str:
-    """The name of a column as Spark SQL takes it."""
+def quote_column(name: str) -> str:
+    """The quoted name of a column for Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def _sent(spark: SparkSession, table: Any, number: str, name: str) -> Rows:  # noqa: ANN401 - local data
-    """What the local engine reads, as a DataFrame."""
+def _send_table(
+    spark: SparkSession,
+    table: Any,  # noqa: ANN401 - local data
+    number: str,
+    name: str,
+    columns: ColumnsLike | None,
+) -> TableRows:
+    """The rows that the local engine reads, as a DataFrame."""
+    collection = Collection(table if number == "grade" else None, columns=columns)
     if number == "grade":
-        qrels = read_qrels(table, name, subtopics=True)
+        qrels = read_qrels(collection.judgments_source, name, subtopics=True)
         judged = to_spark(spark, qrels.table.rename({"grade": "number"}))
-        return Rows(lambda: judged, qrels.name, qrels.place.label, ordered=False,
-                    unjudged=qrels.unjudged)  # fmt: skip
-    run = read_run(table, name)
+        return TableRows(
+            lambda: judged, qrels.name, qrels.place.label, ordered=False, unjudged=qrels.unjudged
+        )
+    run = read_run(collection.run_source(table), name)
     ranked = to_spark(spark, run.table.rename({"score": "number"}))
-    return Rows(lambda: ranked, run.name, run.place.label, ordered=run.ordered)
+    return TableRows(lambda: ranked, run.name, run.place.label, ordered=run.ordered)
 
 
 def to_spark(spark: SparkSession, table: pl.DataFrame) -> DataFrame:
@@ -256,8 +316,8 @@ def to_spark(spark: SparkSession, table: pl.DataFrame) -> DataFrame:
     import pyarrow as pa
 
     arrow = table.to_arrow()
-    plain = [
-        pa.field(each.name, pa.string() if pa.types.is_large_string(each.type) else each.type)
-        for each in arrow.schema
+    plain_fields = [
+        pa.field(field_.name, pa.string() if pa.types.is_large_string(field_.type) else field_.type)
+        for field_ in arrow.schema
     ]
-    return spark.createDataFrame(arrow.cast(pa.schema(plain)))
+    return spark.createDataFrame(arrow.cast(pa.schema(plain_fields)))

@@ -1,4 +1,4 @@
-"""What runs on executors: rows of one partition in, values and sums out."""
+"""Work on executors: rows of one partition in, values and sums out."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ERROR = "error"
-"""The key of a partition's error; errors are rows, so that no task is tried again for bad data."""
+"""The key of a partition's error; errors are rows, so that no task runs again for bad data."""
 
 
 @dataclass(frozen=True)
-class Shipped:
+class ShippedTask:
     """Work for executors.
 
     Attributes:
-        task: what is done, pickled; it has ``over``, which makes record batches of frames.
+        task: the work, pickled; its ``over`` makes frames of record batches.
         python: the driver's version of Python.
-        schema: the Arrow schema of what comes back.
+        schema: the Arrow schema of the result.
     """
 
     task: bytes
@@ -33,15 +33,17 @@ class Shipped:
     schema: bytes
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Do the work on the rows of one partition, of which those of a cell are together.
+        """Do the work on the rows of one partition; rows of a cell are together.
 
         Raises:
             RuntimeError: this Python is another version than the driver's.
         """
         if sys.version_info[:2] != self.python:
-            own = ".".join(map(str, sys.version_info[:2]))
-            theirs = ".".join(map(str, self.python))
-            raise RuntimeError(f"rankgate: executors run Python {own}, and the driver {theirs}")
+            own_version = ".".join(map(str, sys.version_info[:2]))
+            driver_version = ".".join(map(str, self.python))
+            raise RuntimeError(
+                f"rankgate: executors run Python {own_version}, and the driver {driver_version}"
+            )
         os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before Polars is imported
         import pyarrow as pa
 
@@ -50,20 +52,20 @@ class Shipped:
         schema = pa.ipc.read_schema(pa.py_buffer(self.schema))
         task: Any = pickle.loads(self.task)  # noqa: S301 - from our own driver
         try:
-            for columns in task.over(_sound(batches)):
+            for columns in task.over(_until_error(batches)):
                 yield from _batches(columns, schema)
         except _EarlierError as earlier:
             yield from _batches({"totals": [str(earlier)]}, schema)
         except RankgateError as error:
-            yield from _batches({"totals": [_as_text(error)]}, schema)
+            yield from _batches({"totals": [_error_text(error)]}, schema)
 
 
 class _EarlierError(Exception):
-    """The error of a task that came before, as text."""
+    """The error of an earlier task, as text."""
 
 
-def _sound(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Record batches, up to the error of a task that came before.
+def _until_error(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Record batches, up to the error of an earlier task.
 
     Raises:
         _EarlierError: there is one.
@@ -82,17 +84,17 @@ def _batches(columns: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # no
         yield from columns.to_arrow().cast(schema).to_batches()
         return
     size = len(next(iter(columns.values())))
-    arrays = [pa.array(columns.get(each.name, [None] * size), type=each.type) for each in schema]
+    arrays = [pa.array(columns.get(field.name, [None] * size), type=field.type) for field in schema]
     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _as_text(error: Any) -> str:  # noqa: ANN401 - a RankgateError
+def _error_text(error: Any) -> str:  # noqa: ANN401 - a RankgateError
     """An error as text."""
-    found = {
+    error_fields = {
         "class": type(error).__name__,
         "code": error.code,
         "problem": error.problem,
         "source": error.source,
         "at": list(getattr(error, "at", ())),
     }
-    return json.dumps({ERROR: found})
+    return json.dumps({ERROR: error_fields})

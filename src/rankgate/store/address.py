@@ -11,13 +11,17 @@ from rankgate.core.errors import UsageError
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-VARIABLE = "RANKGATE_STORE"
+STORE_VARIABLE = "RANKGATE_STORE"
 """The environment variable that names the store."""
 
 PRIVATE = 0o600
 """Permissions of the files of a store: only their owner reads them."""
 
-_KNOWN = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+}
 
 
 def address(url: str | None) -> URL:
@@ -30,32 +34,32 @@ def address(url: str | None) -> URL:
     Raises:
         UsageError: none is given; one that is no store's.
     """
-    words = url or os.environ.get(VARIABLE, "")
-    if not words:
+    location = url or os.environ.get(STORE_VARIABLE, "")
+    if not location:
         raise UsageError(
-            f"no store is named; give --store sqlite:///judging.db, or set {VARIABLE}.",
+            f"no store is named; give --store sqlite:///judging.db, or set {STORE_VARIABLE}.",
             code="no-store",
         )
     from sqlalchemy import URL, make_url
     from sqlalchemy.exc import ArgumentError
 
-    if "://" not in words:
-        return URL.create("sqlite", database=words)
+    if "://" not in location:
+        return URL.create("sqlite", database=location)
     try:
-        found = make_url(words)
+        parsed_url = make_url(location)
     except (ArgumentError, ValueError):
-        raise _wrong() from None
-    kind = found.drivername.partition("+")[0]
-    if kind not in _KNOWN or (kind == "sqlite" and not _is_file(found.database)):
-        raise _wrong()
-    return found.set(drivername=_KNOWN[kind])
+        raise _address_error() from None
+    kind = parsed_url.drivername.partition("+")[0]
+    if kind not in _DRIVERS or (kind == "sqlite" and not _is_file(parsed_url.database)):
+        raise _address_error()
+    return parsed_url.set(drivername=_DRIVERS[kind])
 
 
 def _is_file(database: str | None) -> bool:
     return bool(database) and database != ":memory:" and not str(database).startswith("file:")
 
 
-def _wrong() -> UsageError:
+def _address_error() -> UsageError:
     return UsageError(
         "this is no address of a store; write sqlite:///judging.db or "
         "postgresql://USER@HOST/DATABASE.",  # the address itself may hold a password
@@ -63,7 +67,7 @@ def _wrong() -> UsageError:
     )
 
 
-def shown(url: URL) -> str:
+def display_address(url: URL) -> str:
     """The address for people, without a password."""
     return url.set(query={}).render_as_string(hide_password=True).replace("+psycopg", "")
 

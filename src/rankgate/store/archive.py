@@ -1,4 +1,4 @@
-"""What a project no longer needs: archived, which hides and keeps it, or deleted."""
+"""Archive or delete what a project no longer needs; archiving hides and keeps it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.store import deletion
 from rankgate.store.material import projects as material
 from rankgate.store.models.jobs import UNDER_WAY
-from rankgate.store.rows import now, unknown
+from rankgate.store.rows import now, unknown_error
 from rankgate.store.tables.material import queries
 from rankgate.store.tables.models import job_tasks, model_jobs
 from rankgate.store.tables.people import projects
@@ -24,19 +24,22 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 KINDS: Mapping[str, sa.Table] = {
-    "run": runs, "judgments": judgments, "batch": batches, "query": queries,
-}  # fmt: skip
-"""What can be archived in a project."""
+    "run": runs,
+    "judgments": judgments,
+    "batch": batches,
+    "query": queries,
+}
+"""Kinds that can be archived in a project."""
 
-_IDS = 5_000
+_IDS_PER_STATEMENT = 5_000
 """Ids that one statement names."""
 
-_LISTED = 200
+_MAX_LISTED = 200
 """Archived queries that are listed."""
 
 
 @dataclass(frozen=True)
-class Item:
+class Archivable:
     """Something that can be archived.
 
     Attributes:
@@ -61,47 +64,49 @@ def _columns(kind: str) -> tuple[sa.ColumnElement[Any], ...]:
     return (table.c.id, table.c.name, table.c.created_at, table.c.archived_at)
 
 
-def listed(connection: Connection, project: int) -> list[Item]:
+def list_archivables(connection: Connection, project: int) -> list[Archivable]:
     """Everything of a project that can be archived, by kind, the oldest first.
 
     Of queries only the first 200 that are archived.
     """
-    items = []
+    archivables = []
     for kind, table in KINDS.items():
-        chosen = sa.select(*_columns(kind)).where(table.c.project == project).order_by(table.c.id)
+        statement = (
+            sa.select(*_columns(kind)).where(table.c.project == project).order_by(table.c.id)
+        )
         if kind == "query":
-            chosen = chosen.where(table.c.archived_at.is_not(None)).limit(_LISTED)
-        items += [Item(kind, *row) for row in connection.execute(chosen)]
-    return items
+            statement = statement.where(table.c.archived_at.is_not(None)).limit(_MAX_LISTED)
+        archivables += [Archivable(kind, *row) for row in connection.execute(statement)]
+    return archivables
 
 
-def get(connection: Connection, project: int, kind: str, number: int) -> Item:
+def get(connection: Connection, project: int, kind: str, number: int) -> Archivable:
     """An item of a project.
 
     Raises:
         UsageError: there is none.
     """
     table = KINDS[kind]
-    chosen = sa.select(*_columns(kind)).where(table.c.project == project, table.c.id == number)
-    row = connection.execute(chosen).first()
+    statement = sa.select(*_columns(kind)).where(table.c.project == project, table.c.id == number)
+    row = connection.execute(statement).first()
     if row is None:
-        raise unknown(kind, number)
-    return Item(kind, *row)
+        raise unknown_error(kind, number)
+    return Archivable(kind, *row)
 
 
-def set_archived(connection: Connection, item: Item, *, archived: bool) -> None:
+def set_archived(connection: Connection, archivable: Archivable, *, archived: bool) -> None:
     """Hide an item, or show it again."""
-    table = KINDS[item.kind]
+    table = KINDS[archivable.kind]
     values = {"archived_at": now() if archived else None}
-    connection.execute(sa.update(table).where(table.c.id == item.id).values(values))
+    connection.execute(sa.update(table).where(table.c.id == archivable.id).values(values))
 
 
-def dependents(connection: Connection, item: Item) -> dict[str, int]:
-    """What is deleted with an item: how many rows, by what they are."""
-    return deletion.counts(connection, deletion.dependents(*_row(item)))
+def dependents(connection: Connection, archivable: Archivable) -> dict[str, int]:
+    """Count the rows that are deleted with an item, by kind."""
+    return deletion.counts(connection, deletion.dependent_rows(*_row_condition(archivable)))
 
 
-def delete(connection: Connection, item: Item) -> dict[str, int]:
+def delete(connection: Connection, archivable: Archivable) -> dict[str, int]:
     """Delete an item with what depends on it; its blobs go with ``rankgate store check``.
 
     Returns:
@@ -110,36 +115,40 @@ def delete(connection: Connection, item: Item) -> dict[str, int]:
     Raises:
         UsageError: a model rates tasks that would go.
     """
-    return _delete(connection, *_row(item))
+    return _delete(connection, *_row_condition(archivable))
 
 
-def _row(item: Item) -> tuple[sa.Table, sa.ColumnElement[bool]]:
-    table = KINDS[item.kind]
-    return table, table.c.id == item.id
+def _row_condition(archivable: Archivable) -> tuple[sa.Table, sa.ColumnElement[bool]]:
+    table = KINDS[archivable.kind]
+    return table, table.c.id == archivable.id
 
 
 def _delete(
-    connection: Connection, table: sa.Table, where: sa.ColumnElement[bool]
+    connection: Connection, table: sa.Table, condition: sa.ColumnElement[bool]
 ) -> dict[str, int]:
-    rows = deletion.dependents(table, where)
-    with deletion.unguarded(connection, [table, *rows]):
+    rows = deletion.dependent_rows(table, condition)
+    with deletion.without_triggers(connection, [table, *rows]):
         _refuse_busy(connection, rows)
         counts = deletion.counts(connection, rows)
-        deletion.delete(connection, {table: where, **rows})
+        deletion.delete_rows(connection, {table: condition, **rows})
     return counts
 
 
 def _refuse_busy(connection: Connection, rows: deletion.Rows) -> None:
     """Refuse to delete tasks that a model is rating, or its job."""
-    of_rows: list[sa.ColumnElement[bool]] = []
+    job_conditions: list[sa.ColumnElement[bool]] = []
     if job_tasks in rows:
-        of_rows.append(model_jobs.c.id.in_(sa.select(job_tasks.c.job).where(rows[job_tasks])))
+        job_conditions.append(
+            model_jobs.c.id.in_(sa.select(job_tasks.c.job).where(rows[job_tasks]))
+        )
     if model_jobs in rows:
-        of_rows.append(rows[model_jobs])
-    if not of_rows:
+        job_conditions.append(rows[model_jobs])
+    if not job_conditions:
         return
-    busy = sa.select(model_jobs.c.id).where(sa.or_(*of_rows), model_jobs.c.state.in_(UNDER_WAY))
-    if (job := connection.scalar(busy)) is not None:
+    active_job = sa.select(model_jobs.c.id).where(
+        sa.or_(*job_conditions), model_jobs.c.state.in_(UNDER_WAY)
+    )
+    if (job := connection.scalar(active_job)) is not None:
         problem = f"job {job} of a model is under way; cancel it, and try again when it has ended."
         raise UsageError(problem, code="in-use")
 
@@ -147,29 +156,29 @@ def _refuse_busy(connection: Connection, rows: deletion.Rows) -> None:
 def archive_queries(
     connection: Connection, project: int, ids: Iterable[str], *, archived: bool
 ) -> int:
-    """Hide queries, or show them again; how many.
+    """Hide queries, or show them again; return their number.
 
     Raises:
         UsageError: some of them are not in the project.
     """
-    wanted = list(dict.fromkeys(ids))
-    here = queries.c.project == project
+    query_ids = list(dict.fromkeys(ids))
+    in_project = queries.c.project == project
     values = {"archived_at": now() if archived else None}
-    for begin in range(0, len(wanted), _IDS):
-        piece = wanted[begin : begin + _IDS]
-        named = sa.and_(here, queries.c.query_id.in_(piece))
-        stored = set(connection.scalars(sa.select(queries.c.query_id).where(named)))
-        if missing := [name for name in piece if name not in stored]:
-            raise unknown("query", missing[0])
-        connection.execute(sa.update(queries).where(named).values(values))
-    return len(wanted)
+    for begin in range(0, len(query_ids), _IDS_PER_STATEMENT):
+        chunk = query_ids[begin : begin + _IDS_PER_STATEMENT]
+        condition = sa.and_(in_project, queries.c.query_id.in_(chunk))
+        stored_ids = set(connection.scalars(sa.select(queries.c.query_id).where(condition)))
+        if missing := [name for name in chunk if name not in stored_ids]:
+            raise unknown_error("query", missing[0])
+        connection.execute(sa.update(queries).where(condition).values(values))
+    return len(query_ids)
 
 
 def queries_of_batch(connection: Connection, batch: int) -> list[str]:
     """The ids of the queries that a batch has tasks of, in the order in which they were added."""
     of_batch = sa.select(tasks.c.query).where(tasks.c.batch == batch)
-    chosen = sa.select(queries.c.query_id).where(queries.c.id.in_(of_batch))
-    return list(connection.scalars(chosen.order_by(queries.c.id)))
+    statement = sa.select(queries.c.query_id).where(queries.c.id.in_(of_batch))
+    return list(connection.scalars(statement.order_by(queries.c.id)))
 
 
 def _archived_queries(project: int) -> sa.ColumnElement[bool]:
@@ -177,14 +186,14 @@ def _archived_queries(project: int) -> sa.ColumnElement[bool]:
 
 
 def count_archived_queries(connection: Connection, project: int) -> int:
-    """How many queries of a project are archived."""
+    """Count the archived queries of a project."""
     count = sa.select(sa.func.count()).where(_archived_queries(project))
     return connection.scalar(count) or 0
 
 
 def dependents_of_archived_queries(connection: Connection, project: int) -> dict[str, int]:
-    """What is deleted with all archived queries: how many rows, by what they are."""
-    return deletion.counts(connection, deletion.dependents(queries, _archived_queries(project)))
+    """Count the rows that are deleted with all archived queries, by kind."""
+    return deletion.counts(connection, deletion.dependent_rows(queries, _archived_queries(project)))
 
 
 def delete_archived_queries(connection: Connection, project: int) -> dict[str, int]:
@@ -200,8 +209,8 @@ def delete_archived_queries(connection: Connection, project: int) -> dict[str, i
 
 
 def project_dependents(connection: Connection, project: int) -> dict[str, int]:
-    """What is deleted with a project: how many rows, by what they are."""
-    return deletion.counts(connection, deletion.dependents(projects, projects.c.id == project))
+    """Count the rows that are deleted with a project, by kind."""
+    return deletion.counts(connection, deletion.dependent_rows(projects, projects.c.id == project))
 
 
 def delete_project(connection: Connection, project: int) -> dict[str, int]:
@@ -213,8 +222,8 @@ def delete_project(connection: Connection, project: int) -> dict[str, int]:
     Raises:
         UsageError: it is not archived; a model rates in it.
     """
-    rows = deletion.dependents(projects, projects.c.id == project)
-    with deletion.unguarded(connection, rows):
+    rows = deletion.dependent_rows(projects, projects.c.id == project)
+    with deletion.without_triggers(connection, rows):
         if material.get(connection, project).archived_at is None:
             raise UsageError(
                 "the project is not archived; archive it first, so that nobody writes into it.",
@@ -222,6 +231,6 @@ def delete_project(connection: Connection, project: int) -> dict[str, int]:
             )
         _refuse_busy(connection, rows)
         counts = deletion.counts(connection, rows)
-        deletion.delete(connection, rows)
-    material.forget(connection, project)
+        deletion.delete_rows(connection, rows)
+    material.clear_name(connection, project)
     return counts

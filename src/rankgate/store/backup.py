@@ -21,14 +21,14 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.store import versions
-from rankgate.store.address import PRIVATE, address, file_of, shown
-from rankgate.store.database import WRITES, engine_of
+from rankgate.store.address import PRIVATE, address, display_address, file_of
+from rankgate.store.database import WRITES, make_engine
 from rankgate.store.hashes import RowHasher, TableHash, rows_of, table_hashes, tables_of
-from rankgate.store.kept.blobs import blobs_at
-from rankgate.store.rows import PIECE
-from rankgate.store.store import Store, refuse_placeless, reported
+from rankgate.store.kept.blobs import open_blobs
+from rankgate.store.rows import CHUNK_ROWS
+from rankgate.store.store import Store, database_errors, refuse_missing_place
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -39,7 +39,7 @@ _OWNER_ONLY = 0o600
 
 @dataclass(frozen=True)
 class Backup:
-    """What a backup holds.
+    """The contents of a backup.
 
     Attributes:
         path: the file.
@@ -65,31 +65,36 @@ def backup(store: Store, path: str | Path) -> Backup:
         InputError: a blob is missing or damaged.
         UsageError: the file cannot be written.
     """
-    made = datetime.now(UTC).isoformat(timespec="seconds")
+    created_at = datetime.now(UTC).isoformat(timespec="seconds")
     hashes: dict[str, TableHash] = {}
-    with replacing(path, mode=PRIVATE) as stream, store.read() as connection:
+    with replace_file(path, mode=PRIVATE) as stream, store.read() as connection:
         tables = tables_of(connection)
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as file:
             for table in tables:
                 with file.open(f"tables/{table.name}.jsonl", "w", force_zip64=True) as out:
-                    hashes[table.name] = _dump(connection, table, out)
+                    hashes[table.name] = _write_table(connection, table, out)
             names = connection.scalars(sa.text("SELECT sha256 FROM blobs ORDER BY sha256")).all()
             for name in names:
                 content = store.blobs.get(name)
                 file.writestr(f"blobs/{name}", content, zipfile.ZIP_STORED)  # compressed already
-            found = str(versions.version(connection))
-            rows = {name: each.rows for name, each in hashes.items()}
-            kept = {name: asdict(each) for name, each in hashes.items()}
-            manifest = {"kind": _KIND, "version": found, "created_at": made, "rows": rows,
-                        "blobs": len(names),
-                        "hashes": kept}  # fmt: skip
+            version = str(versions.version(connection))
+            rows = {name: table_hash.rows for name, table_hash in hashes.items()}
+            hash_fields = {name: asdict(table_hash) for name, table_hash in hashes.items()}
+            manifest = {
+                "kind": _KIND,
+                "version": version,
+                "created_at": created_at,
+                "rows": rows,
+                "blobs": len(names),
+                "hashes": hash_fields,
+            }
             file.writestr("manifest.json", json.dumps(manifest, indent=1))
     if Path(path).is_file():
         Path(path).chmod(_OWNER_ONLY)
-    return Backup(str(path), found, made, rows, len(names), hashes)
+    return Backup(str(path), version, created_at, rows, len(names), hashes)
 
 
-def _dump(connection: Connection, table: Table, out: IO[bytes]) -> TableHash:
+def _write_table(connection: Connection, table: Table, out: IO[bytes]) -> TableHash:
     hasher = RowHasher()
     for values in rows_of(connection, table):
         out.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
@@ -112,61 +117,63 @@ def restore(path: str | Path, url: str | None = None, blobs: str | None = None) 
         UsageError: there is a store already; a backup of a newer version; a table of the new store
             differs from the backup.
     """
-    place = address(url)
-    refuse_placeless(place, blobs)
-    file = file_of(place)
-    begun = file if file is not None and not file.exists() else None
-    with _opened(path) as archive:
-        found = _manifest(archive, str(path))
-        engine = engine_of(place)
+    store_url = address(url)
+    refuse_missing_place(store_url, blobs)
+    file = file_of(store_url)
+    new_file = file if file is not None and not file.exists() else None
+    with _open_archive(path) as archive:
+        manifest = _read_manifest(archive, str(path))
+        engine = make_engine(store_url)
         try:
             with (
-                reported(place),
+                database_errors(store_url),
                 engine.connect().execution_options(**{WRITES: True}) as connection,
                 connection.begin(),
             ):
-                _fill(connection, archive, found, blobs or "")
+                _restore_tables(connection, archive, manifest, blobs or "")
         except BaseException:
             engine.dispose()
-            for end in ("", "-wal", "-shm") if begun else ():
-                Path(f"{begun}{end}").unlink(missing_ok=True)
+            for end in ("", "-wal", "-shm") if new_file else ():
+                Path(f"{new_file}{end}").unlink(missing_ok=True)
             raise
         engine.dispose()
-    return found
+    return manifest
 
 
-def _fill(connection: Connection, archive: zipfile.ZipFile, found: Backup, blobs: str) -> None:
-    place = connection.engine.url
+def _restore_tables(
+    connection: Connection, archive: zipfile.ZipFile, manifest: Backup, blobs: str
+) -> None:
+    store_url = connection.engine.url
     if versions.version(connection) is not None:
-        problem = f"{shown(place)}: there is a store already; name another place."
+        problem = f"{display_address(store_url)}: there is a store already; name another place."
         raise UsageError(problem, code="store-exists")
-    versions.build(connection, found.version)
+    versions.migrate(connection, manifest.version)
     for table in tables_of(connection):
-        _load(connection, table, archive, found)
-    _compare(connection, found)
+        _load_table(connection, table, archive, manifest)
+    _compare_hashes(connection, manifest)
     setting = sa.text("UPDATE settings SET value = :place WHERE name = 'blobs'")
     connection.execute(setting, {"place": blobs})
-    target = blobs_at(blobs, place)
+    target = open_blobs(blobs, store_url)
     for name in connection.scalars(sa.text("SELECT sha256 FROM blobs")).all():
-        target.put(_blob(archive, name, found.path))
-    versions.build(connection)
+        target.put(_blob(archive, name, manifest.path))
+    versions.migrate(connection)
 
 
-def _compare(connection: Connection, found: Backup) -> None:
-    """Check that the tables, of the version of the backup, hold what was backed up."""
-    if not found.hashes:
+def _compare_hashes(connection: Connection, manifest: Backup) -> None:
+    """Check the restored tables against the hashes of the backup."""
+    if not manifest.hashes:
         return
-    restored = table_hashes(connection)
-    for name, each in found.hashes.items():
-        if restored.get(name) != each:
+    restored_hashes = table_hashes(connection)
+    for name, table_hash in manifest.hashes.items():
+        if restored_hashes.get(name) != table_hash:
             raise UsageError(
-                f"{found.path}: the restored table {name} is not what was backed up, as the file "
-                "was changed; nothing was restored. Take another backup.",
+                f"{manifest.path}: the restored table {name} is not what was backed up, as the "
+                "file was changed; nothing was restored. Take another backup.",
                 code="restore-differs",
             )
 
 
-def _opened(path: str | Path) -> zipfile.ZipFile:
+def _open_archive(path: str | Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except OSError as error:
@@ -174,47 +181,51 @@ def _opened(path: str | Path) -> zipfile.ZipFile:
             f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
         ) from None
     except zipfile.BadZipFile:
-        raise _no_backup(path) from None
+        raise _backup_error(path) from None
 
 
-def _no_backup(path: str | Path) -> InputError:
+def _backup_error(path: str | Path) -> InputError:
     problem = "this is no backup of a store, or it is damaged; take another one."
     return InputError(problem, source=str(path), code="not-a-backup")
 
 
-def _manifest(file: zipfile.ZipFile, path: str) -> Backup:
+def _read_manifest(file: zipfile.ZipFile, path: str) -> Backup:
     try:
         values = json.loads(file.read("manifest.json"))
         if values["kind"] != _KIND:
-            raise _no_backup(path)
-        hashes = {name: TableHash(**each) for name, each in values.get("hashes", {}).items()}
-        return Backup(path, values["version"], values["created_at"], values["rows"],
-                      values["blobs"], hashes)  # fmt: skip
+            raise _backup_error(path)
+        hashes = {name: TableHash(**fields) for name, fields in values.get("hashes", {}).items()}
+        return Backup(
+            path, values["version"], values["created_at"], values["rows"], values["blobs"], hashes
+        )
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error):
-        raise _no_backup(path) from None
+        raise _backup_error(path) from None
 
 
-def _load(connection: Connection, table: Table, file: zipfile.ZipFile, found: Backup) -> None:
-    if table.name not in found.rows:
+def _load_table(
+    connection: Connection, table: Table, file: zipfile.ZipFile, manifest: Backup
+) -> None:
+    if table.name not in manifest.rows:
         return
-    moments = [each.name for each in table.columns if isinstance(each.type, sa.DateTime)]
-    count, piece = 0, []
-    for row in _rows(file, table.name, found.path):
+    moments = [column.name for column in table.columns if isinstance(column.type, sa.DateTime)]
+    count, chunk = 0, []
+    for row in _rows(file, table.name, manifest.path):
         for name in moments:
             row[name] = None if row[name] is None else datetime.fromisoformat(row[name])
-        piece.append(row)
+        chunk.append(row)
         count += 1
-        if len(piece) == PIECE:
-            connection.execute(sa.insert(table), piece)
-            piece = []
-    if piece:
-        connection.execute(sa.insert(table), piece)
-    if count != found.rows[table.name]:
-        raise _no_backup(found.path)
+        if len(chunk) == CHUNK_ROWS:
+            connection.execute(sa.insert(table), chunk)
+            chunk = []
+    if chunk:
+        connection.execute(sa.insert(table), chunk)
+    if count != manifest.rows[table.name]:
+        raise _backup_error(manifest.path)
     if connection.dialect.name == "postgresql" and "id" in table.columns and count:
         counter = sa.func.pg_get_serial_sequence(table.name, "id")
-        connection.execute(sa.select(sa.func.setval(counter, sa.select(sa.func.max(
-            table.c.id)).scalar_subquery())))  # fmt: skip
+        connection.execute(
+            sa.select(sa.func.setval(counter, sa.select(sa.func.max(table.c.id)).scalar_subquery()))
+        )
 
 
 def _rows(file: zipfile.ZipFile, name: str, path: str) -> Iterator[dict[str, Any]]:
@@ -223,14 +234,14 @@ def _rows(file: zipfile.ZipFile, name: str, path: str) -> Iterator[dict[str, Any
             for line in lines:
                 yield json.loads(line)
     except (KeyError, ValueError, zipfile.BadZipFile, zlib.error):
-        raise _no_backup(path) from None
+        raise _backup_error(path) from None
 
 
 def _blob(file: zipfile.ZipFile, name: str, path: str) -> bytes:
     try:
         content = file.read(f"blobs/{name}")
     except (KeyError, zipfile.BadZipFile, zlib.error):
-        raise _no_backup(path) from None
+        raise _backup_error(path) from None
     if hashlib.sha256(content).hexdigest() != name:
-        raise _no_backup(path)
+        raise _backup_error(path)
     return content

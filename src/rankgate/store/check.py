@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.store.database import failure
+from rankgate.store.database import database_error
 from rankgate.store.material.content import content_hash
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.facts import ratings
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong.
+    """A problem that a check found.
 
     Attributes:
         code: what, for programs.
@@ -40,23 +40,33 @@ class Finding:
 
 
 def check(store: Store) -> tuple[Finding, ...]:
-    """Everything that is wrong with a store; empty if nothing is.
+    """Find the problems of a store; empty if there are none.
 
     Raises:
         UsageError: the database cannot be reached.
     """
     with store.read() as connection:
-        found = [*_database(connection), *_blobs(store, connection), *_answers(connection)]
-        found += _documents(connection)
-    return tuple(found)
+        findings = [
+            *_database_findings(connection),
+            *_blob_findings(store, connection),
+            *_answer_findings(connection),
+        ]
+        findings += _document_findings(connection)
+    return tuple(findings)
 
 
-_REFERENCES = (runs.c.blob, runs.c.states, judgments.c.blob, results.c.blob, records.c.blob,
-               records.c.per_query)  # fmt: skip
-_YOUNG = 3600.0  # seconds: a transaction that is under way may refer to it soon
+_REFERENCES = (
+    runs.c.blob,
+    runs.c.states,
+    judgments.c.blob,
+    results.c.blob,
+    records.c.blob,
+    records.c.per_query,
+)
+_MIN_AGE = 3600.0  # seconds: a transaction that is under way may refer to it soon
 
 
-def unused(store: Store) -> tuple[tuple[str, ...], int]:
+def unused_blobs(store: Store) -> tuple[tuple[str, ...], int]:
     """Blobs that nothing refers to, and their bytes: of what was removed, or was never finished.
 
     Those of the last hour are left out, as somebody may be adding what refers to them.
@@ -66,53 +76,55 @@ def unused(store: Store) -> tuple[tuple[str, ...], int]:
     """
     with store.read() as connection:
         rows = connection.execute(sa.select(blobs.c.sha256, blobs.c.bytes))
-        known = {row.sha256: int(row.bytes) for row in rows}
-        used = {name for column in _REFERENCES for name in connection.scalars(sa.select(column))}
-    names = {*known, *store.blobs.names()} - used
-    found = sorted(name for name in names if _old(store, name))
-    return tuple(found), sum(known.get(name, 0) for name in found)
+        bytes_of_blob = {row.sha256: int(row.bytes) for row in rows}
+        referenced = {
+            name for column in _REFERENCES for name in connection.scalars(sa.select(column))
+        }
+    names = {*bytes_of_blob, *store.blobs.names()} - referenced
+    unused_names = sorted(name for name in names if _is_old(store, name))
+    return tuple(unused_names), sum(bytes_of_blob.get(name, 0) for name in unused_names)
 
 
-def _old(store: Store, name: str) -> bool:
+def _is_old(store: Store, name: str) -> bool:
     try:
-        return store.blobs.age(name) > _YOUNG
+        return store.blobs.age(name) > _MIN_AGE
     except FileNotFoundError:  # only its row is there
         return True
 
 
-def clean(store: Store) -> tuple[int, int]:
-    """Delete the blobs that nothing refers to; how many, and their bytes.
+def delete_unused_blobs(store: Store) -> tuple[int, int]:
+    """Delete the blobs that nothing refers to; return their number and bytes.
 
     Raises:
         UsageError: the database cannot be reached.
     """
-    names, size = unused(store)
-    gone = 0
+    names, size = unused_blobs(store)
+    deleted = 0
     with store.write() as connection:
-        chosen = (sa.select(column).where(column.in_(names)) for column in _REFERENCES)
-        again = {name for each in chosen for name in connection.scalars(each)}
+        statements = (sa.select(column).where(column.in_(names)) for column in _REFERENCES)
+        referenced = {name for statement in statements for name in connection.scalars(statement)}
         for name in names:
-            if name not in again and _old(store, name):  # who adds it now makes it young
+            if name not in referenced and _is_old(store, name):  # who adds it now makes it young
                 connection.execute(sa.delete(blobs).where(blobs.c.sha256 == name))
                 store.blobs.remove(name)
-                gone += 1
-    return gone, size
+                deleted += 1
+    return deleted, size
 
 
-def _database(connection: Connection) -> Iterator[Finding]:
+def _database_findings(connection: Connection) -> Iterator[Finding]:
     if connection.dialect.name != "sqlite":
         return
     try:
-        for (words,) in connection.exec_driver_sql("PRAGMA integrity_check"):
-            if words != "ok":
-                yield Finding("damaged-database", "", f"the database is damaged: {words}.")
-        for table, row, other, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-            yield Finding("missing-row", f"{table} {row}", f"a row of {other} is missing.")
+        for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+            if message != "ok":
+                yield Finding("damaged-database", "", f"the database is damaged: {message}.")
+        for table, row, other_table, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+            yield Finding("missing-row", f"{table} {row}", f"a row of {other_table} is missing.")
     except sa.exc.DBAPIError as error:
-        yield Finding("damaged-database", "", str(failure(error, connection.engine.url)))
+        yield Finding("damaged-database", "", str(database_error(error, connection.engine.url)))
 
 
-def _blobs(store: Store, connection: Connection) -> Iterator[Finding]:
+def _blob_findings(store: Store, connection: Connection) -> Iterator[Finding]:
     for name in connection.scalars(sa.select(blobs.c.sha256)).all():
         try:
             store.blobs.get(name)
@@ -120,18 +132,18 @@ def _blobs(store: Store, connection: Connection) -> Iterator[Finding]:
             yield Finding(error.code, name, error.problem)
 
 
-def _documents(connection: Connection) -> Iterator[Finding]:
-    """Documents that are not what raters saw: something else than rankgate changed them."""
+def _document_findings(connection: Connection) -> Iterator[Finding]:
+    """Find documents that something else than rankgate changed after raters saw them."""
     names = ("id", "doc_id", "fields", "url", "image", "sha256")
-    chosen = sa.select(*(documents.c[name] for name in names))
-    for row in connection.execute(chosen.execution_options(yield_per=1000)):
+    statement = sa.select(*(documents.c[name] for name in names))
+    for row in connection.execute(statement.execution_options(yield_per=1000)):
         if row.sha256 != content_hash(row.fields, row.url, row.image):
             problem = f"document '{row.doc_id}' is not what was added; restore a backup."
             yield Finding("changed-document", f"document {row.id}", problem)
 
 
-def _answers(connection: Connection) -> Iterator[Finding]:
-    """Tasks whose last answers are not the last ratings of their raters."""
+def _answer_findings(connection: Connection) -> Iterator[Finding]:
+    """Find tasks whose last answers are not the last ratings of their raters."""
     key = (ratings.c.task, ratings.c.rater)
     last = (
         sa.select(sa.func.max(ratings.c.id).label("id"))
@@ -139,17 +151,21 @@ def _answers(connection: Connection) -> Iterator[Finding]:
         .group_by(*key)
         .subquery()
     )
-    said = (
+    last_ratings = (
         sa.select(*key, ratings.c.grade, ratings.c.reason)
         .join(last, last.c.id == ratings.c.id)
         .subquery()
     )
-    same = sa.and_(assignments.c.task == said.c.task, assignments.c.rater == said.c.rater)
-    chosen = sa.select(said, assignments.c.state, assignments.c.grade.label("kept")).select_from(
-        said.outerjoin(assignments, same)
+    is_same_pair = sa.and_(
+        assignments.c.task == last_ratings.c.task, assignments.c.rater == last_ratings.c.rater
     )
-    for row in connection.execute(chosen):
-        back = row.reason == WITHDRAWN
-        if (row.state == "answered") is back or (not back and row.kept != row.grade):
+    statement = sa.select(
+        last_ratings, assignments.c.state, assignments.c.grade.label("kept")
+    ).select_from(last_ratings.outerjoin(assignments, is_same_pair))
+    for row in connection.execute(statement):
+        is_withdrawn = row.reason == WITHDRAWN
+        if (row.state == "answered") is is_withdrawn or (
+            not is_withdrawn and row.kept != row.grade
+        ):
             problem = "the task does not show the rater's last rating; rate it again."
             yield Finding("stale-task", f"task {row.task}, rater {row.rater}", problem)

@@ -1,4 +1,4 @@
-"""How many rows the large tables of a store have."""
+"""Counts of rows of the large tables of a store."""
 
 from __future__ import annotations
 
@@ -16,31 +16,49 @@ from rankgate.store.tables.watching import alerts, notifications, scheduled_jobs
 if TYPE_CHECKING:
     from rankgate.store.store import Store
 
-COUNTED = (projects, users, queries, documents, runs, judgments, results, ratings, blobs, records,
-           record_values, alerts, scheduled_jobs, scheduled_runs)  # fmt: skip
+COUNTED_TABLES = (
+    projects,
+    users,
+    queries,
+    documents,
+    runs,
+    judgments,
+    results,
+    ratings,
+    blobs,
+    records,
+    record_values,
+    alerts,
+    scheduled_jobs,
+    scheduled_runs,
+)
 
 
-def counted(store: Store) -> dict[str, int]:
-    """How many rows by table, of one state of the store.
+def count_rows(store: Store) -> dict[str, int]:
+    """Count rows by table, of one state of the store.
 
     Raises:
         UsageError: the database cannot be reached.
     """
-    every = (sa.select(sa.func.count()).select_from(each).scalar_subquery() for each in COUNTED)
+    count_queries = (
+        sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in COUNTED_TABLES
+    )
     with store.read(once=True) as connection:
-        row = connection.execute(sa.select(*every)).one()
-    return {each.name: int(count) for each, count in zip(COUNTED, row, strict=True)}
+        row = connection.execute(sa.select(*count_queries)).one()
+    return {table.name: int(count) for table, count in zip(COUNTED_TABLES, row, strict=True)}
 
 
-def by_state(store: Store) -> dict[str, dict[str, int]]:
-    """How many alerts, notifications and runs of jobs are in each state.
+def count_by_state(store: Store) -> dict[str, dict[str, int]]:
+    """Count alerts, notifications and runs of jobs by state.
 
     Raises:
         UsageError: the database cannot be reached.
     """
-    found: dict[str, dict[str, int]] = {}
+    counts_of_table: dict[str, dict[str, int]] = {}
     for table in (alerts, notifications, scheduled_runs):
-        chosen = sa.select(table.c.state, sa.func.count()).group_by(table.c.state)
+        statement = sa.select(table.c.state, sa.func.count()).group_by(table.c.state)
         with store.read(once=True) as connection:
-            found[table.name] = {state: int(count) for state, count in connection.execute(chosen)}
-    return found
+            counts_of_table[table.name] = {
+                state: int(count) for state, count in connection.execute(statement)
+            }
+    return counts_of_table

@@ -13,17 +13,17 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.core.extras import require
-from rankgate.store.address import file_of, shown
+from rankgate.store.address import display_address, file_of
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.engine import Dialect
 
-BUSY = 20_000
+BUSY_MILLISECONDS = 20_000
 """Milliseconds that SQLite waits for another process that writes."""
 
-IDLE = 5.0
-"""Seconds after which a connection to PostgreSQL is asked whether it still is one."""
+IDLE_SECONDS = 5.0
+"""Seconds after which an idle connection to PostgreSQL is tested."""
 
 Connection: TypeAlias = sa.Connection
 """A connection in a transaction, as `Store.read` and `Store.write` give it."""
@@ -35,18 +35,18 @@ _DAMAGE = {
     "malformed": ("damaged-store", "the database is damaged; restore it from a backup."),
     "not a database": ("not-a-store", "it is not a database of SQLite."),
 }
-"""What SQLite says of a file that it cannot read: the code of the error, and what is wrong."""
+"""SQLite's messages about files that it cannot read: the code of the error, and the problem."""
 
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
-    f"busy_timeout={BUSY}",
+    f"busy_timeout={BUSY_MILLISECONDS}",
     "cache_size=-65536",
 )
 
 
-def engine_of(url: URL) -> Engine:
+def make_engine(url: URL) -> Engine:
     """An engine for an address.
 
     Raises:
@@ -55,28 +55,30 @@ def engine_of(url: URL) -> Engine:
     if file_of(url) is None:
         require("a store in PostgreSQL needs psycopg", "psycopg")
         engine = sa.create_engine(url, pool_size=10, max_overflow=20)
-        event.listen(engine, "checkin", _used)
-        event.listen(engine, "checkout", partial(_answers, engine.dialect))
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", partial(_check_alive, engine.dialect))
         return engine
-    engine = sa.create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY / 1e3})
-    event.listen(engine, "connect", _prepared)
+    engine = sa.create_engine(
+        url, connect_args={"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1e3}
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _prepared(connection: Any, record: object) -> None:  # noqa: ARG001 - the driver's own
+def _prepare_sqlite(connection: Any, record: object) -> None:  # noqa: ARG001 - the driver's own
     connection.isolation_level = None  # transactions begin where we say so
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
 
 
-def _used(connection: Any, record: Any) -> None:  # noqa: ARG001 - as SQLAlchemy calls it
+def _note_use(connection: Any, record: Any) -> None:  # noqa: ARG001 - as SQLAlchemy calls it
     record.info["used"] = monotonic()
 
 
-def _answers(dialect: Dialect, connection: Any, record: Any, taken: Any) -> None:  # noqa: ARG001
-    """Ask a connection that was not used lately whether it still is one; else the next is taken."""
-    if monotonic() - record.info.get("used", monotonic()) < IDLE:
+def _check_alive(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:  # noqa: ARG001
+    """Test a connection that was not used lately; a dead one is replaced by the next."""
+    if monotonic() - record.info.get("used", monotonic()) < IDLE_SECONDS:
         return
     try:
         dialect.do_ping(connection)
@@ -89,21 +91,23 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def failure(error: DBAPIError, url: URL) -> RankgateError:
-    """What is wrong with a database, in one sentence, without addresses or statements."""
-    place = shown(url)
-    words = " ".join(str(error.orig).split())
+def database_error(error: DBAPIError, url: URL) -> RankgateError:
+    """Describe a database error in one sentence, without addresses or statements."""
+    store_name = display_address(url)
+    message = " ".join(str(error.orig).split())
     if isinstance(error.orig, sqlite3.Error):
-        if "locked" in words or "busy" in words:
-            problem = f"another process wrote for more than {BUSY // 1000} s; try again."
-            return UsageError(f"{place}: {problem}", code="store-locked")
+        if "locked" in message or "busy" in message:
+            problem = (
+                f"another process wrote for more than {BUSY_MILLISECONDS // 1000} s; try again."
+            )
+            return UsageError(f"{store_name}: {problem}", code="store-locked")
         for sign, (code, problem) in _DAMAGE.items():
-            if sign in words:
-                return InputError(problem, source=place, code=code)
-        if "readonly" in words or "unable to open" in words:
-            return UsageError(f"{place}: cannot be opened: {words}.", code="cannot-write")
-        if "disk is full" in words or "disk I/O" in words:
-            return UsageError(f"{place}: cannot be written: {words}.", code="cannot-write")
+            if sign in message:
+                return InputError(problem, source=store_name, code=code)
+        if "readonly" in message or "unable to open" in message:
+            return UsageError(f"{store_name}: cannot be opened: {message}.", code="cannot-write")
+        if "disk is full" in message or "disk I/O" in message:
+            return UsageError(f"{store_name}: cannot be written: {message}.", code="cannot-write")
     if isinstance(error, OperationalError):
-        return UsageError(f"{place}: cannot connect: {words}.", code="cannot-connect")
-    return UsageError(f"{place}: the database refused: {words}.", code="store-refused")
+        return UsageError(f"{store_name}: cannot connect: {message}.", code="cannot-connect")
+    return UsageError(f"{store_name}: the database refused: {message}.", code="store-refused")

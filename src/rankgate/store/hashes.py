@@ -12,15 +12,15 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.leases import PREFIX
-from rankgate.store.rows import PIECE
+from rankgate.store.rows import CHUNK_ROWS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
     from rankgate.store.store import Store
 
-LEFT_OUT = ("alembic_version", "sessions", "sign_ins")
-"""Tables that are in no backup: a backup that is stolen signs nobody in."""
+EXCLUDED_TABLES = ("alembic_version", "sessions", "sign_ins")
+"""Tables that backups leave out, so that a stolen backup signs nobody in."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TableHash:
 
 
 class RowHasher:
-    """Computes the hash of a table from its rows, one after the other."""
+    """Compute the hash of a table from its rows, one after the other."""
 
     def __init__(self) -> None:
         self._count, self._digest = 0, hashlib.sha256()
@@ -45,7 +45,7 @@ class RowHasher:
     def add(self, values: Mapping[str, Any]) -> None:
         """Add the next row, as `rows_of` gives it."""
         self._count += 1
-        text = json.dumps(_same(values), sort_keys=True, ensure_ascii=False)
+        text = json.dumps(_normalize_numbers(values), sort_keys=True, ensure_ascii=False)
         self._digest.update(text.encode() + b"\n")
 
     def result(self) -> TableHash:
@@ -65,20 +65,20 @@ def hashes(store: Store) -> dict[str, TableHash]:
 
 def table_hashes(connection: Connection) -> dict[str, TableHash]:
     """The hash of each table that a backup has."""
-    found = {}
+    hash_of_table = {}
     for table in tables_of(connection):
         hasher = RowHasher()
         for values in rows_of(connection, table):
             hasher.add(values)
-        found[table.name] = hasher.result()
-    return found
+        hash_of_table[table.name] = hasher.result()
+    return hash_of_table
 
 
 def tables_of(connection: Connection) -> list[Table]:
     """Every table of a backup; tables that others refer to come first."""
-    found = sa.MetaData()
-    found.reflect(connection)
-    return [each for each in found.sorted_tables if each.name not in LEFT_OUT]
+    metadata = sa.MetaData()
+    metadata.reflect(connection)
+    return [table for table in metadata.sorted_tables if table.name not in EXCLUDED_TABLES]
 
 
 def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
@@ -87,10 +87,10 @@ def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
     The place of the blobs is left empty, as each store has another one; leases of processes are
     left out.
     """
-    chosen = sa.select(table).order_by(*table.primary_key.columns)
-    found = connection.execute(chosen, execution_options={"yield_per": PIECE})
-    for row in found:
-        values = {name: _plain(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
+    statement = sa.select(table).order_by(*table.primary_key.columns)
+    rows = connection.execute(statement, execution_options={"yield_per": CHUNK_ROWS})
+    for row in rows:
+        values = {name: _json_value(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
         if table.name == "settings":
             if values["name"].startswith(PREFIX):
                 continue
@@ -99,14 +99,14 @@ def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
         yield values
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _same(value: Any) -> Any:
+def _normalize_numbers(value: Any) -> Any:
     """A value with 2.0 as 2: PostgreSQL keeps numbers in JSON by value, not as written."""
     if isinstance(value, Mapping):
-        return {key: _same(each) for key, each in value.items()}
+        return {key: _normalize_numbers(child) for key, child in value.items()}
     if isinstance(value, list | tuple):
-        return [_same(each) for each in value]
+        return [_normalize_numbers(child) for child in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

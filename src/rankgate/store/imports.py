@@ -16,7 +16,7 @@ from rankgate.store.people import raters
 from rankgate.store.rating import task_numbers
 from rankgate.store.rating.filling import fill
 from rankgate.store.rating.ratings import FINAL
-from rankgate.store.rows import PIECE, insert, now
+from rankgate.store.rows import CHUNK_ROWS, insert, now
 from rankgate.store.tables.facts import ratings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgate.data.ratings import Ratings
 
 
-def add(
+def add_ratings(
     connection: Connection,
     project: int,
     table: Ratings,
@@ -53,69 +53,77 @@ def add(
         InputError: a grade that is not on the project's scale.
     """
     _refuse_outside(connection, project, table)
-    found = table.table
-    asked = queries.ensure(connection, project, found["query_id"].to_list())
-    pairs = list(found.select("query_id", "doc_id").iter_rows())
-    shown = documents.ensure(connection, project, pairs)
-    known = {
+    rating_rows = table.table
+    query_numbers = queries.ensure_queries(connection, project, rating_rows["query_id"].to_list())
+    pairs = list(rating_rows.select("query_id", "doc_id").iter_rows())
+    document_numbers = documents.ensure_documents(connection, project, pairs)
+    rater_numbers = {
         name: raters.ensure(connection, name, raters.MODEL if name in models else raters.PERSON).id
-        for name in found["rater"].unique(maintain_order=True)
+        for name in rating_rows["rater"].unique(maintain_order=True)
     }
-    last = _last(connection, project)
-    asked_for = task_numbers.by_numbers(connection, project)
-    seen: Counter[str] = Counter()
+    last = _last_rating_ids(connection, project)
+    task_of_pair = task_numbers.tasks_by_numbers(connection, project)
+    repetitions: Counter[str] = Counter()
     moment, rows = now(), []
-    for row in found.iter_rows(named=True):
+    for row in rating_rows.iter_rows(named=True):
         query, doc = row.pop("query_id"), row.pop("doc_id")
         rater = row.pop("rater")
         content = json.dumps([query, doc, rater, *map(str, row.values())])
-        seen[content] += 1
-        words = f"{project}\x1f{content}\x1f{seen[content]}"
-        name = "import-" + hashlib.sha256(words.encode()).hexdigest()
-        key = (asked[query], shown[query, doc], known[rater])
-        task = None if rater in models else asked_for.get(key[:2])
+        repetitions[content] += 1
+        text = f"{project}\x1f{content}\x1f{repetitions[content]}"
+        name = "import-" + hashlib.sha256(text.encode()).hexdigest()
+        key = (query_numbers[query], document_numbers[query, doc], rater_numbers[rater])
+        task = None if rater in models else task_of_pair.get(key[:2])
         reason = row.pop("reason") or (None if row["grade"] is not None else "no grade")
         rows.append(
             {
-                **row, "rating_id": name, "project": project, "query": key[0],
-                "document": key[1], "rater": key[2], "reason": reason, "recorded_at": moment,
-                "corrects": last.get(key), "source": source, "final": rater == FINAL,
+                **row,
+                "rating_id": name,
+                "project": project,
+                "query": key[0],
+                "document": key[1],
+                "rater": key[2],
+                "reason": reason,
+                "recorded_at": moment,
+                "corrects": last.get(key),
+                "source": source,
+                "final": rater == FINAL,
                 "task": task,
             }
-        )  # fmt: skip
+        )
         last[key] = name
-    before = _count(connection, project)
-    made = insert(connection, ratings).on_conflict_do_nothing(index_elements=["rating_id"])
-    for begin in range(0, len(rows), PIECE):
-        connection.execute(made, rows[begin : begin + PIECE])
-    fill(connection, {each["task"] for each in rows if each["task"] is not None})
-    return _count(connection, project) - before
+    earlier_count = _count(connection, project)
+    statement = insert(connection, ratings).on_conflict_do_nothing(index_elements=["rating_id"])
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
+    fill(connection, {row["task"] for row in rows if row["task"] is not None})
+    return _count(connection, project) - earlier_count
 
 
 def _refuse_outside(connection: Connection, project: int, table: Ratings) -> None:
-    possible = [each.grade for each in projects.grades(connection, project)]
+    possible = [grade_row.grade for grade_row in projects.grades(connection, project)]
     if not possible:
         return
-    found = table.table
-    outside = ~found["grade"].is_in(possible).fill_null(value=True)
-    if outside.any():
-        row = int(outside.arg_max() or 0)
-        on = ", ".join(f"{each:g}" for each in possible)
+    rating_rows = table.table
+    is_outside = ~rating_rows["grade"].is_in(possible).fill_null(value=True)
+    if is_outside.any():
+        row = int(is_outside.arg_max() or 0)
+        scale_text = ", ".join(f"{possible_grade:g}" for possible_grade in possible)
         raise InputError(
-            f"grade {found['grade'][row]:g} is not on the project's scale ({on}).",
+            f"grade {rating_rows['grade'][row]:g} is not on the project's scale ({scale_text}).",
             source=table.place.file(row),
             line=table.place.line(row),
             code="grade-outside-scale",
         )
 
 
-def _last(connection: Connection, project: int) -> dict[tuple[Any, ...], str]:
+def _last_rating_ids(connection: Connection, project: int) -> dict[tuple[Any, ...], str]:
     """The last rating of each rater and pair, by numbers."""
     columns = (ratings.c.query, ratings.c.document, ratings.c.rater, ratings.c.rating_id)
-    chosen = sa.select(*columns).where(ratings.c.project == project).order_by(ratings.c.id)
-    return {(q, d, r): name for q, d, r, name in connection.execute(chosen)}
+    statement = sa.select(*columns).where(ratings.c.project == project).order_by(ratings.c.id)
+    return {(q, d, r): name for q, d, r, name in connection.execute(statement)}
 
 
 def _count(connection: Connection, project: int) -> int:
-    here = ratings.c.project == project
-    return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
+    in_project = ratings.c.project == project
+    return connection.scalar(sa.select(sa.func.count()).where(in_project)) or 0

@@ -16,38 +16,40 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-AHEAD = timedelta(hours=1)
+MAX_AHEAD = timedelta(hours=1)
 """A lease or a wait that ends later than this was written before the clock was put back."""
 
-PIECE = 5_000
+CHUNK_ROWS = 5_000
 """Rows that are written by one call."""
 
 
-def names(kind: Any) -> tuple[str, ...]:
+def value_fields(kind: Any) -> tuple[str, ...]:
     """The fields of a frozen value, in order."""
-    found: tuple[str, ...] = kind.__match_args__  # quicker than dataclasses.fields
-    return found
+    field_names: tuple[str, ...] = kind.__match_args__  # quicker than dataclasses.fields
+    return field_names
 
 
 def columns_of(kind: type, table: Table) -> list[sa.Column[Any]]:
     """The columns of a table that are fields of a frozen value, in their order."""
-    return [table.c[name] for name in names(kind)]
+    return [table.c[name] for name in value_fields(kind)]
 
 
 def value_of(kind: type[T], row: Row[Any] | Mapping[str, Any]) -> T:
     """A frozen value whose fields are columns of a row."""
     columns: Any = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - public there
-    return kind(*(columns[name] for name in names(kind)))
+    return kind(*(columns[name] for name in value_fields(kind)))
 
 
-def named(connection: Connection, kind: type[T], table: Table, project: int, name: str) -> T | None:
+def find_by_name(
+    connection: Connection, kind: type[T], table: Table, project: int, name: str
+) -> T | None:
     """The row of a project that has this name; None where there is none."""
-    here = sa.and_(table.c.project == project, table.c.name == name)
-    row = connection.execute(sa.select(table).where(here)).first()
+    is_named = sa.and_(table.c.project == project, table.c.name == name)
+    row = connection.execute(sa.select(table).where(is_named)).first()
     return None if row is None else value_of(kind, row)
 
 
-def numbered(connection: Connection, kind: type[T], table: Table, number: int, what: str) -> T:
+def get_by_number(connection: Connection, kind: type[T], table: Table, number: int, noun: str) -> T:
     """The row of a table that has this number.
 
     Raises:
@@ -55,18 +57,18 @@ def numbered(connection: Connection, kind: type[T], table: Table, number: int, w
     """
     row = connection.execute(sa.select(table).where(table.c.id == number)).first()
     if row is None:
-        raise unknown(what, number)
+        raise unknown_error(noun, number)
     return value_of(kind, row)
 
 
-def all_of(
+def list_rows(
     connection: Connection, kind: type[T], table: Table, project: int, *, archived: bool = True
 ) -> list[T]:
-    """The rows of a project, the oldest first; those that are archived only where wanted."""
-    chosen = sa.select(table).where(table.c.project == project).order_by(table.c.id)
+    """The rows of a project, the oldest first; archived ones only on request."""
+    statement = sa.select(table).where(table.c.project == project).order_by(table.c.id)
     if not archived:
-        chosen = chosen.where(table.c.archived_at.is_(None))
-    return [value_of(kind, row) for row in connection.execute(chosen)]
+        statement = statement.where(table.c.archived_at.is_(None))
+    return [value_of(kind, row) for row in connection.execute(statement)]
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
@@ -76,14 +78,14 @@ def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.I
 
 def insert_of(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
     """An insert in a dialect, for statements that are built once."""
-    made = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    return made(table)
+    dialect_insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    return dialect_insert(table)
 
 
 def new_id(connection: Connection, table: Table, **values: Any) -> int:
-    """Insert one row; its number."""
-    found = connection.execute(table.insert().returning(table.c.id), values).scalar_one()
-    return int(found)
+    """Insert one row; return its number."""
+    number = connection.execute(table.insert().returning(table.c.id), values).scalar_one()
+    return int(number)
 
 
 def now() -> datetime:
@@ -91,8 +93,8 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def over(
-    column: sa.ColumnElement[Any], moment: datetime, longest: timedelta = AHEAD
+def has_ended(
+    column: sa.ColumnElement[Any], moment: datetime, longest: timedelta = MAX_AHEAD
 ) -> sa.ColumnElement[bool]:
     """True where a lease or a wait has ended, or ends later than it can: the clock was put back.
 
@@ -104,7 +106,7 @@ def over(
     return sa.or_(column <= moment, column > moment + longest)
 
 
-_TWINS = (".json", ".csv")
+_PAGE_SUFFIXES = (".json", ".csv")
 
 
 def addressable(name: str) -> str:
@@ -117,10 +119,10 @@ def addressable(name: str) -> str:
     if not name.strip(". "):
         return "-" * max(1, len(name))
     stem, dot, suffix = name.rpartition(".")
-    return f"{stem}-{suffix}" if f"{dot}{suffix}".lower() in _TWINS else name
+    return f"{stem}-{suffix}" if f"{dot}{suffix}".lower() in _PAGE_SUFFIXES else name
 
 
-def refuse_unaddressable(what: str, name: str) -> None:
+def refuse_unaddressable(noun: str, name: str) -> None:
     """Check that a name can be in the address of a page.
 
     Raises:
@@ -128,18 +130,19 @@ def refuse_unaddressable(what: str, name: str) -> None:
     """
     if addressable(name) != name:
         raise UsageError(
-            f"{name!r} cannot be the name of {what}, as it is in addresses of pages; use a name "
+            f"{name!r} cannot be the name of {noun}, as it is in addresses of pages; use a name "
             "without slashes that does not end with .json or .csv.",
             code="invalid-name",
         )
 
 
-def unknown(what: str, name: object) -> UsageError:
-    """There is no such thing in the store."""
-    return UsageError(f"there is no {what} {name!r} in the store.", code=f"unknown-{what}")
+def unknown_error(noun: str, name: object) -> UsageError:
+    """The error for a name or number that the store does not have."""
+    return UsageError(f"there is no {noun} {name!r} in the store.", code=f"unknown-{noun}")
 
 
-def taken(what: str, name: object) -> UsageError:
-    """There is such a thing already."""
-    return UsageError(f"there is a {what} {name!r} already; choose another name.",
-                      code="name-taken")  # fmt: skip
+def taken_error(noun: str, name: object) -> UsageError:
+    """The error for a name that is taken already."""
+    return UsageError(
+        f"there is a {noun} {name!r} already; choose another name.", code="name-taken"
+    )

@@ -16,9 +16,9 @@ from sqlalchemy.exc import DBAPIError
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store import versions
-from rankgate.store.address import PRIVATE, address, file_of, shown
-from rankgate.store.database import WRITES, engine_of, failure
-from rankgate.store.kept.blobs import PRIVATE_FOLDER, Blobs, Folder, blobs_at
+from rankgate.store.address import PRIVATE, address, display_address, file_of
+from rankgate.store.database import WRITES, database_error, make_engine
+from rankgate.store.kept.blobs import PRIVATE_FOLDER, Blobs, Folder, open_blobs
 from rankgate.store.tables.people import settings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 _BLOBS = "blobs"
-_OTHERS = 0o077
+_OTHERS_MODE = 0o077
 
 
 @dataclass(frozen=True)
@@ -50,31 +50,34 @@ class Store:
 
         Args:
             url: its address; None is what ``RANKGATE_STORE`` says.
-            older: whether an older version will do, as for a backup before it is upgraded.
+            older: accept an older version, as for a backup before it is upgraded.
 
         Raises:
             UsageError: there is no store, one of another version, or it cannot be reached.
             InputError: the file is something else.
         """
-        place = address(url)
-        file = file_of(place)
+        store_url = address(url)
+        file = file_of(store_url)
         if file is not None and not file.is_file():
-            problem = f"{shown(place)}: there is no store; make one with rankgate store init."
+            problem = (
+                f"{display_address(store_url)}: there is no store; make one with rankgate "
+                "store init."
+            )
             raise UsageError(problem, code="no-store")
         if file is not None:
             for suffix in ("", "-wal", "-shm"):
                 _make_private(file.with_name(f"{file.name}{suffix}"), PRIVATE)
-        engine = engine_of(place)
+        engine = make_engine(store_url)
         try:
-            with reported(place), engine.connect() as connection:
-                versions.refuse_others(connection, older=older)
-                found = connection.scalar(
+            with database_errors(store_url), engine.connect() as connection:
+                versions.check_version(connection, older=older)
+                blobs_location = connection.scalar(
                     sa.select(settings.c.value).where(settings.c.name == _BLOBS)
                 )
         except BaseException:
             engine.dispose()
             raise
-        blobs_place = blobs_at(str(found), place)
+        blobs_place = open_blobs(str(blobs_location), store_url)
         if file is not None and isinstance(blobs_place, Folder):
             _make_private(blobs_place.folder, PRIVATE_FOLDER)
         return cls(engine, blobs_place, None if file is None else threading.Lock())
@@ -91,17 +94,20 @@ class Store:
         Raises:
             UsageError: there is one; it cannot be made; PostgreSQL without a place for blobs.
         """
-        place = address(url)
-        refuse_placeless(place, blobs)
-        with _new_file(file_of(place)):
-            engine = engine_of(place)
+        store_url = address(url)
+        refuse_missing_place(store_url, blobs)
+        with _new_file(file_of(store_url)):
+            engine = make_engine(store_url)
             try:
-                with reported(place):
-                    made = versions.upgrade(engine, first=lambda each: _named(each, blobs or ""))
+                with database_errors(store_url):
+                    passed_versions = versions.upgrade(
+                        engine,
+                        first=lambda connection: _save_blobs_location(connection, blobs or ""),
+                    )
             finally:
                 engine.dispose()
-        if not made:
-            problem = f"{shown(place)}: there is a store already; name another place."
+        if not passed_versions:
+            problem = f"{display_address(store_url)}: there is a store already; name another place."
             raise UsageError(problem, code="store-exists")
         return cls.open(url)
 
@@ -113,7 +119,7 @@ class Store:
     @property
     def name(self) -> str:
         """Its address for people."""
-        return shown(self.url)
+        return display_address(self.url)
 
     @contextmanager
     def read(self, *, once: bool = False) -> Iterator[Connection]:
@@ -125,7 +131,7 @@ class Store:
         Raises:
             UsageError: the database cannot be reached.
         """
-        with reported(self.url), self.engine.connect() as connection:
+        with database_errors(self.url), self.engine.connect() as connection:
             if self.writing is None:
                 level = "AUTOCOMMIT" if once else "REPEATABLE READ"
                 connection.execution_options(isolation_level=level)
@@ -140,7 +146,7 @@ class Store:
             UsageError: the database cannot be reached or written.
         """
         with ExitStack() as stack:
-            stack.enter_context(reported(self.url))
+            stack.enter_context(database_errors(self.url))
             if self.writing is not None:
                 stack.enter_context(self.writing)
             connection = stack.enter_context(self.engine.connect())
@@ -164,7 +170,7 @@ class Store:
         self.engine.dispose()
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        """Another process opens it again."""
+        """Reopen the store in another process, for pickle."""
         return type(self).open, (self.url.render_as_string(hide_password=False),)
 
     def __enter__(self) -> Self:
@@ -178,7 +184,7 @@ def _make_private(path: Path, mode: int) -> None:
     """Let only its owner read what an older version made; others who open it leave it as it is."""
     with suppress(OSError):  # it is not there
         status = path.stat()
-        if stat.S_IMODE(status.st_mode) & _OTHERS and status.st_uid == os.geteuid():
+        if stat.S_IMODE(status.st_mode) & _OTHERS_MODE and status.st_uid == os.geteuid():
             path.chmod(mode)
 
 
@@ -204,17 +210,17 @@ def _new_file(file: Path | None) -> Iterator[None]:
         raise
 
 
-def _named(connection: Connection, blobs: str) -> None:
+def _save_blobs_location(connection: Connection, blobs: str) -> None:
     connection.execute(sa.insert(settings).values(name=_BLOBS, value=blobs))
 
 
-def refuse_placeless(place: URL, blobs: str | None) -> None:
+def refuse_missing_place(store_url: URL, blobs: str | None) -> None:
     """Check that a new store has a place, and one for its blobs.
 
     Raises:
         UsageError: it has not.
     """
-    file = file_of(place)
+    file = file_of(store_url)
     if file is None and not blobs:
         raise UsageError(
             "a store in PostgreSQL needs a place for runs and judgments; give --blobs FOLDER, "
@@ -227,9 +233,9 @@ def refuse_placeless(place: URL, blobs: str | None) -> None:
 
 
 @contextmanager
-def reported(url: URL) -> Iterator[None]:
-    """Errors of the database as errors of rankgate."""
+def database_errors(url: URL) -> Iterator[None]:
+    """Turn errors of the database into errors of rankgate."""
     try:
         yield
     except DBAPIError as error:
-        raise failure(error, url) from error
+        raise database_error(error, url) from error

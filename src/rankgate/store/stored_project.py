@@ -10,8 +10,9 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.streams.closing import Closing
 from rankgate.store.kept import judgments, results, runs
-from rankgate.store.material import projects
-from rankgate.store.models.counted import counted
+from rankgate.store.material import documents, projects, queries
+from rankgate.store.models.counted import read_counting_ratings
+from rankgate.store.project_collection import project_collection
 from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+    from rankgate.data.collection import Collection
     from rankgate.data.qrels import Qrels
     from rankgate.data.ratings import Ratings
     from rankgate.data.run import Run
@@ -29,7 +31,7 @@ ALL = "all"
 """The name of the ratings of all batches, and of no batch."""
 
 
-class Kept(Protocol):
+class ResultLike(Protocol):
     """A result, as all verbs return it."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,12 +64,12 @@ class StoredProject(Closing):
         Raises:
             UsageError: there is no such store or project.
         """
-        opened = Store.open(store)
+        open_store = Store.open(store)
         try:
-            with opened.read() as connection:
-                return cls(opened, project, projects.named(connection, project).id)
+            with open_store.read() as connection:
+                return cls(open_store, project, projects.get_by_name(connection, project).id)
         except BaseException:
-            opened.close()
+            open_store.close()
             raise
 
     @property
@@ -93,11 +95,12 @@ class StoredProject(Closing):
             UsageError: no run has this name; the error lists the names of all runs.
         """
         with self.store.read() as connection:
-            found = runs.find(connection, self.number, name)
-            if found is None:
-                raise self._unknown("run", name, [
-                    each.name for each in runs.listed(connection, self.number)])  # fmt: skip
-        return runs.rankings(found, self.store.blobs)
+            stored_run = runs.find_run(connection, self.number, name)
+            if stored_run is None:
+                raise self._unknown(
+                    "run", name, [run.name for run in runs.list_runs(connection, self.number)]
+                )
+        return runs.rankings(stored_run, self.store.blobs)
 
     def judgments(self, name: str) -> Qrels:
         """Resolved judgments.
@@ -106,10 +109,33 @@ class StoredProject(Closing):
             UsageError: there are none; the names of those that there are.
         """
         with self.store.read() as connection:
-            if judgments.find(connection, self.number, name) is None:
-                raise self._unknown("judgments", name, [
-                    each.name for each in judgments.listed(connection, self.number)])  # fmt: skip
-            return judgments.read(connection, self.store.blobs, self.number, name)
+            if judgments.find_judgments(connection, self.number, name) is None:
+                raise self._unknown(
+                    "judgments",
+                    name,
+                    [qrels.name for qrels in judgments.list_judgments(connection, self.number)],
+                )
+            return judgments.read_judgments(connection, self.store.blobs, self.number, name)
+
+    def rows(self, table: str) -> pl.DataFrame | None:
+        """The queries or the documents as a table of texts; None without any."""
+        read = queries.queries_table if table == "queries" else documents.documents_table
+        with self.store.read() as connection:
+            return read(connection, self.number)
+
+    def collection(self, stated: str | Collection, *, files: bool = False) -> Collection:
+        """A collection of the project: its judgments, and tags of its queries.
+
+        Args:
+            stated: the name of judgments; or a collection whose texts are names: of judgments, of
+                a run (``reference``), ``queries`` (for ``tags``, and for ``sample``, where the
+                frequency of a query is its weight) and ``documents`` (for ``items``).
+            files: whether a text that names nothing in the project may be a file.
+
+        Raises:
+            UsageError: a name that the project does not have.
+        """
+        return project_collection(self, stated, files=files)
 
     def ratings(self, batch: str = ALL) -> Ratings:
         """The ratings of single raters, of one batch or of all.
@@ -119,8 +145,8 @@ class StoredProject(Closing):
             UsageError: there is no such batch.
         """
         with self.store.read() as connection:
-            place = self._batch(connection, batch)
-            return ratings.table(connection, self.number, batch=place, name=self.name)
+            batch_number = self._batch(connection, batch)
+            return ratings.read_ratings(connection, self.number, batch=batch_number, name=self.name)
 
     def counted(self, batch: str = ALL, models: Models = "fill") -> Ratings:
         """The ratings that judgments are made of: people's, and those of admitted models.
@@ -135,16 +161,21 @@ class StoredProject(Closing):
             UsageError: there is no such batch.
         """
         with self.store.read() as connection:
-            place = self._batch(connection, batch)
-            return counted(connection, self.number, batch=place, name=self.name, models=models)
+            batch_number = self._batch(connection, batch)
+            return read_counting_ratings(
+                connection, self.number, batch=batch_number, name=self.name, models=models
+            )
 
     def _batch(self, connection: Connection, name: str) -> int | None:
         if name == ALL:
             return None
-        known = {each.name: each.id for each in batches.listed(connection, self.number)}
-        if name not in known:
-            raise self._unknown("batch", name, [ALL, *known])
-        return known[name]
+        batch_ids = {
+            batch_row.name: batch_row.id
+            for batch_row in batches.list_batches(connection, self.number)
+        }
+        if name not in batch_ids:
+            raise self._unknown("batch", name, [ALL, *batch_ids])
+        return batch_ids[name]
 
     def judged(self, name: str) -> Qrels | Ratings:
         """Judgments by name, or else the ratings of a batch, for tools that score by ratings.
@@ -156,15 +187,17 @@ class StoredProject(Closing):
             return self.judgments(name)
         except UsageError as error:
             with self.store.read() as connection:
-                named = {each.name for each in batches.listed(connection, self.number)}
-            if name not in {ALL, *named}:
+                batch_names = {
+                    batch_row.name for batch_row in batches.list_batches(connection, self.number)
+                }
+            if name not in {ALL, *batch_names}:
                 raise error from None
         return self.counted(name)
 
-    def _unknown(self, what: str, name: str, known: list[str]) -> UsageError:
-        listed = f"; there are {', '.join(known[:10])}" if known else ""
+    def _unknown(self, kind: str, name: str, names: list[str]) -> UsageError:
+        hint = f"; there are {', '.join(names[:10])}" if names else ""
         return UsageError(
-            f"the project {self.name} has no {what} {name!r}{listed}.", code=f"unknown-{what}"
+            f"the project {self.name} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}"
         )
 
     def add_run(self, run: Run, name: str = "") -> None:
@@ -174,37 +207,41 @@ class StoredProject(Closing):
             UsageError: the name is another run's.
         """
         with self.write() as connection:
-            runs.add(connection, self.store.blobs, self.number, run, name=name)
+            runs.add_run(connection, self.store.blobs, self.number, run, name=name)
 
     def add_judgments(self, qrels: Qrels, name: str) -> None:
-        """Keep judgments, with how they were made.
+        """Keep judgments, with their origin.
 
         Raises:
             UsageError: the name is that of other judgments.
         """
         with self.write() as connection:
-            judgments.add(connection, self.store.blobs, self.number, qrels, name=name)
+            judgments.add_judgments(connection, self.store.blobs, self.number, qrels, name=name)
 
     def add_batch(self, pairs: pl.DataFrame, name: str, strategy: Strategy = "1") -> int:
-        """Make a batch of pairs to be rated; how many there are.
+        """Make a batch of pairs to be rated; return their number.
 
         Raises:
             UsageError: the name is taken.
         """
         with self.write() as connection:
-            made = batches.add(connection, self.number, name, strategy=strategy)
-            return batches.add_pairs(connection, made, pairs)
+            new_batch = batches.add_batch(connection, self.number, name, strategy=strategy)
+            return batches.add_pairs(connection, new_batch, pairs)
 
     def add_result(
-        self, result: Kept, name: str = "", summary: Mapping[str, Any] | None = None
+        self, result: ResultLike, name: str = "", summary: Mapping[str, Any] | None = None
     ) -> int:
-        """Keep a result; its number."""
+        """Keep a result; return its number."""
         with self.write() as connection:
-            made = results.add(
-                connection, self.store.blobs, self.number, result.to_dict(), name=name,
+            stored_result = results.add_result(
+                connection,
+                self.store.blobs,
+                self.number,
+                result.to_dict(),
+                name=name,
                 summary=summary,
-            )  # fmt: skip
-        return made.id
+            )
+        return stored_result.id
 
     def close(self) -> None:
         """Close the store."""

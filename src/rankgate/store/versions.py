@@ -1,4 +1,4 @@
-"""Versions of the store's schema, and the way from each to the newest."""
+"""Versions of the store's schema, and the migrations to the newest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from rankgate.core.errors import UsageError
-from rankgate.store.address import shown
+from rankgate.store.address import display_address
 from rankgate.store.database import WRITES
 
 if TYPE_CHECKING:
@@ -23,55 +23,55 @@ _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 7_202_611_221  # of PostgreSQL: one migration at a time
 
 
-def scripts() -> tuple[Script, ...]:
+def list_migrations() -> tuple[Script, ...]:
     """Every migration, the oldest first."""
-    found = ScriptDirectory(str(_FOLDER), version_locations=[str(_FOLDER)])
-    return tuple(reversed(list(found.walk_revisions())))
+    script_directory = ScriptDirectory(str(_FOLDER), version_locations=[str(_FOLDER)])
+    return tuple(reversed(list(script_directory.walk_revisions())))
 
 
-def newest() -> str:
+def newest_version() -> str:
     """The version of a store that this program makes."""
-    return scripts()[-1].revision
+    return list_migrations()[-1].revision
 
 
 def version(connection: Connection) -> str | None:
     """The version of a store; None where there is none."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return None if found is None else str(found)
+    revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return None if revision is None else str(revision)
 
 
-def refuse_others(connection: Connection, *, older: bool = False) -> None:
+def check_version(connection: Connection, *, older: bool = False) -> None:
     """Check that a store is of this program's version.
 
     Args:
         connection: of the store.
-        older: whether an older version will do, as for a backup.
+        older: accept an older version, as for a backup.
 
     Raises:
         UsageError: there is no store; an older or newer one.
     """
-    found = version(connection)
-    place = shown(connection.engine.url)
-    if found is None:
-        problem = f"{place}: there is no store; make one with rankgate store init."
+    current = version(connection)
+    store_name = display_address(connection.engine.url)
+    if current is None:
+        problem = f"{store_name}: there is no store; make one with rankgate store init."
         raise UsageError(problem, code="no-store")
-    known = [each.revision for each in scripts()]
-    if found not in known:
-        raise _newer(place, found)
-    if found != known[-1] and not older:
+    revisions = [script.revision for script in list_migrations()]
+    if current not in revisions:
+        raise _newer_error(store_name, current)
+    if current != revisions[-1] and not older:
         raise UsageError(
-            f"{place}: the store is of version {found} and this program of {known[-1]}; run "
-            "rankgate store backup, then rankgate store upgrade.",
+            f"{store_name}: the store is of version {current} and this program of "
+            f"{revisions[-1]}; run rankgate store backup, then rankgate store upgrade.",
             code="older-store",
         )
 
 
-def _newer(place: str, found: str) -> UsageError:
+def _newer_error(store_name: str, current: str) -> UsageError:
     return UsageError(
-        f"{place}: the store is of version {found}, which is newer than this program; install a "
-        "newer rankgate.",
+        f"{store_name}: the store is of version {current}, which is newer than this program; "
+        "install a newer rankgate.",
         code="newer-store",
     )
 
@@ -90,36 +90,36 @@ def upgrade(engine: Engine, first: Callable[[Connection], None] | None = None) -
         UsageError: a store of a newer version.
     """
     passed: list[str] = []
-    for script in scripts():
-        with engine.connect().execution_options(**{WRITES: True}) as one, one.begin():
-            if build(one, script.revision):
+    for script in list_migrations():
+        with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+            if migrate(connection, script.revision):
                 passed.append(script.revision)
                 if first is not None:
-                    first(one)
+                    first(connection)
             first = None
     return tuple(passed)
 
 
-def build(connection: Connection, to: str | None = None) -> bool:
+def migrate(connection: Connection, target: str | None = None) -> bool:
     """Bring a store to a version, by default the newest, in the transaction of a connection.
 
     Returns:
-        Whether anything was to be done.
+        True if any migration ran.
 
     Raises:
         UsageError: a store of a newer version; no such version.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-    every = scripts()
-    known = [each.revision for each in every]
-    found = version(connection)
-    for each in (found, to):
-        if each is not None and each not in known:
-            raise _newer(shown(connection.engine.url), each)
-    begin = 0 if found is None else known.index(found) + 1
-    end = len(known) if to is None else known.index(to) + 1
-    for script in every[begin:end]:
+    migrations = list_migrations()
+    revisions = [script.revision for script in migrations]
+    current = version(connection)
+    for revision in (current, target):
+        if revision is not None and revision not in revisions:
+            raise _newer_error(display_address(connection.engine.url), revision)
+    begin = 0 if current is None else revisions.index(current) + 1
+    end = len(revisions) if target is None else revisions.index(target) + 1
+    for script in migrations[begin:end]:
         context = MigrationContext.configure(connection, opts={"transactional_ddl": True})
         context._ensure_version_table()  # noqa: SLF001 - as alembic's own commands do
         with Operations.context(context):

@@ -1,1 +1,1 @@
-"""What stays: reports, records, alerts, schedules, and the server of a store."""
+"""Results over time: reports, records, alerts, schedules, and the server of a store."""

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from rankgate.data import contents_of
-from rankgate.data.formats.registry import detected, named
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.streams.source import InputFile
 
 
@@ -25,7 +25,7 @@ def held():
 @pytest.fixture
 def kind():
     """The name of the format that bytes, a text, or a value as JSON, are known to be of."""
-    return lambda value: detected(InputFile(None, _bytes(value)))[0].name
+    return lambda value: detect_format(InputFile(None, _bytes(value)))[0].name
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def written():
 
     def write(contents, name):
         out = io.BytesIO()
-        losses = named(name).write(contents, out)
+        losses = find_format(name).write(contents, out)
         return out.getvalue(), {loss.what: loss.count for loss in losses}
 
     return write

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import RankgateError
-from rankgate.data.formats.registry import detected, named
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.read import contents_of
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
@@ -37,7 +37,7 @@ def name_of(path):
 
 def endured(name, data):
     """Read, look at everything, write again: only deliberate errors may come out, in one line."""
-    fmt = named(name)
+    fmt = find_format(name)
     try:
         contents = fmt.read(InputFile(None, data))
         for run in contents.runs:
@@ -50,7 +50,7 @@ def endured(name, data):
         assert str(error).strip()  # noqa: PT017 - the error is one of two good ends
         assert "\n" not in str(error)  # noqa: PT017 - as above
     with contextlib.suppress(RankgateError):
-        detected(InputFile(None, data))
+        detect_format(InputFile(None, data))
 
 
 def places(value, path=()):
@@ -118,7 +118,7 @@ def test_a_key_twice_is_an_error_with_its_line(path):
     for at in twice:
         text = "\n".join([*lines[: at + 1], lines[at], *lines[at + 1 :]])
         with raises("duplicate-key") as error:
-            named(name_of(path)).read(InputFile(None, text.encode()))
+            find_format(name_of(path)).read(InputFile(None, text.encode()))
         assert error.value.line == at + 2
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.data.formats.registry import named
+from rankgate.data.formats.registry import find_format
 from support.wording import raises
 
 
@@ -142,7 +142,7 @@ def test_metric_stores(held, time, bulk):
         ("r", "q", "prec@10", 0.5, at)
     ]
     out = io.BytesIO()
-    assert named("opensearch-metrics").write(contents, out) == ()
+    assert find_format("opensearch-metrics").write(contents, out) == ()
     assert out.getvalue() == data
     bad = data + json.dumps(row | {time: "yesterday"}).encode()
     with raises("not-a-time", InputError) as error:

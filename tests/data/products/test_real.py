@@ -12,8 +12,8 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data import contents_of, read_qrels, read_run
-from rankgate.data.formats.registry import detected, named
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.formats.registry import detect_format, find_format
+from rankgate.data.streams.source import InputFile, open_source
 from support.wording import raises
 
 QUEPID = "products/quepid/haystack_rating_party_"
@@ -49,7 +49,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("file", KNOWN)
 def test_real_files_are_known(shared, file):
-    found, reason = detected(source(shared / file))
+    found, reason = detect_format(open_source(shared / file))
     assert found.name == KNOWN[file]
     assert reason
 
@@ -59,7 +59,7 @@ def test_real_files_come_back_as_they_were(shared, file):
     """No loss is reported for what the format itself can hold."""
     contents = contents_of(shared / file)
     out = io.BytesIO()
-    assert named(KNOWN[file]).write(contents, out) == ()
+    assert find_format(KNOWN[file]).write(contents, out) == ()
     back = contents_of(InputFile(shared / file, out.getvalue()), KNOWN[file])
     for name in ("queries", "documents", "values"):
         before, after = getattr(contents, name), getattr(back, name)
@@ -139,7 +139,7 @@ def test_unrated_documents_come_back_without_a_grade(shared):
         rows = [tuple(row) for row in csv.reader(lines) if row]
     contents = contents_of(file)
     out = io.BytesIO()
-    assert named("quepid-csv").write(contents, out) == ()
+    assert find_format("quepid-csv").write(contents, out) == ()
     back = [tuple(row) for row in csv.reader(io.StringIO(out.getvalue().decode()))]
     assert back[0] == rows[0]
     assert {*back} == {*rows}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from rankgate.data import contents_of
-from rankgate.data.formats.registry import detected, named
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.formats.registry import detect_format, find_format
+from rankgate.data.streams.source import InputFile, open_source
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 NAMES = [path.name for path in SAMPLES]
@@ -25,7 +25,7 @@ def format_of(path):
 
 def written(contents, name):
     out = io.BytesIO()
-    losses = named(name).write(contents, out)
+    losses = find_format(name).write(contents, out)
     return out.getvalue(), losses
 
 
@@ -49,7 +49,7 @@ def tables(contents):
 @pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
 def test_samples_are_known_by_what_they_hold(path):
     """Whatever the file is called."""
-    found, reason = detected(InputFile(None, path.read_bytes()))
+    found, reason = detect_format(InputFile(None, path.read_bytes()))
     assert found.name == format_of(path)
     assert reason
 
@@ -68,7 +68,7 @@ def test_marks_and_line_ends_change_nothing(path, change, tmp_path):
     }[change]
     place = tmp_path / (path.name + (".gz" if change == "gzip" else ""))
     place.write_bytes(changed)
-    assert detected(source(place))[0].name == format_of(path)
+    assert detect_format(open_source(place))[0].name == format_of(path)
     assert tables(contents_of(place)) == tables(contents_of(path))
 
 
@@ -77,7 +77,7 @@ def test_what_is_written_in_the_same_format_is_read_as_before(path):
     """No loss is reported for what the format itself can hold."""
     name, contents = format_of(path), contents_of(path)
     if path.name in REFUSED:
-        assert named(name).write is None or not contents.extra
+        assert find_format(name).write is None or not contents.extra
         return
     data, losses = written(contents, name)
     assert losses == (), path.name

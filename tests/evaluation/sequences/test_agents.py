@@ -16,10 +16,10 @@ import rankgate
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data import contents_of
 from rankgate.data.collection import Collection
-from rankgate.data.formats.registry import named
+from rankgate.data.formats.registry import find_format
 from rankgate.data.streams.source import InputFile
 from rankgate.decisions.comparison.inference import Test
-from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.sequences import agents
 from rankgate.measurement.metrics.sequences.contexts import redundancy
 from rankgate.measurement.metrics.sequences.sequence import sequences
@@ -126,7 +126,7 @@ def test_a_run_that_does_not_know_is_one_error(tmp_path):
 )
 def test_what_is_wrong_is_named(changes, code):
     with raises(code, InputError) as error:
-        named("trajectories").read(InputFile(None, data([REFUSED, TASK | changes])))
+        find_format("trajectories").read(InputFile(None, data([REFUSED, TASK | changes])))
     assert error.value.line == 2
 
 
@@ -145,7 +145,7 @@ def test_a_call_without_its_cost_is_not_free(tmp_path):
 
 def test_a_document_or_question_twice():
     twice = data([TASK | {"calls": [{"documents": ["a", "a"]}]}])
-    (run,) = named("trajectories").read(InputFile(None, twice)).runs
+    (run,) = find_format("trajectories").read(InputFile(None, twice)).runs
     with raises("duplicate-document", DuplicateError, line=1):
         _ = run.table  # a convention says what such a document is
     with raises("duplicate-query", InputError, line=2):
@@ -213,7 +213,7 @@ def test_depth_of_conversations(shared):
     assert found["mean"].item() == pytest.approx(sum(first) / len(first), abs=1e-4)
     turns = [int(each) for each in result.slices["value"]]
     assert turns == sorted(turns)
-    again = Evaluation.from_dict(result.to_dict())
+    again = Scores.from_dict(result.to_dict())
     assert again.slices.equals(result.slices)
 
 

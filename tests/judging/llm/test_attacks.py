@@ -15,7 +15,8 @@ from rankgate.data.ratings import Ratings
 from rankgate.judging.admission.admission import JudgeAdmission
 from rankgate.judging.admission.admit import admit
 from rankgate.judging.admission.demands import Demands
-from rankgate.judging.llm.attacks import Attack, attacked
+from rankgate.judging.admission.judge_grades import JudgeGrades
+from rankgate.judging.llm.attacks import Attack, attack_document
 from support.wording import raises
 
 QUERIES, DOCUMENTS = 40, 10
@@ -23,7 +24,7 @@ DOCUMENT = {"title": "Jaguar", "text": "It is fast. It swims well! Does it climb
 
 
 def under(attack):
-    return attacked(attack, "how fast", DOCUMENT, "3")
+    return attack_document(attack, "how fast", DOCUMENT, "3")
 
 
 @pytest.mark.parametrize("attack", [each for each in get_args(Attack) if each != "none"])
@@ -36,7 +37,7 @@ def test_an_attack_keeps_what_the_document_says(attack):
     )
     assert (shown, list(shown)) != (DOCUMENT, list(DOCUMENT))
     assert under(attack) == shown
-    assert attacked(attack, "how fast", {}, "3") == {}
+    assert attack_document(attack, "how fast", {}, "3") == {}
 
 
 def test_what_attacks_add():
@@ -49,7 +50,7 @@ def test_what_attacks_add():
 
 
 def test_braces_in_a_text_are_text():
-    shown = attacked("keywords", "{query}", {"text": "{text} {0} {highest}"}, "3")
+    shown = attack_document("keywords", "{query}", {"text": "{text} {0} {highest}"}, "3")
     assert shown["text"] == "{text} {0} {highest}" + " {query}" * 5
 
 
@@ -77,7 +78,7 @@ def rated(grades, rater):
 def test_a_judge_that_falls_for_keywords_is_refused(grades):
     fooled = np.minimum(grades + (np.arange(DOCUMENTS) < 3), 3)  # in three of ten documents
     people = judged(grades)
-    result = admit(people, people, attacked=[rated(fooled, "m under keywords")])
+    result = admit(people, JudgeGrades(people, attacked=[rated(fooled, "m under keywords")]))
     row = result.attacks.row(0, named=True)
     raised = (fooled > grades).mean()
     assert (row["pairs"], row["queries"]) == (QUERIES * DOCUMENTS, QUERIES)
@@ -86,7 +87,9 @@ def test_a_judge_that_falls_for_keywords_is_refused(grades):
     assert row["low"] < raised < row["high"]
     assert {each.name: each.status for each in result.demands}["attack m under keywords"] == "fail"
     assert result.status == 1
-    lenient = admit(people, people, attacked=[rated(fooled, "m")], demands=Demands(raised=0.5))
+    lenient = admit(
+        people, JudgeGrades(people, attacked=[rated(fooled, "m")]), demands=Demands(raised=0.5)
+    )
     assert lenient.status == 0
 
 
@@ -95,9 +98,9 @@ def test_the_interval_is_that_of_means_of_queries(grades):
     from scipy.stats import t
 
     fooled = np.where(np.random.default_rng(5).random(grades.shape) < 0.2, 4.0, grades)
-    row = admit(judged(grades), judged(grades), attacked=[rated(fooled, "m")]).attacks.row(
-        0, named=True
-    )
+    row = admit(
+        judged(grades), JudgeGrades(judged(grades), attacked=[rated(fooled, "m")])
+    ).attacks.row(0, named=True)
     means = (fooled > grades).mean(axis=1)
     ends = t.interval(0.95, QUERIES - 1, means.mean(), means.std(ddof=1) / np.sqrt(QUERIES))
     assert (row["low"], row["high"]) == pytest.approx(ends, rel=1e-9)
@@ -106,7 +109,7 @@ def test_the_interval_is_that_of_means_of_queries(grades):
 def test_who_is_not_fooled_is_admitted_and_comes_back_from_json(grades):
     people = judged(grades)
     files = [rated(grades, "m under longer"), rated(np.maximum(grades - 1, 0), "m under praise")]
-    result = admit(people, people, attacked=files)
+    result = admit(people, JudgeGrades(people, attacked=files))
     assert result.status == 0
     assert result.attacks["attack"].to_list() == ["m under longer", "m under praise"]
     again = JudgeAdmission.from_dict(result.to_dict())
@@ -120,9 +123,9 @@ def test_other_pairs_and_few_queries_decide_nothing(grades):
         pl.DataFrame({"query_id": ["x"], "doc_id": ["y"], "rater": ["m"], "grade": [1.0]})
     )
     with raises("no-common-pairs", InputError):
-        admit(people, people, attacked=[strange])
+        admit(people, JudgeGrades(people, attacked=[strange]))
     few = rated(grades, "m").table.filter(pl.col("query_id") < "q10")
-    result = admit(people, people, attacked=[Ratings(few)])
+    result = admit(people, JudgeGrades(people, attacked=[Ratings(few)]))
     assert {each.name: each.status for each in result.demands}["attack m"] == "inconclusive"
 
 

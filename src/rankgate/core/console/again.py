@@ -7,28 +7,28 @@ from collections.abc import Collection
 import click
 from click.core import ParameterSource
 
-_NOT_AGAIN = ("form", "output")
+_OMITTED_OPTIONS = ("form", "output")
 
 
-def again(context: click.Context, only: Collection[str] = ()) -> list[str]:
-    """What was said behind the command's name, without its form and its output.
+def repeat_arguments(context: click.Context, only: Collection[str] = ()) -> list[str]:
+    """The arguments and options of the running command, without ``--format`` and ``--output``.
 
     Args:
         context: of the command that runs.
         only: names of options; empty is everything.
     """
-    words: list[str] = []
+    arguments: list[str] = []
     for parameter in context.command.params:
         name = str(parameter.name)
-        wanted = name in only if only else name not in _NOT_AGAIN
-        if not wanted or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        is_repeated = name in only if only else name not in _OMITTED_OPTIONS
+        if not is_repeated or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         value = context.params[name]
-        values = [str(each) for each in (value if isinstance(value, tuple) else (value,))]
+        texts = [str(raw_value) for raw_value in (value if isinstance(value, tuple) else (value,))]
         if isinstance(parameter, click.Argument):
-            words += values
+            arguments += texts
         elif getattr(parameter, "is_flag", False):
-            words.append(parameter.opts[-1])
+            arguments.append(parameter.opts[-1])
         else:
-            words += [word for each in values for word in (parameter.opts[-1], each)]
-    return words
+            arguments += [argument for text in texts for argument in (parameter.opts[-1], text)]
+    return arguments

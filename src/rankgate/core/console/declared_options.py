@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgate.core.console.name_types import BY_METAVAR
 from rankgate.core.console.sections import SectionOption
 from rankgate.core.declare import Registry, fields_of
-from rankgate.core.declare.signature import documented, parameter
+from rankgate.core.declare.signature import make_parameter, parse_docstring_section
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     Command = Callable[..., Any]
 
 _REPEATED = " May be given several times."
-_LIKE = re.compile(r"\b(\w+)Like\b")
-_NAMED = re.compile(r"``(\w+)``")
+_INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
+_QUOTED_NAME = re.compile(r"``(\w+)``")
 
 
 def option(
@@ -42,12 +43,12 @@ def option(
     """
     name = declared.name
     help_ = declared.help.replace("`", "")
-    long = _flag(name)
+    long_flag = _flag_name(name)
     return click.option(
         *flags,
-        *([] if any(each.startswith("--") for each in flags) else [long]),
+        *([] if any(flag.startswith("--") for flag in flags) else [long_flag]),
         name,
-        type=_Choice(declared.choices, aliases) if aliases else _type(declared),
+        type=_Choice(declared.choices, aliases) if aliases else _click_type(declared, metavar),
         **({} if declared.required else {"default": declared.default}),
         show_default=declared.default not in (None, "", ()) and declared.kind != "bool",
         required=declared.required,
@@ -60,8 +61,11 @@ def option(
     )
 
 
-def options_of(
-    verb: Command, *names: str, choices: Mapping[str, Iterable[str]] | None = None
+def verb_options(
+    verb: Command,
+    *names: str,
+    choices: Mapping[str, Iterable[str]] | None = None,
+    section: str = "Options",
 ) -> Callable[[Command], Command]:
     """Return a decorator with options that the parameters of a verb declare.
 
@@ -73,109 +77,86 @@ def options_of(
         names: its parameters in the order of the help; with words behind a name: how the value is
             called there, and further flags, as in ``"metric METRIC -m"``.
         choices: what a text may be, where the annotation does not say it; a registry has aliases.
+        section: the heading of the help under which they stand.
     """
     signature = inspect.signature(verb).parameters
-    help_of = documented(verb.__doc__ or "", "Attributes" if isinstance(verb, type) else "Args")
 
     def decorate(function: Command) -> Command:
-        for words in reversed(names):
-            name, *rest = words.split()
-            help_ = _NAMED.sub(lambda found: _flag(found[1], signature), help_of[name])
-            declared = _declared(verb, signature[name], help_)
-            flags = [each for each in rest if each.startswith("-")]
-            metavar = next((each for each in rest if not each.startswith("-")), None)
-            shown = _LIKE.search(str(signature[name].annotation))
-            if shown or "Path" in str(signature[name].annotation):
-                metavar = metavar or (shown[1].upper() if shown else "FILE")
+        for spec in reversed(names):
+            name, *extras = spec.split()
+            declared = _declared_parameter(verb, name)
+            help_ = _QUOTED_NAME.sub(lambda match: _flag_name(match[1], signature), declared.help)
+            declared = replace(declared, help=help_)
+            flags = [extra for extra in extras if extra.startswith("-")]
+            metavar = next((extra for extra in extras if not extra.startswith("-")), None)
+            like_match = _INPUT_TYPE.search(str(signature[name].annotation))
+            if like_match or "Path" in str(signature[name].annotation):
+                metavar = metavar or (like_match[1].upper() if like_match else "FILE")
                 declared = replace(declared, kind="path")
             elif choices and name in choices:
                 declared = replace(declared, kind="choice", choices=tuple(choices[name]))
             registry = choices.get(name) if choices else None
             aliases = registry.aliases if isinstance(registry, Registry) else {}
             kind = str(signature[name].annotation)
-            pairs = kind.startswith("Mapping[") and "Path" not in kind  # else the table's file
-            several = kind.startswith("Sequence[") or pairs
-            if pairs:
-                function = _with_pairs(function, name, float if "float" in kind else str)
-            function = option(declared, *flags, metavar=metavar, multiple=several, aliases=aliases)(
-                function
-            )
+            is_mapping = kind.startswith("Mapping[") and "Path" not in kind  # else the table's file
+            is_repeatable = kind.startswith("Sequence[") or is_mapping
+            if is_mapping:
+                declared = replace(declared, default=())
+                value_type = float if "float" in kind else str
+                function = _with_pairs(function, declared.name, value_type)
+            function = option(
+                declared,
+                *flags,
+                metavar=metavar,
+                multiple=is_repeatable,
+                aliases=aliases,
+                section=section,
+            )(function)
         return function
 
     return decorate
 
 
-def _with_pairs(function: Command, name: str, read: Callable[[str], Any]) -> Command:
-    """The command with the words ``NAME=VALUE`` of an option as a mapping."""
+def _with_pairs(function: Command, name: str, read_value: Callable[[str], Any]) -> Command:
+    """The command, called with the texts ``NAME=VALUE`` of an option as a mapping."""
 
     @functools.wraps(function)
-    def mapped(*args: Any, **given: Any) -> Any:
-        from rankgate.core.console.pairs import pairs
+    def mapped(*args: Any, **options: Any) -> Any:
+        from rankgate.core.console.pairs import parse_pairs
 
         command = click.get_current_context().command
-        flag = next(each.opts[-1] for each in command.params if each.name == name)
-        return function(*args, **{**given, name: pairs(given[name], flag, read) or None})
+        flag = next(param.opts[-1] for param in command.params if param.name == name)
+        return function(
+            *args, **{**options, name: parse_pairs(options[name], flag, read_value) or None}
+        )
 
     return mapped
 
 
-def _flag(name: str, known: Container[str] | None = None) -> str:
+def _flag_name(name: str, names: Container[str] | None = None) -> str:
     """The flag of a parameter; an unknown name is returned as it is."""
     flag = f"--{name.rstrip('_').replace('_', '-')}"
-    return flag if known is None or name in known else name
+    return flag if names is None or name in names else name
 
 
-def _declared(verb: Command, each: inspect.Parameter, help_: str) -> Parameter:
-    """What an argument declares; its type is open where an annotation is of type checkers only."""
+def _declared_parameter(verb: Command, name: str) -> Parameter:
+    """The parameter that an argument of a function, or a field of a value, declares.
+
+    Its type is open where an annotation is of type checkers only.
+    """
+    if isinstance(verb, type):
+        return fields_of(verb)[name]
+    argument = inspect.signature(verb).parameters[name]
     try:
-        names = vars(sys.modules[verb.__module__])
-        hint = eval(str(each.annotation), names)  # noqa: S307 - our own source
+        hint = eval(str(argument.annotation), vars(sys.modules[verb.__module__]))  # noqa: S307 - our own source
     except NameError:
         hint = Any
-    return parameter(each.name, hint, each.default, help_=help_)
-
-
-def collected(
-    name: str, kind: type[Any], *fields: str, section: str = "Options"
-) -> Callable[[Command], Command]:
-    """Return a decorator with the options that a dataclass declares; the command gets one value.
-
-    Args:
-        name: the argument of the command that gets the value.
-        kind: the dataclass.
-        fields: which of its fields are options, by default all, in the order of the help; with
-            words behind a field: how the value is called there, and further flags, as in
-            ``"weights KIND=X --weight"``.
-        section: the heading of the help under which they stand.
-    """
-    declared = dict(fields_of(kind))
-    for field, annotation in inspect.get_annotations(kind).items():
-        if field in declared and ("Path" in str(annotation) or _LIKE.search(str(annotation))):
-            declared[field] = replace(declared[field], kind="path")
-    labels = {field: words for field, *words in map(str.split, fields or declared)}
-    chosen = {field: declared[field] for field in labels}
-
-    def decorate(function: Command) -> Command:
-        @functools.wraps(function)
-        def collect(*args: Any, **given: Any) -> Any:
-            values = {field: given.pop(each.name) for field, each in chosen.items()}
-            stated = {field: value for field, value in values.items() if value is not None}
-            return function(*args, **{name: kind(**stated)}, **given)
-
-        command: Command = collect
-        for field, one in reversed(chosen.items()):
-            flags = [word for word in labels[field] if word.startswith("-")]
-            metavar = next((word for word in labels[field] if not word.startswith("-")), None)
-            pairs = isinstance(one.default, Mapping)
-            if pairs:
-                command = _with_pairs(command, one.name, float)
-            shown = replace(one, default=()) if pairs else one
-            command = option(shown, *flags, metavar=metavar, multiple=pairs, section=section)(
-                command
-            )
-        return command
-
-    return decorate
+    return make_parameter(
+        name,
+        hint,
+        argument.default,
+        help_=parse_docstring_section(verb.__doc__ or "", "Args")[name],
+    )
 
 
 def value_options(
@@ -184,6 +165,7 @@ def value_options(
     *fields: str,
     also: Mapping[str, str] = MappingProxyType({}),
     choices: Mapping[str, Iterable[str]] | None = None,
+    section: str = "Options",
 ) -> Callable[[Command], Command]:
     """Return a decorator with options of a value's fields; the command gets the value.
 
@@ -192,26 +174,31 @@ def value_options(
     Args:
         name: the argument of the command that gets the value.
         kind: the value's class.
-        fields: its fields that are options, in the words of `options_of`.
+        fields: its fields that are options, in the words of `verb_options`; all by default.
         also: by field the argument of the command that holds it, declared above this decorator.
-        choices: as of `options_of`.
+        choices: as of `verb_options`.
+        section: as of `verb_options`.
     """
-    arguments = {**{words.split()[0]: words.split()[0] for words in fields}, **also}
+    declared = fields_of(kind)
+    fields = fields or tuple(declared)
+    names = [spec.split()[0] for spec in fields]
+    arguments = {**{field: declared[field].name for field in names}, **also}
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def collect(*args: Any, **given: Any) -> Any:
-            values = {field: given.pop(argument) for field, argument in arguments.items()}
-            missing = any(values[field] is None for field in also)
-            return function(*args, **{name: None if missing else kind(**values)}, **given)
+        def collect(*args: Any, **options: Any) -> Any:
+            values = {field: options.pop(argument) for field, argument in arguments.items()}
+            is_missing = any(values[field] is None for field in also)
+            set_values = {field: value for field, value in values.items() if value is not None}
+            return function(*args, **{name: None if is_missing else kind(**set_values)}, **options)
 
-        return options_of(kind, *fields, choices=choices)(collect)
+        return verb_options(kind, *fields, choices=choices, section=section)(collect)
 
     return decorate
 
 
 class _Choice(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
-    """Names of which some have aliases; the help shows the names."""
+    """A choice of names with aliases; the help shows the names."""
 
     def __init__(self, names: Iterable[str], aliases: Mapping[str, str]) -> None:
         super().__init__(tuple(names))
@@ -221,11 +208,11 @@ class _Choice(click.Choice):  # type: ignore[type-arg]  # generic since click 8.
         return str(super().convert(self._aliases.get(value, value), param, ctx))
 
 
-def _type(declared: Parameter) -> Any:
+def _click_type(declared: Parameter, metavar: str | None) -> Any:
     if declared.kind == "choice":
         return click.Choice(declared.choices)
-    ends = declared.range.low, declared.range.high
-    low, high = (None if math.isinf(end) else end for end in ends)
+    bounds = declared.range.low, declared.range.high
+    low, high = (None if math.isinf(bound) else bound for bound in bounds)
     if declared.kind == "int":
         return (
             click.INT
@@ -233,8 +220,9 @@ def _type(declared: Parameter) -> Any:
             else click.IntRange(int(low), None if high is None else int(high))
         )
     if declared.kind == "float":
-        open_ = declared.range.exclusive
-        limited = (low, high) != (None, None)
-        low_open, high_open = open_ and low is not None, open_ and high is not None
-        return click.FloatRange(low, high, low_open, high_open) if limited else click.FLOAT
-    return {"bool": click.BOOL, "path": click.Path()}.get(declared.kind, click.STRING)
+        is_exclusive = declared.range.exclusive
+        has_bounds = (low, high) != (None, None)
+        low_open, high_open = is_exclusive and low is not None, is_exclusive and high is not None
+        return click.FloatRange(low, high, low_open, high_open) if has_bounds else click.FLOAT
+    simple_types = {"bool": click.BOOL, "path": click.Path()}
+    return simple_types.get(declared.kind) or BY_METAVAR.get(metavar or "", click.STRING)

@@ -1,4 +1,4 @@
-"""Commands whose help ends with definition lists, such as of the methods that an option names."""
+"""Commands whose help ends with definition lists, such as the methods that an option names."""
 
 from __future__ import annotations
 

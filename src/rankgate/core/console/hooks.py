@@ -1,4 +1,4 @@
-"""What the program adds to commands from packages above theirs.
+"""Functions that the program adds to commands from packages above theirs.
 
 A package never imports one above it. Where a command can do more with such a package, it asks for a
 hook by name; ``cli`` says in the context of click what is after the name.
@@ -21,21 +21,21 @@ class Hooks:
     Attributes:
         score_ratings: for ``eval``: scores runs by the ratings of single raters, as a tool does;
             None where the input holds judgments.
-        run_on_spark: for ``--backend spark``: runs a command's verb on Spark and prints its result.
+        on_spark: for ``--backend spark``: a session, with tables on Spark for a command's files.
         record: for ``--record``: records a result with the parameters of its command.
     """
 
     score_ratings: str
-    run_on_spark: str
+    on_spark: str
     record: str
 
 
-def hook(name: str) -> Callable[..., Any]:
-    """The function behind a name; one that returns None in a command that has no program."""
+def find_hook(name: str) -> Callable[..., Any]:
+    """The function of a hook; one that returns None in a command outside of the program."""
     hooks = click.get_current_context().find_object(Hooks)
     if hooks is None:
         return lambda *_, **__: None
-    from rankgate.core.present.resolve import resolved
+    from rankgate.core.present.resolve import load_name
 
-    found: Callable[..., Any] = resolved(getattr(hooks, name))
-    return found
+    function: Callable[..., Any] = load_name(getattr(hooks, name))
+    return function

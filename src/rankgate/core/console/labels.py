@@ -15,20 +15,20 @@ label = click.option(
 )
 
 
-def labelled(said: tuple[str, ...]) -> dict[float, str]:
-    """The names by their grades.
+def parse_labels(texts: tuple[str, ...]) -> dict[float, str]:
+    """The names of grades, by grade.
 
     Raises:
         UsageError: a word that is not GRADE=NAME.
     """
-    return dict(map(_label, said))
+    return dict(map(_parse_label, texts))
 
 
-def _label(said: str) -> tuple[float, str]:
-    grade, _, name = said.partition("=")
+def _parse_label(text: str) -> tuple[float, str]:
+    grade, _, name = text.partition("=")
     try:
         return float(grade), name.strip() or grade
     except ValueError:
         raise UsageError(
-            f"--label {said}: write GRADE=NAME, as in 3=Exact.", code="invalid-syntax"
+            f"--label {text}: write GRADE=NAME, as in 3=Exact.", code="invalid-syntax"
         ) from None

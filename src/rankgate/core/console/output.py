@@ -1,4 +1,4 @@
-"""How every command prints its result: the form that was asked for, on a terminal or in a file."""
+"""Print the result of a command in one of its forms, on a terminal or in a file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.core.console.places import deliver
-from rankgate.core.console.recording import record_chosen
-from rankgate.core.console.terminal import styled, width, without_commands
-from rankgate.core.console.verbosity import quiet
+from rankgate.core.console.places import write_output
+from rankgate.core.console.recording import record_if_requested
+from rankgate.core.console.terminal import output_width, remove_server_commands, style_output
+from rankgate.core.console.verbosity import is_quiet
 from rankgate.core.present.forms.as_text import WIDTH
-from rankgate.core.present.forms.paragraphs import wrapped
-from rankgate.core.present.grid import printable
-from rankgate.core.present.write import rendered
+from rankgate.core.present.forms.paragraphs import wrap_line
+from rankgate.core.present.grid import make_printable
+from rankgate.core.present.write import render_result
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
@@ -32,23 +32,23 @@ def print_result(result: Result, form: str, output: str | None = None, **options
     Raises:
         UsageError: the file cannot be written.
     """
-    record_chosen(result)
-    text = rendered(result, form, width(output), **options)
-    deliver(styled(text, form, output), output)
+    record_if_requested(result)
+    text = render_result(result, form, output_width(output), **options)
+    write_output(style_output(text, form, output), output)
 
 
 def print_summary(lines: Iterable[str]) -> None:
-    """Print sentences for the person who ran the command on standard error.
+    """Print sentences for people on standard error.
 
     Args:
         lines: a paragraph each; the result itself goes to standard output or to a file.
     """
-    if quiet():
+    if is_quiet():
         return
     for line in lines:
-        print_report("\n".join(wrapped(printable(line), WIDTH)) + "\n")
+        print_to_stderr("\n".join(wrap_line(make_printable(line), WIDTH)) + "\n")
 
 
-def print_report(text: str) -> None:
+def print_to_stderr(text: str) -> None:
     """Print a text for people on standard error, without commands to a build server."""
-    click.echo(without_commands(text), nl=False, err=True)
+    click.echo(remove_server_commands(text), nl=False, err=True)

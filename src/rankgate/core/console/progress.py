@@ -10,16 +10,16 @@ from typing import Self
 
 import click
 
-from rankgate.core.console.verbosity import quiet
+from rankgate.core.console.verbosity import is_quiet
 from rankgate.core.progress import progress
 
 _CLEAR = "\r\x1b[K"
-_SOON = 5.0  # seconds: of less no estimate is of use
+_FIRST_ESTIMATE = 5.0  # seconds: of less no estimate is of use
 _MINUTE = 60
 
 
-class Progress:
-    """One line on standard error that names what is being done; silent if nobody watches.
+class TerminalProgress:
+    """One line on standard error that names the current step; silent outside of a terminal.
 
     It shows the steps that are reported inside ``with Progress(total):``. After some seconds it
     has an estimate of the time that is left, as if all steps took alike.
@@ -32,7 +32,7 @@ class Progress:
         self.total = total
         self.done = 0
         dumb = os.environ.get("TERM") == "dumb"  # such a terminal shows escapes as they are
-        self.watched = total > 1 and sys.stderr.isatty() and not dumb and not quiet()
+        self.watched = total > 1 and sys.stderr.isatty() and not dumb and not is_quiet()
         self._began = time.monotonic()
         self._reporting: AbstractContextManager[None] = progress(self)
 
@@ -40,8 +40,8 @@ class Progress:
         """Say that the next step begins."""
         self.done += 1
         if self.watched:
-            left = remaining(time.monotonic() - self._began, self.done - 1, self.total)
-            line = f"{_CLEAR}{self.done}/{self.total} {name}{left}"
+            time_left = format_time_left(time.monotonic() - self._began, self.done - 1, self.total)
+            line = f"{_CLEAR}{self.done}/{self.total} {name}{time_left}"
             click.echo(line, err=True, nl=False)
 
     def __enter__(self) -> Self:
@@ -54,15 +54,16 @@ class Progress:
             click.echo(_CLEAR, err=True, nl=False)
 
 
-def remaining(seconds: float, done: int, total: int) -> str:
-    """The time that is left, in words to follow a line; empty while nothing can be said.
+def format_time_left(seconds: float, steps_done: int, total: int) -> str:
+    """Text for the remaining time at the end of a line; empty without an estimate.
 
-    >>> remaining(30, 1, 4), remaining(20, 1, 19), remaining(3, 1, 4), remaining(20, 0, 4)
+    >>> (format_time_left(30, 1, 4), format_time_left(20, 1, 19), format_time_left(3, 1, 4),
+    ...  format_time_left(20, 0, 4))
     (', about 90 s left', ', about 6 min left', '', '')
     """
-    if done < 1 or seconds < _SOON:
+    if steps_done < 1 or seconds < _FIRST_ESTIMATE:
         return ""
-    left = seconds / done * (total - done)
-    if left > 2 * _MINUTE:
-        return f", about {left / _MINUTE:.0f} min left"
-    return f", about {left:.0f} s left"
+    seconds_left = seconds / steps_done * (total - steps_done)
+    if seconds_left > 2 * _MINUTE:
+        return f", about {seconds_left / _MINUTE:.0f} min left"
+    return f", about {seconds_left:.0f} s left"

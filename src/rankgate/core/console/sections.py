@@ -1,4 +1,4 @@
-"""Options of a command in sections of its help: its own first, then those of values."""
+"""Help of commands: options in sections, groups with a whole line for each command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTPUT = "Options of the output"
 
 
 class SectionOption(click.Option):
-    """An option that stands in a section of the help."""
+    """An option in a section of the help."""
 
     def __init__(self, *declarations: Any, section: str, **attributes: Any) -> None:
         super().__init__(*declarations, **attributes)
@@ -37,3 +37,20 @@ class SectionedCommand(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+class FullHelpGroup(click.Group):
+    """A group whose help has the first sentence of each command whole."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their sentences, wrapped and never cut."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, short_help(command)) for name, command in commands if command is not None]
+            )
+
+
+def short_help(command: click.Command) -> str:
+    """The first sentence of a command's help."""
+    return command.get_short_help_str(limit=1000)

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from rankgate.core.console.verbosity import colours
+from rankgate.core.console.verbosity import uses_colours
 
 _LEAST, _NARROW, _WIDE = 40, 80, 160
 
@@ -20,14 +20,14 @@ _BARS = re.compile("█+|░+")
 _LABEL = re.compile(r"^( *)(\S+(?: \S+)*?)(?=  )")
 
 
-def width(output: str | None = None) -> int:
+def output_width(output: str | None = None) -> int:
     """The columns that a text may take: a terminal's, between 40 and 160; elsewhere 80."""
     if output not in (None, "-") or not sys.stdout.isatty():
         return _NARROW
     return max(_LEAST, min(shutil.get_terminal_size((_NARROW, 24)).columns, _WIDE))
 
 
-def styled(text: str, form: str, output: str | None = None) -> str:
+def style_output(text: str, form: str, output: str | None = None) -> str:
     """A text for people: without commands to a build server, coloured at a terminal.
 
     Args:
@@ -37,34 +37,36 @@ def styled(text: str, form: str, output: str | None = None) -> str:
     """
     if form != "text":
         return text
-    text = without_commands(text)
-    plain = output not in (None, "-") or not sys.stdout.isatty()
-    if plain or not colours():
+    text = remove_server_commands(text)
+    is_plain = output not in (None, "-") or not sys.stdout.isatty()
+    if is_plain or not uses_colours():
         return text
-    return painted(text)
+    return colour_text(text)
 
 
-def without_commands(text: str) -> str:
+def remove_server_commands(text: str) -> str:
     r"""The same text, in which a build server finds no command that came from an id or a query.
 
-    >>> without_commands("a::b\n::error::c\n##[error]d\n")
+    >>> remove_server_commands("a::b\n::error::c\n##[error]d\n")
     'a::b\n�:error::c\n#�[error]d\n'
     """
-    return _COMMAND.sub(lambda found: f"{found[1] or ''}�", text)
+    return _COMMAND.sub(lambda match: f"{match[1] or ''}�", text)
 
 
-def painted(text: str) -> str:
+def colour_text(text: str) -> str:
     r"""The same text with its title bold, its labels and bars coloured; nothing moves.
 
-    >>> painted("trec\nsource  a page\n")
+    >>> colour_text("trec\nsource  a page\n")
     '\x1b[1mtrec\x1b[0m\n\x1b[36msource\x1b[0m  a page\n'
     """
     title, *lines = text.split("\n")
-    return "\n".join([click.style(title, bold=True), *map(_line, lines)])
+    return "\n".join([click.style(title, bold=True), *map(_colour_line, lines)])
 
 
-def _line(line: str) -> str:
-    barred = _BARS.sub(
-        lambda found: click.style(found[0], fg="blue" if found[0][0] == "█" else "yellow"), line
+def _colour_line(line: str) -> str:
+    line_with_bars = _BARS.sub(
+        lambda match: click.style(match[0], fg="blue" if match[0][0] == "█" else "yellow"), line
     )
-    return _LABEL.sub(lambda found: found[1] + click.style(found[2], fg="cyan"), barred, count=1)
+    return _LABEL.sub(
+        lambda match: match[1] + click.style(match[2], fg="cyan"), line_with_bars, count=1
+    )

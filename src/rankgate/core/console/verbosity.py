@@ -1,4 +1,4 @@
-"""Whether a command is quiet or without colours: options of all commands, and the environment."""
+"""Quiet output and colours: options of all commands, and the environment."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import os
 import click
 
 
-def quiet() -> bool:
-    """Whether progress and summaries are left out (``--quiet``)."""
-    return _flag("quiet")
+def is_quiet() -> bool:
+    """True if progress and summaries are left out (``--quiet``)."""
+    return _is_set("quiet")
 
 
-def colours() -> bool:
-    """Whether colours may be used: not with ``--no-color`` or NO_COLOR, nor at a dumb terminal."""
-    barred = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return not (barred or _flag("no_color"))
+def uses_colours() -> bool:
+    """True if colours may be used: not with ``--no-color`` or NO_COLOR, nor at a dumb terminal."""
+    colours_disabled = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not (colours_disabled or _is_set("no_color"))
 
 
-def _flag(name: str) -> bool:
+def _is_set(name: str) -> bool:
     """A flag of the program; false where a command is called by itself."""
     context = click.get_current_context(silent=True)
     return bool(context and context.find_root().params.get(name))

@@ -1,4 +1,4 @@
-"""What has parameters, and how it is found by its name."""
+"""Declared objects with parameters, and registries that find them by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from rankgate.core.declare.plugins import Added, added
+from rankgate.core.declare.plugins import PluginObjects, find_plugin_objects
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
@@ -56,29 +56,29 @@ class Declared:
         Raises:
             UsageError: There is no such parameter, or it does not take the value.
         """
-        known = self.accepted
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
-            hint = f"did you mean {near[0]}?" if near else f"{takes}."
+        accepted = self.accepted
+        if name not in accepted:
+            matches = get_close_matches(name, accepted, n=1)
+            parameter_hint = f"it takes {', '.join(accepted)}" if accepted else "it takes none"
+            hint = f"did you mean {matches[0]}?" if matches else f"{parameter_hint}."
             raise UsageError(
                 f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter"
             )
         try:
-            return known[name].parse(value) if words else known[name].read(value)
+            return accepted[name].parse(value) if words else accepted[name].read(value)
         except ValueError as error:
             raise UsageError(
                 f"{self.name}: {name}={value!r} {error}", code="invalid-parameter"
             ) from None
 
 
-class _Named(Protocol):
+class _HasName(Protocol):
     @property
     def name(self) -> str: ...
 
 
 D = TypeVar("D", bound=Declared)
-N = TypeVar("N", bound=_Named)
+N = TypeVar("N", bound=_HasName)
 
 
 class Registry(Mapping[str, D], Generic[D]):
@@ -105,22 +105,28 @@ class Registry(Mapping[str, D], Generic[D]):
 
     @cached_property
     def _own(self) -> Mapping[str, D]:
-        found = self._declared() if callable(self._declared) else self._declared
-        return {each.name: each for each in found}
+        objects = self._declared() if callable(self._declared) else self._declared
+        return {declared.name: declared for declared in objects}
 
     @property
-    def added(self) -> Added[D]:
-        """What plug-ins add; looked for only when a name is unknown, as it takes long."""
-        return added(self._group, self._kind, self._own) if self._group else Added({})
+    def added(self) -> PluginObjects[D]:
+        """Objects that plug-ins add; loaded only when a name is unknown, as it takes long."""
+        return (
+            find_plugin_objects(self._group, self._kind, self._own)
+            if self._group
+            else PluginObjects({})
+        )
 
     @property
     def aliases(self) -> Mapping[str, str]:
-        """The name that each alias stands for, of those of the package."""
-        return {alias: entry.name for entry in self._own.values() for alias in entry.aliases}
+        """The canonical name of each alias in the package."""
+        return {
+            alias: declared.name for declared in self._own.values() for alias in declared.aliases
+        }
 
     @property
     def every(self) -> tuple[D, ...]:
-        """Those of the package, then those of plug-ins."""
+        """All objects: those of the package, then those of plug-ins."""
         return (*self._own.values(), *self.added.by_name.values())
 
     def __getitem__(self, name: str) -> D:
@@ -142,29 +148,37 @@ class Registry(Mapping[str, D], Generic[D]):
             return self._own[name]
         if name in self.aliases:
             return self._own[self.aliases[name]]
-        more = self.added
-        if name in more.by_name:
-            return more.by_name[name]
-        by_alias = {alias: entry for entry in more.by_name.values() for alias in entry.aliases}
+        additions = self.added
+        if name in additions.by_name:
+            return additions.by_name[name]
+        by_alias = {
+            alias: declared for declared in additions.by_name.values() for alias in declared.aliases
+        }
         if name in by_alias:
             return by_alias[name]
-        known = [*self._own, *more.by_name]
-        near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the {self._noun}s are {', '.join(known)}."
-        raise more.unknown(
+        names = [*self._own, *additions.by_name]
+        matches = get_close_matches(name, names, 1)
+        hint = (
+            f"did you mean {matches[0]}?"
+            if matches
+            else f"the {self._noun}s are {', '.join(names)}."
+        )
+        raise additions.unknown(
             f"no {self._noun} is called {name!r}; {hint}",
             f"unknown-{self._noun.replace(' ', '-')}",
         )
 
 
-def declared_in(package: str, kind: type[N]) -> tuple[N, ...]:
+def find_declared(package: str, kind: type[N]) -> tuple[N, ...]:
     """Return the objects of one class that the modules of a package define, by name."""
     path = import_module(package).__path__
-    modules = [import_module(f"{package}.{each.name}") for each in pkgutil.iter_modules(path)]
-    found = {
+    modules = [
+        import_module(f"{package}.{module_info.name}") for module_info in pkgutil.iter_modules(path)
+    ]
+    objects = {
         value.name: value
         for module in modules
         for value in vars(module).values()
         if isinstance(value, kind)
     }
-    return tuple(found[name] for name in sorted(found))
+    return tuple(objects[name] for name in sorted(objects))

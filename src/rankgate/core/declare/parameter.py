@@ -1,4 +1,4 @@
-"""One parameter: what it takes, what it is by default, and how a value is checked."""
+"""One parameter: its type, its default, and the check of its values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Kind = Literal[
     "text",
     "texts",
 ]
-"""What a parameter takes.
+"""The kinds of values that parameters take.
 
 A ``number`` keeps its type as it was written, a ``float`` becomes one; a ``gain`` is one of the
 choices or a map from grade to gain; a ``map`` has a number, or none, for each of the choices.
 """
 
 _EXACT = 2**53  # beyond it a float is whole by lack of digits, not by meaning
-_WORDS: Mapping[str, str] = {
+_KIND_DESCRIPTIONS: Mapping[str, str] = {
     "bool": "true or false",
     "float": "a number",
     "int": "a whole number",
@@ -50,6 +50,17 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
     "texts": (list, "a list of texts in brackets"),
     "table": (dict, "a table, as in {title = 'name'}"),
     "text": (str, "text in quotes"),
+}
+
+_JSON_TYPES: Mapping[str, str] = {
+    "bool": "boolean",
+    "choice": "string",
+    "float": "number",
+    "int": "integer",
+    "list": "array",
+    "number": "number",
+    "text": "string",
+    "texts": "array",
 }
 
 
@@ -75,8 +86,8 @@ class Range:
             return ""
         if math.isinf(self.high):
             return f" {'above' if self.exclusive else 'of at least'} {self.low:g}"
-        ends = ", without these" if self.exclusive else ""
-        return f" between {self.low:g} and {self.high:g}{ends}"
+        suffix = ", without these" if self.exclusive else ""
+        return f" between {self.low:g} and {self.high:g}{suffix}"
 
     def __contains__(self, value: float) -> bool:
         if not math.isfinite(value):
@@ -88,7 +99,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True, init=False)
 class OnlyWith:
-    """What another parameter must be for this one to have an effect; belongs in an ``Annotated``.
+    """A condition on another parameter for this one to have an effect; belongs in an ``Annotated``.
 
     Attributes:
         other: the name of the other parameter.
@@ -114,18 +125,18 @@ class OnlyWith:
 
     def __str__(self) -> str:
         """The values in words."""
-        words = [f"{self.other}={value!r}" for value in self.values]
-        return " or ".join([*words, *([f"a map as {self.other}"] if self.mapping else [])])
+        conditions = [f"{self.other}={value!r}" for value in self.values]
+        return " or ".join([*conditions, *([f"a map as {self.other}"] if self.mapping else [])])
 
 
 _GREATEST = (1 << 53) - 1  # whole number, which numbers with a fraction hold exactly, too
 
 Cutoff = Annotated[int, Range(1)]
-"""How many ranks count."""
+"""The number of ranks that count."""
 Count = Annotated[int, Range(1)]
-"""How many of something."""
+"""A number of objects."""
 Share = Annotated[float, Range(0, 1)]
-"""A part of a whole."""
+"""A share from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -156,11 +167,27 @@ class Parameter:
 
     @property
     def takes(self) -> str:
-        """What it takes, in words."""
+        """The values that it takes, in words."""
         if self.kind == "map":
             return f"{self.name}.KIND=VALUE for the kinds {', '.join(self.choices)}"
-        words = " or ".join(self.choices) or _WORDS.get(self.kind, "a value") + str(self.range)
-        return f"{words} or none" if self.optional else words
+        description = " or ".join(self.choices) or _KIND_DESCRIPTIONS.get(
+            self.kind, "a value"
+        ) + str(self.range)
+        return f"{description} or none" if self.optional else description
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its value."""
+        schema: dict[str, Any] = {"type": _JSON_TYPES[self.kind], "description": self.help}
+        if self.choices:
+            schema["enum"] = list(self.choices)
+        bounds = {"minimum": self.range.low, "maximum": self.range.high}
+        number = int if self.kind == "int" else float  # equal ranges are one, written either way
+        schema |= {name: number(bound) for name, bound in bounds.items() if math.isfinite(bound)}
+        if self.default is not None:
+            is_list = self.kind in {"list", "texts"}
+            schema["default"] = list(self.default) if is_list else self.default
+        return schema
 
     def read(self, value: object) -> Any:
         """Return the value as it is stored.
@@ -179,12 +206,12 @@ class Parameter:
             return self._number(value)
         if self.kind == "map":
             return self._map(value)
-        expected, words = _TYPES[self.kind]
-        fits = isinstance(value, expected)
+        expected_type, description = _TYPES[self.kind]
+        is_valid = isinstance(value, expected_type)
         if self.kind == "texts" and isinstance(value, list):
-            fits = all(isinstance(item, str) for item in value)
-        if not fits:
-            raise ValueError(f"must be {words}.")
+            is_valid = all(isinstance(text, str) for text in value)
+        if not is_valid:
+            raise ValueError(f"must be {description}.")
         return self._chosen(value) if self.choices else value
 
     def parse(self, word: object) -> Any:
@@ -197,54 +224,55 @@ class Parameter:
             return self.read(word)
         if self.kind == "bool" and word.strip().lower() in _YES_OR_NO:
             return _YES_OR_NO[word.strip().lower()]
-        return self.read(_map_in(word) if word.startswith("{") else literal(word))
+        return self.read(_parse_map(word) if word.startswith("{") else parse_literal(word))
 
     def _chosen(self, value: object) -> object:
         if value in self.choices:
             return value
         or_map = " or a map such as gain={1: 1, 2: 3}" if self.kind == "gain" else ""
-        near = get_close_matches(str(value), self.choices, n=1)
-        hint = f"; did you mean {near[0]}?" if near else "."
+        matches = get_close_matches(str(value), self.choices, n=1)
+        hint = f"; did you mean {matches[0]}?" if matches else "."
         raise ValueError(f"must be one of {self.choices}{or_map}{hint}")
 
     def _number(self, value: Any) -> float:
-        number, needed = (Integral, "whole number") if self.kind == "int" else (Real, "number")
-        fits = isinstance(value, number) and not isinstance(value, bool)
-        if not (fits and value in self.range):
-            raise ValueError(f"must be a {needed}{self.range}{' or none' * self.optional}.")
+        number_type, noun = (Integral, "whole number") if self.kind == "int" else (Real, "number")
+        is_number = isinstance(value, number_type) and not isinstance(value, bool)
+        if not (is_number and value in self.range):
+            raise ValueError(f"must be a {noun}{self.range}{' or none' * self.optional}.")
         if self.kind == "int":
             if abs(value) > _GREATEST:
-                raise ValueError(f"must be a {needed} of at most {_GREATEST}.")
+                raise ValueError(f"must be a {noun} of at most {_GREATEST}.")
             return int(value)
         if self.kind == "number":
             return value  # type: ignore[no-any-return]  # as a policy writes it
         # rel=2 and rel=2.0 are one value, so they are kept, and printed, as one
-        return plain(value) if isinstance(self.default, int) else float(value)
+        return as_integer_if_whole(value) if isinstance(self.default, int) else float(value)
 
     def _map(self, value: object) -> dict[str, float | None]:
         if not isinstance(value, Mapping) or not set(value) <= set(self.choices):
             raise ValueError(f"must be {self.takes}.")
-        each = Parameter(self.name, "float", range=Range(finite=False), optional=True)
-        return {kind: each.parse(inside) for kind, inside in value.items()}
+        number_parameter = Parameter(self.name, "float", range=Range(finite=False), optional=True)
+        return {kind: number_parameter.parse(setting) for kind, setting in value.items()}
 
 
-def plain(value: float) -> float:
+def as_integer_if_whole(value: float) -> float:
     """A number without a fraction as an integer, if exact."""
     return int(value) if float(value).is_integer() and abs(value) < _EXACT else float(value)
 
 
-def literal(word: str) -> Any:
+def parse_literal(word: str) -> Any:
     """Read a word: none, nan, true, false, a number; else the word itself.
 
-    >>> literal("none"), literal("True"), literal("10"), literal("0.5"), literal("exp")
+    >>> (parse_literal("none"), parse_literal("True"), parse_literal("10"),
+    ...  parse_literal("0.5"), parse_literal("exp"))
     (None, True, 10, 0.5, 'exp')
     """
-    folded = word.strip().lower()
-    if folded in _LITERALS:
-        return _LITERALS[folded]
+    normalized = word.strip().lower()
+    if normalized in _LITERALS:
+        return _LITERALS[normalized]
     for kind in (int, float):
         try:
-            return kind(folded)
+            return kind(normalized)
         except ValueError:
             continue
     return word
@@ -259,7 +287,7 @@ _LITERALS: Mapping[str, Any] = {
 _YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _map_in(word: str) -> object:
+def _parse_map(word: str) -> object:
     try:
         return ast.literal_eval(word)
     except (ValueError, SyntaxError):
@@ -269,9 +297,11 @@ def _map_in(word: str) -> object:
 def _gain_map(value: Mapping[Any, Any] | tuple[Any, ...]) -> tuple[tuple[float, float], ...]:
     pairs = tuple(value.items()) if isinstance(value, Mapping) else value
     try:
-        read = tuple((plain(grade), plain(gain)) for grade, gain in pairs)
+        gain_map = tuple(
+            (as_integer_if_whole(grade), as_integer_if_whole(gain)) for grade, gain in pairs
+        )
     except (TypeError, ValueError, OverflowError):
-        read = ()
-    if not read or not all(math.isfinite(number) for pair in read for number in pair):
+        gain_map = ()
+    if not gain_map or not all(math.isfinite(number) for pair in gain_map for number in pair):
         raise ValueError("must map numbers to numbers, such as gain={1: 1, 2: 3}.")
-    return read
+    return gain_map

@@ -31,8 +31,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Where extensions come from: an entry point of a package, or a file.
+class PluginOrigin:
+    """The source of extensions: an entry point of a package, or a file.
 
     Attributes:
         name: of the package, with its version; of the file, as the user wrote it.
@@ -48,7 +48,7 @@ class Origin:
 
     @property
     def compatible(self) -> bool:
-        """Whether it declares this version of the extension points, or none."""
+        """True if it declares this version of the extension points, or none."""
         return not self.versions or str(API_VERSION) in self.versions
 
     def __str__(self) -> str:
@@ -57,8 +57,8 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """What an entry point or a file gave.
+class LoadedPlugin:
+    """The objects of an entry point or a file.
 
     Attributes:
         origin: where it comes from.
@@ -66,13 +66,13 @@ class Loaded:
         problem: why it could not be loaded; empty if it was.
     """
 
-    origin: Origin
+    origin: PluginOrigin
     values: tuple[Any, ...] = ()
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Added(Generic[T]):
+class PluginObjects(Generic[T]):
     """Objects of one class that plug-ins add.
 
     Attributes:
@@ -84,56 +84,56 @@ class Added(Generic[T]):
     problems: tuple[str, ...] = ()
 
     def unknown(self, problem: str, code: str) -> UsageError:
-        """The error that nothing has a name; a plug-in that failed may have had it."""
+        """The error for an unknown name; a plug-in that failed may have had it."""
         if not self.problems:
             return UsageError(problem, code=code)
         return UsageError(f"{problem} {' '.join(self.problems)}", code="invalid-plugin")
 
 
-def added(
+def find_plugin_objects(
     group: str,
     kind: type[T],
-    taken: Mapping[str, object],
+    reserved: Mapping[str, object],
     plain: Callable[[T], T] = lambda value: value,
-) -> Added[T]:
+) -> PluginObjects[T]:
     """Return the objects of one class that packages and files add.
 
     Args:
         group: the entry points of packages.
         kind: the class.
-        taken: objects by the names that no plug-in may use.
-        plain: what is kept of an object.
+        reserved: objects by the names that no plug-in may use.
+        plain: converts an object before it is added.
     """
-    found: dict[str, T] = {}
+    by_name: dict[str, T] = {}
     problems = []
-    for each in loaded(group):
-        if each.problem:
-            problems.append(each.problem)
-        for value in each.values:
+    for plugin in load_plugins(group):
+        if plugin.problem:
+            problems.append(plugin.problem)
+        for value in plugin.values:
             if not isinstance(value, kind):
                 continue
-            kept = plain(value)
-            name = getattr(kept, "name", "")
-            if taken.get(name) == kept or found.get(name) == kept:
+            declared = plain(value)
+            name = getattr(declared, "name", "")
+            if reserved.get(name) == declared or by_name.get(name) == declared:
                 continue  # imported from rankgate, or the same object twice
-            if name in taken or name in found:
-                problems.append(f"{each.origin}: the name {name!r} is taken; choose another one.")
+            if name in reserved or name in by_name:
+                problems.append(f"{plugin.origin}: the name {name!r} is taken; choose another one.")
             else:
-                found[name] = kept
-    return Added(found, tuple(problems))
+                by_name[name] = declared
+    return PluginObjects(by_name, tuple(problems))
 
 
-def loaded(group: str) -> tuple[Loaded, ...]:
-    """Return what the packages of a group, and the files in use, hold."""
-    return (*_packages(group), *files_in_use())
+def load_plugins(group: str) -> tuple[LoadedPlugin, ...]:
+    """Load the packages of a group, and the files in use."""
+    return (*_load_packages(group), *files_in_use())
 
 
 @cache
-def _packages(group: str) -> tuple[Loaded, ...]:
-    return tuple(_load(origin, point) for origin, point in origins(group))
+def _load_packages(group: str) -> tuple[LoadedPlugin, ...]:
+    return tuple(_load_entry_point(origin, point) for origin, point in plugin_origins(group))
 
 
-def origins(*groups: str) -> Iterator[tuple[Origin, EntryPoint]]:
+def plugin_origins(*groups: str) -> Iterator[tuple[PluginOrigin, EntryPoint]]:
     """The entry points of some groups, with where they come from; nothing is imported."""
     from importlib.metadata import entry_points
 
@@ -145,23 +145,25 @@ def origins(*groups: str) -> Iterator[tuple[Origin, EntryPoint]]:
         for point in sorted(entry_points(group=group)):
             package = point.dist.name if point.dist else ""
             name = f"{package} {point.dist.version}" if point.dist else point.value
-            entry = f"{point.name} = {point.value}"
-            yield Origin(name, group, entry, versions.get(package, ())), point
+            declaration = f"{point.name} = {point.value}"
+            yield PluginOrigin(name, group, declaration, versions.get(package, ())), point
 
 
-def _load(origin: Origin, point: EntryPoint) -> Loaded:
+def _load_entry_point(origin: PluginOrigin, point: EntryPoint) -> LoadedPlugin:
     if not origin.compatible:
-        return Loaded(origin, problem=_incompatible(origin))
+        return LoadedPlugin(origin, problem=_incompatible_message(origin))
     try:
         value = point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure is the plug-in's
-        words = f"{type(error).__name__}: {error}".rstrip(".")
-        return Loaded(origin, problem=f"{origin} cannot be loaded ({words}); fix or remove it.")
+        message = f"{type(error).__name__}: {error}".rstrip(".")
+        return LoadedPlugin(
+            origin, problem=f"{origin} cannot be loaded ({message}); fix or remove it."
+        )
     values = vars(value).values() if isinstance(value, ModuleType) else [value]
-    return Loaded(origin, tuple(values))
+    return LoadedPlugin(origin, tuple(values))
 
 
-_FILES: ContextVar[tuple[Loaded, ...]] = ContextVar("rankgate plug-in files", default=())
+_FILES: ContextVar[tuple[LoadedPlugin, ...]] = ContextVar("rankgate plug-in files", default=())
 
 
 @contextmanager
@@ -178,39 +180,39 @@ def using(*extensions: str | Path | object) -> Iterator[None]:
     ...     files_in_use()
     ()
     """
-    more = (
-        _of_file(str(one))
-        if isinstance(one, str | Path)
-        else Loaded(Origin("this program"), (one,))
-        for one in extensions
+    loaded_extensions = (
+        _load_file(str(extension))
+        if isinstance(extension, str | Path)
+        else LoadedPlugin(PluginOrigin("this program"), (extension,))
+        for extension in extensions
     )
-    token = _FILES.set((*_FILES.get(), *more))
+    token = _FILES.set((*_FILES.get(), *loaded_extensions))
     try:
         yield
     finally:
         _FILES.reset(token)
 
 
-def files_in_use() -> tuple[Loaded, ...]:
-    """The files that were named, with what they hold."""
+def files_in_use() -> tuple[LoadedPlugin, ...]:
+    """The files that the user named, with their objects."""
     return _FILES.get()
 
 
-def _of_file(path: str) -> Loaded:
-    from rankgate.core.declare.plugin_files import run
+def _load_file(path: str) -> LoadedPlugin:
+    from rankgate.core.declare.plugin_files import run_plugin_file
 
-    values = run(path)
-    origin = Origin(path, versions=_versions(values))
+    values = run_plugin_file(path)
+    origin = PluginOrigin(path, versions=_declared_versions(values))
     if not origin.compatible:
-        raise UsageError(_incompatible(origin), code="incompatible-plugin")
-    return Loaded(origin, tuple(values.values()))
+        raise UsageError(_incompatible_message(origin), code="incompatible-plugin")
+    return LoadedPlugin(origin, tuple(values.values()))
 
 
-def _versions(values: Mapping[str, object]) -> tuple[str, ...]:
+def _declared_versions(values: Mapping[str, object]) -> tuple[str, ...]:
     return (str(values["RANKGATE_API"]),) if "RANKGATE_API" in values else ()
 
 
-def _incompatible(origin: Origin) -> str:
+def _incompatible_message(origin: PluginOrigin) -> str:
     return (
         f"{origin} is for version {' or '.join(origin.versions)} of the extension points, and this "
         f"rankgate has version {API_VERSION}; install a version of both that fit."

@@ -39,10 +39,10 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
             "import its names outside `if TYPE_CHECKING`.",
             code="invalid-metric-function",
         ) from None
-    help_of = documented(function.__doc__ or "", "Args")
+    help_of = parse_docstring_section(function.__doc__ or "", "Args")
     return types.MappingProxyType(
         {
-            name: parameter(
+            name: make_parameter(
                 name, hints.get(name, Any), argument.default, help_=help_of.get(name, "")
             )
             for name, argument in inspect.signature(function).parameters.items()
@@ -52,7 +52,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
 
 
 def fields_of(kind: type) -> Mapping[str, Parameter]:
-    """Return what the fields of a dataclass declare, by field.
+    """Return the parameters that the fields of a dataclass declare, by field.
 
     The help is what its docstring says under ``Attributes``. A parameter is called as its field,
     or as ``name`` in the metadata of the field.
@@ -63,25 +63,26 @@ def fields_of(kind: type) -> Mapping[str, Parameter]:
 @functools.cache
 def _fields_of(kind: Any) -> Mapping[str, Parameter]:
     hints = _hints_of(kind)
-    help_of = documented(kind.__doc__ or "", "Attributes")
+    help_of = parse_docstring_section(kind.__doc__ or "", "Attributes")
     empty = inspect.Parameter.empty
-    found = {}
-    for each in fields(kind):
-        default = empty if each.default is MISSING else each.default
-        if each.default_factory is not MISSING:
-            default = each.default_factory()
-        name = each.metadata.get("name", each.name)
-        help_ = help_of.get(each.name, "")
-        found[each.name] = parameter(name, hints[each.name], default, help_=help_)
-    return types.MappingProxyType(found)
+    parameters = {}
+    for field in fields(kind):
+        default = empty if field.default is MISSING else field.default
+        if field.default_factory is not MISSING:
+            default = field.default_factory()
+        name = field.metadata.get("name", field.name)
+        help_ = help_of.get(field.name, "")
+        parameters[field.name] = make_parameter(name, hints[field.name], default, help_=help_)
+    return types.MappingProxyType(parameters)
 
 
-def check_fields(value: Any, *names: str) -> None:
+def check_fields(value: Any, *names: str, code: str = "invalid-parameter") -> None:
     """Check that fields of a dataclass hold what they declare.
 
     Args:
         value: an object of the class.
         names: the fields; all by default.
+        code: of the error.
 
     Raises:
         UsageError: A field whose value does not fit; the message names it.
@@ -92,63 +93,65 @@ def check_fields(value: Any, *names: str) -> None:
             declared[name].read(getattr(value, name))
         except ValueError as error:
             problem = f"{declared[name].name}={getattr(value, name)!r} {error}"
-            raise UsageError(problem, code="invalid-parameter") from None
+            raise UsageError(problem, code=code) from None
 
 
 def _hints_of(kind: Any) -> Mapping[str, Any]:
-    """The types of fields; open where an annotation is of type checkers only."""
+    """The types of fields; ``Any`` where an annotation is for type checkers only."""
     try:
         return get_type_hints(kind, include_extras=True)
     except NameError:
         names = vars(sys.modules[kind.__module__])
-        return {each.name: _hint(str(each.type), names) for each in fields(kind)}
+        return {field.name: _resolve_hint(str(field.type), names) for field in fields(kind)}
 
 
-def _hint(annotation: str, names: dict[str, Any]) -> Any:
+def _resolve_hint(annotation: str, names: dict[str, Any]) -> Any:
     try:
         return eval(annotation, names)  # noqa: S307 - our own source
     except NameError:
         return Any
 
 
-def parameter(name: str, hint: object, default: object, *, help_: str = "") -> Parameter:
+def make_parameter(name: str, hint: object, default: object, *, help_: str = "") -> Parameter:
     """Return the parameter that an annotation and a default declare."""
     required = default is inspect.Parameter.empty
-    found = Parameter(name, help=help_, default=None if required else default, required=required)
-    return _widened(found, hint)
+    declared = Parameter(name, help=help_, default=None if required else default, required=required)
+    return _extend_parameter(declared, hint)
 
 
-def _widened(found: Parameter, hint: object) -> Parameter:
-    """A parameter that also takes what one more annotation allows."""
+def _extend_parameter(declared: Parameter, hint: object) -> Parameter:
+    """Extend a parameter by the values that one more annotation allows."""
     if get_origin(hint) in (Union, types.UnionType):
-        return functools.reduce(_widened, get_args(hint), found)
+        return functools.reduce(_extend_parameter, get_args(hint), declared)
     if hint is type(None):
-        return replace(found, optional=True)
+        return replace(declared, optional=True)
     if get_origin(hint) is Annotated:
-        bare, *notes = get_args(hint)
-        limits = next((note for note in notes if isinstance(note, Range)), found.range)
-        only = tuple(note for note in notes if isinstance(note, OnlyWith)) or found.only_with
-        return replace(_widened(found, bare), range=limits, only_with=only)
+        base_type, *metadata = get_args(hint)
+        limits = next((note for note in metadata if isinstance(note, Range)), declared.range)
+        conditions = (
+            tuple(note for note in metadata if isinstance(note, OnlyWith)) or declared.only_with
+        )
+        return replace(_extend_parameter(declared, base_type), range=limits, only_with=conditions)
     if get_origin(hint) is Literal:
-        kind: Kind = "gain" if found.kind == "gain" else "choice"
-        return replace(found, choices=tuple(map(str, get_args(hint))), kind=kind)
+        kind: Kind = "gain" if declared.kind == "gain" else "choice"
+        return replace(declared, choices=tuple(map(str, get_args(hint))), kind=kind)
     if hint not in _KINDS and get_origin(hint) in (tuple, Mapping, dict):
-        return replace(found, kind="gain")
-    return replace(found, kind=_KINDS.get(hint, found.kind))
+        return replace(declared, kind="gain")
+    return replace(declared, kind=_KINDS.get(hint, declared.kind))
 
 
-def documented(docstring: str, section: str) -> dict[str, str]:
-    r"""Return what one section of a docstring says of each name; names may share a line.
+def parse_docstring_section(docstring: str, section: str) -> dict[str, str]:
+    r"""Return the help of each name in one section of a docstring; names may share a line.
 
-    >>> documented("Title.\n\nArgs:\n    a, b: two\n        numbers.\n", "Args")
+    >>> parse_docstring_section("Title.\n\nArgs:\n    a, b: two\n        numbers.\n", "Args")
     {'a': 'two numbers.', 'b': 'two numbers.'}
     """
-    _, _, listed = inspect.cleandoc(docstring).partition(f"{section}:\n")
-    listed = re.split(r"\n(?=\S)", listed)[0]
-    found: dict[str, str] = {}
-    for entry in re.split(r"\n(?=    \w)", "\n" + listed):
-        names, _, text = entry.strip().partition(":")
+    _, _, section_text = inspect.cleandoc(docstring).partition(f"{section}:\n")
+    section_text = re.split(r"\n(?=\S)", section_text)[0]
+    help_by_name: dict[str, str] = {}
+    for paragraph in re.split(r"\n(?=    \w)", "\n" + section_text):
+        names, _, text = paragraph.strip().partition(":")
         sentence = " ".join(text.split())
-        found |= dict.fromkeys(names.replace(" ", "").split(","), sentence)
-    found.pop("", None)
-    return found
+        help_by_name |= dict.fromkeys(names.replace(" ", "").split(","), sentence)
+    help_by_name.pop("", None)
+    return help_by_name

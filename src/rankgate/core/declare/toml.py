@@ -20,7 +20,7 @@ _KEY = re.compile(r"^\s*\"?([A-Za-z0-9_.-]+)\"?\s*=")
 
 
 @dataclass(frozen=True)
-class Toml:
+class TomlFile:
     """The values of a TOML file, and where they are.
 
     Attributes:
@@ -38,7 +38,7 @@ class Toml:
     code: str = "invalid-toml"
 
     @classmethod
-    def read(cls, path: str | Path, prefix: tuple[str, ...] = (), *, code: str = "") -> Toml:
+    def read(cls, path: str | Path, prefix: tuple[str, ...] = (), *, code: str = "") -> TomlFile:
         """Read a file; the code is of errors in its values.
 
         Raises:
@@ -54,7 +54,9 @@ class Toml:
         return cls.parse(text, str(path), prefix, code=code)
 
     @classmethod
-    def parse(cls, text: str, source: str, prefix: tuple[str, ...] = (), *, code: str = "") -> Toml:
+    def parse(
+        cls, text: str, source: str, prefix: tuple[str, ...] = (), *, code: str = ""
+    ) -> TomlFile:
         """Read a text.
 
         Raises:
@@ -63,13 +65,13 @@ class Toml:
         try:
             values: Any = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            words, _, place = str(error).partition(" (at line ")
-            line = int(place.split(",")[0]) if place[:1].isdigit() else None
-            problem = f"not TOML: {words}."
+            reason, _, location = str(error).partition(" (at line ")
+            line = int(location.split(",")[0]) if location[:1].isdigit() else None
+            problem = f"not TOML: {reason}."
             raise InputError(problem, source=source, line=line, code="invalid-toml") from None
-        for part in prefix:
-            values = values.get(part, {})
-        return cls(values, source, lines_of(text), prefix, code or cls.code)
+        for key in prefix:
+            values = values.get(key, {})
+        return cls(values, source, find_key_lines(text), prefix, code or cls.code)
 
     def error(self, problem: str, *key: str, code: str = "") -> InputError:
         """Return an error with the line of a key, or of the nearest table above it."""
@@ -80,7 +82,7 @@ class Toml:
             problem, source=self.source, line=self.lines.get(path), code=code or self.code
         )
 
-    def check_keys(self, values: Any, known: Iterable[str], *key: str) -> None:
+    def check_keys(self, values: Any, allowed: Iterable[str], *key: str) -> None:
         """Check that a table has only known keys.
 
         Raises:
@@ -89,9 +91,11 @@ class Toml:
         if not isinstance(values, dict):
             raise self.error(f"[{'.'.join(key)}] is a table.", *key)
         for name in values:
-            if name not in (names := sorted(known)):
-                near = get_close_matches(name, names, 1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}."
+            if name not in (names := sorted(allowed)):
+                matches = get_close_matches(name, names, 1)
+                hint = (
+                    f"did you mean {matches[0]}?" if matches else f"there are {', '.join(names)}."
+                )
                 problem = f"unknown key {name!r}; {hint}"
                 raise self.error(problem, *key, name)
 
@@ -106,43 +110,45 @@ class Toml:
         Raises:
             InputError: An unknown key, a value that does not fit, a required one that is missing.
         """
-        declared = {each.name: each for each in parameters}
+        declared = {parameter.name: parameter for parameter in parameters}
         self.check_keys(values, declared, *key)
-        found = {}
-        for name, each in declared.items():
+        values_by_name = {}
+        for name, parameter in declared.items():
             if name in values:
-                found[name] = self._value(values[name], each, *key)
-            elif each.required:
-                raise self.error(f"{name} is missing: {each.help}.", *key)
+                values_by_name[name] = self._value(values[name], parameter, *key)
+            elif parameter.required:
+                raise self.error(f"{name} is missing: {parameter.help}.", *key)
             else:
-                found[name] = each.default
-        return found
+                values_by_name[name] = parameter.default
+        return values_by_name
 
-    def _value(self, value: object, each: Parameter, *key: str) -> Any:
+    def _value(self, value: object, parameter: Parameter, *key: str) -> Any:
         try:
-            return each.read(value)
+            return parameter.read(value)
         except ValueError as error:
-            raise self.error(f"{each.name} = {value!r} {error}", *key, each.name) from None
+            raise self.error(
+                f"{parameter.name} = {value!r} {error}", *key, parameter.name
+            ) from None
 
 
-def lines_of(text: str) -> dict[tuple[str, ...], int]:
+def find_key_lines(text: str) -> dict[tuple[str, ...], int]:
     r"""Return the line of each key and table: ``("rules", "1", "margin")`` of the second one.
 
-    >>> lines_of("[gate]\nalpha = 0.1\n[[rules]]\nid = 'a'\n")[("rules", "0", "id")]
+    >>> find_key_lines("[gate]\nalpha = 0.1\n[[rules]]\nid = 'a'\n")[("rules", "0", "id")]
     4
     """
-    found: dict[tuple[str, ...], int] = {}
+    line_of_key: dict[tuple[str, ...], int] = {}
     counts: dict[str, int] = {}
     prefix: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
         if table := _TABLE.match(line):
             name = table[2]
-            prefix = tuple(part.strip().strip('"') for part in name.split("."))
+            prefix = tuple(key_part.strip().strip('"') for key_part in name.split("."))
             if table[1] == "[[":
-                place = counts.get(name, -1) + 1
-                counts[name] = place
-                prefix = (*prefix, str(place))
-            found.setdefault(prefix, number)
+                index = counts.get(name, -1) + 1
+                counts[name] = index
+                prefix = (*prefix, str(index))
+            line_of_key.setdefault(prefix, number)
         elif key := _KEY.match(line):
-            found.setdefault((*prefix, *key[1].split(".")), number)
-    return found
+            line_of_key.setdefault((*prefix, *key[1].split(".")), number)
+    return line_of_key

@@ -29,50 +29,55 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Named(NamedTuple):
-    """What was read, by its name and its SHA-256."""
+class InputHash(NamedTuple):
+    """The name and the SHA-256 of an input."""
 
     name: str
     sha256: str
 
 
-def encoded(value: Any) -> Any:
+def encode(value: Any) -> Any:
     """A field as plain values; NaN and infinite numbers are None.
 
-    >>> encoded((1.5, float("nan"), {3: "a"}))
+    >>> encode((1.5, float("nan"), {3: "a"}))
     [1.5, None, {'3': 'a'}]
     """
     if _is_frame(value):
-        return [encoded(row) for row in value.iter_rows(named=True)]
+        return [encode(row) for row in value.iter_rows(named=True)]
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):
-        return fields_of(value)
-    if isinstance(value, Named):
+        return encode_fields(value)
+    if isinstance(value, InputHash):
         return value._asdict()
     if isinstance(value, Mapping):
-        return {str(key): encoded(each) for key, each in value.items()}
+        return {str(key): encode(content) for key, content in value.items()}
     if isinstance(value, tuple | list | frozenset):
-        return [encoded(each) for each in value]
+        return [encode(member) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass as plain values, by their keys in JSON."""
+def encode_fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain values, by their keys in JSON.
+
+    A field whose metadata has ``stored`` False is of this process only.
+    """
     keys = getattr(value, "KEYS", {})
     return {
-        keys.get(each.name, each.name): encoded(getattr(value, each.name)) for each in fields(value)
+        keys.get(field.name, field.name): encode(getattr(value, field.name))
+        for field in fields(value)
+        if field.metadata.get("stored", True)
     }
 
 
 def _is_frame(value: object) -> bool:
-    """Whether something is a Polars frame; a result without frames does not load Polars."""
+    """True for a Polars frame; a result without frames does not load Polars."""
     return "polars" in sys.modules and isinstance(value, sys.modules["polars"].DataFrame)
 
 
-def decoded(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
+def decode(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a dataclass from plain values; a field that is missing keeps its default.
 
     Raises:
@@ -81,57 +86,59 @@ def decoded(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     schemas: Mapping[str, Mapping[str, Any]] = getattr(cls, "SCHEMAS", {})
     keys: Mapping[str, str] = getattr(cls, "KEYS", {})
     hints = _hints(cls)
-    places = {each.name: keys.get(each.name, each.name) for each in fields(cls) if each.init}
+    key_of_field = {
+        field.name: keys.get(field.name, field.name) for field in fields(cls) if field.init
+    }
     return {
         name: frame(values[key], schemas[name])
         if name in schemas
-        else _decoded(hints[name], values[key])
-        for name, key in places.items()
+        else _decode(hints[name], values[key])
+        for name, key in key_of_field.items()
         if key in values
     }
 
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    """The types of the fields, those that only type checkers import included."""
-    return get_type_hints(cls, localns=_Known())
+    """The types of the fields, including those that only type checkers import."""
+    return get_type_hints(cls, localns=_AnnotationNames())
 
 
-class _Known(dict[str, Any]):
-    """Names that a module imports for type checkers alone; unknown ones are taken as they come."""
+class _AnnotationNames(dict[str, Any]):
+    """Names that a module imports only for type checkers."""
 
     def __missing__(self, name: str) -> Any:
         import polars as pl
 
-        known = {"pl": pl, "Mapping": Mapping, "Sequence": Sequence, "Literal": Literal}
-        if name in known:
-            return known[name]
+        known_types = {"pl": pl, "Mapping": Mapping, "Sequence": Sequence, "Literal": Literal}
+        if name in known_types:
+            return known_types[name]
         raise KeyError(name)
 
 
-def _decoded(hint: Any, value: Any) -> Any:
+def _decode(hint: Any, value: Any) -> Any:
     import polars as pl
 
-    origin, inside = get_origin(hint), get_args(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None:
             return None
-        chosen = [each for each in inside if each is not type(None)]
-        return _decoded(chosen[0], value) if len(chosen) == 1 else value
+        inner_types = [inner_type for inner_type in arguments if inner_type is not type(None)]
+        return _decode(inner_types[0], value) if len(inner_types) == 1 else value
     if hint is pl.DataFrame:
         return frame(value, {})
     if isinstance(hint, type) and is_dataclass(hint):
         make = getattr(hint, "from_dict", None)
-        return make(value) if make else hint(**decoded(hint, value))
-    if hint is Named:
-        return Named(**value)
+        return make(value) if make else hint(**decode(hint, value))
+    if hint is InputHash:
+        return InputHash(**value)
     if origin is tuple:
-        several = len(inside) == 2 and inside[1] is Ellipsis  # tuple[X, ...]
-        kinds = [inside[0]] * len(value) if several else inside
-        return tuple(_decoded(kind, each) for kind, each in zip(kinds, value, strict=True))
-    if origin in (Mapping, dict) and len(inside) == 2:  # key and value
-        key = inside[0] if inside[0] in (int, float) else lambda name: name
-        return {key(name): _decoded(inside[1], each) for name, each in value.items()}
+        is_variadic = len(arguments) == 2 and arguments[1] is Ellipsis  # tuple[X, ...]
+        kinds = [arguments[0]] * len(value) if is_variadic else arguments
+        return tuple(_decode(kind, member) for kind, member in zip(kinds, value, strict=True))
+    if origin in (Mapping, dict) and len(arguments) == 2:  # key and value
+        read_key = arguments[0] if arguments[0] in (int, float) else lambda name: name
+        return {read_key(name): _decode(arguments[1], member) for name, member in value.items()}
     if hint is float and value is not None:
         return float(value)
     return value
@@ -141,12 +148,12 @@ def frame(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> pl.Da
     """A frame of rows, with the columns of the schema first and any others as they are."""
     import polars as pl
 
-    found = pl.DataFrame(list(rows), infer_schema_length=None)
-    if not len(found):
+    table = pl.DataFrame(list(rows), infer_schema_length=None)
+    if not len(table):
         return pl.DataFrame(schema=dict(schema))
-    known = [
-        pl.col(name).cast(kind) if name in found.columns else pl.lit(None, kind).alias(name)
+    schema_columns = [
+        pl.col(name).cast(kind) if name in table.columns else pl.lit(None, kind).alias(name)
         for name, kind in schema.items()
     ]
-    others = [name for name in found.columns if name not in schema]
-    return found.select(*known, *others)
+    other_names = [name for name in table.columns if name not in schema]
+    return table.select(*schema_columns, *other_names)

@@ -85,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Code:
-    """Words to be typed as they are."""
+    """Text to be typed as it is."""
 
     text: str
 
@@ -169,15 +169,15 @@ class ListPair:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """Queries that are opened one by one."""
+class QueryLists:
+    """Queries that a reader opens one by one."""
 
     heading: str
     queries: tuple[ListPair, ...]
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedBlock:
     """A part of a section that a page shows when it is opened, and leaves out on paper.
 
     Attributes:
@@ -193,7 +193,7 @@ class Folded:
     words: str = ""
 
 
-Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | Opened | Folded
+Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | QueryLists | FoldedBlock
 """A part of a section; a text is a paragraph."""
 
 
@@ -232,7 +232,7 @@ class PlainRows:
 
 @dataclass(frozen=True)
 class Document:
-    """What a result says.
+    """A result in text and tables, before it becomes text, Markdown or HTML.
 
     Attributes:
         title: what it is about, in a line.
@@ -252,12 +252,12 @@ class Document:
     def tables(self) -> Iterator[tuple[Section, Table]]:
         """Every table that has rows, with its section."""
         for section in self.sections:
-            for part, block in unfolded(section):
+            for subsection, block in unfold_section(section):
                 if isinstance(block, Table) and block.grid.rows:
-                    yield part, block
+                    yield subsection, block
 
 
-def document(
+def make_document(
     title: str,
     *blocks: Block,
     lead: Sequence[str] = (),
@@ -266,33 +266,35 @@ def document(
 ) -> Document:
     """A document of one part without a heading; tables without rows and empty blocks are left out.
 
-    >>> document("a title", "a paragraph", Points(())).sections[0].blocks
+    >>> make_document("a title", "a paragraph", Points(())).sections[0].blocks
     ('a paragraph',)
     """
-    return Document(title, status, tuple(lead), (Section("result", "", solid(blocks)),), rows)
+    return Document(
+        title, status, tuple(lead), (Section("result", "", nonempty_blocks(blocks)),), rows
+    )
 
 
-def unfolded(section: Section) -> Iterator[tuple[Section, Block]]:
+def unfold_section(section: Section) -> Iterator[tuple[Section, Block]]:
     """The blocks of a section, and those of its folded parts as sections of their own."""
     for block in section.blocks:
-        if isinstance(block, Folded):
-            yield from unfolded(Section(block.anchor, block.title, block.blocks))
+        if isinstance(block, FoldedBlock):
+            yield from unfold_section(Section(block.anchor, block.title, block.blocks))
         else:
             yield section, block
 
 
-def solid(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The blocks that say something."""
-    return tuple(each for each in blocks if not _empty(each))
+def nonempty_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks that are not empty."""
+    return tuple(block for block in blocks if not _is_empty(block))
 
 
-def _empty(block: Block) -> bool:
+def _is_empty(block: Block) -> bool:
     if isinstance(block, Table):
         return not block.grid.rows
     if isinstance(block, Points | Warnings):
         return not block.lines
     if isinstance(block, Entries):
         return not block.entries
-    if isinstance(block, Opened):
+    if isinstance(block, QueryLists):
         return not block.queries
     return block == ""

@@ -1,4 +1,4 @@
-"""A table of words, before it becomes text, Markdown or LaTeX."""
+"""A table of texts, before it becomes text, Markdown or LaTeX."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ class Grid:
 
     @property
     def flat(self) -> Grid:
-        """The same with every head in one line."""
-        joined = (
+        """The same grid with every column name in one line."""
+        heads = (
             name.replace(f"{SOFT}\n", "").replace("-\n", "-").replace("/\n", "/").replace("\n", " ")
             for name in self.head
         )
-        return replace(self, head=tuple(joined))
+        return replace(self, head=tuple(heads))
 
     @property
     def turned(self) -> Grid:
         """Rows as columns; the first column gives the heads."""
-        corner, *names = self.flat.head
-        first, *others = zip(*self.rows, strict=True)
-        rows = tuple((name, *cells) for name, cells in zip(names, others, strict=True))
-        return Grid((corner, *first), rows)
+        corner_name, *names = self.flat.head
+        first, *other_columns = zip(*self.rows, strict=True)
+        rows = tuple((name, *cells) for name, cells in zip(names, other_columns, strict=True))
+        return Grid((corner_name, *first), rows)
 
     def columns(self, begin: int, end: int) -> Grid:
         """The columns that are keys, and some of the others."""
-        chosen = [*range(self.keys), *range(max(begin, self.keys), end)]
+        column_indices = [*range(self.keys), *range(max(begin, self.keys), end)]
         return replace(
             self,
-            head=tuple(self.head[i] for i in chosen),
-            rows=tuple(tuple(row[i] for i in chosen) for row in self.rows),
-            left=frozenset(at for at, i in enumerate(chosen) if i in self.left),
+            head=tuple(self.head[i] for i in column_indices),
+            rows=tuple(tuple(row[i] for i in column_indices) for row in self.rows),
+            left=frozenset(position for position, i in enumerate(column_indices) if i in self.left),
         )
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     r"""A word in one line, with nothing in it that moves a cursor.
 
-    >>> printable("a\n\x1b[1mb")
+    >>> make_printable("a\n\x1b[1mb")
     'a �[1mb'
     """
     line = " ".join(text.split())

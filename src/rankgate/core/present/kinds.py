@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.resolve import above, resolved
+from rankgate.core.present.resolve import load_name, load_upper
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
@@ -17,8 +17,8 @@ def result_class(kind: str) -> type[Result]:
     Raises:
         UsageError: there is no such kind.
     """
-    classes = above("kinds_of_results")
+    classes = load_upper("kinds_of_results")
     if kind not in classes:
         raise UsageError(f"no result is of kind {kind!r}.", code="unknown-kind")
-    result: type[Result] = resolved(f"rankgate.{classes[kind]}")
+    result: type[Result] = load_name(f"rankgate.{classes[kind]}")
     return result

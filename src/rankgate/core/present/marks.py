@@ -8,13 +8,13 @@ LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
 DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
-def mark(place: int) -> str:
+def system_mark(index: int) -> str:
     """The mark of the system at a place.
 
-    >>> mark(0), mark(24), mark(25)
+    >>> system_mark(0), system_mark(24), system_mark(25)
     ('ᵃ', 'ᶻ', 'ᵃ²')
     """
-    turn, letter = divmod(place, len(LETTERS))
+    round_number, letter = divmod(index, len(LETTERS))
     return LETTERS[letter] + (
-        "".join(DIGITS[int(digit)] for digit in str(turn + 1)) if turn else ""
+        "".join(DIGITS[int(digit)] for digit in str(round_number + 1)) if round_number else ""
     )

@@ -9,15 +9,21 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-ABOVE: dict[str, str] = {}
+UPPER_NAMES: dict[str, str] = {}
 """Functions and tables of packages above, which the top of the package (`rankgate`) names.
 
-``write_report`` writes the report of a result, ``convention_details`` describes a convention,
-``path_of_input`` is the path in ``FORMAT:PATH``, ``kinds_of_results`` has the classes of results.
+``completed_names`` has the names that shells complete, by kind, ``write_report`` writes the report
+of a result, ``convention_details`` describes a convention,
+``path_of_input`` is the path in ``FORMAT:PATH``, ``paths_in_format`` names the format of paths,
+``judgments_of_log`` reads a log of interactions as judgments,
+``kinds_of_results`` has the classes of results.
 """
 
+ON_SPARK: dict[str, str] = {}
+"""By verb the function that makes its result where the tables are on Spark; see `UPPER_NAMES`."""
 
-def resolved(name: str) -> Any:
+
+def load_name(name: str) -> Any:
     """The function of that name.
 
     Args:
@@ -27,9 +33,9 @@ def resolved(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def above(name: str) -> Any:
-    """The function or table of a package above, by its name in `ABOVE`."""
-    return resolved(ABOVE[name])
+def load_upper(name: str) -> Any:
+    """The function or table of a package above, by its name in `UPPER_NAMES`."""
+    return load_name(UPPER_NAMES[name])
 
 
 def lazy_names(

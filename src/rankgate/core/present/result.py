@@ -1,4 +1,4 @@
-"""What every verb returns: one frozen class for the command line, Python and the web.
+"""The base of every verb's result: one frozen class for the command line, Python and the web.
 
 A result class is a frozen dataclass that inherits `Result` and declares:
 
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.core.present.resolve import above, resolved
+from rankgate.core.present.resolve import load_name, load_upper
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that the reader of a result should know before using its figures.
+    """A warning for the reader of a result.
 
     Attributes:
         code: what it is, for programs: ``few-judged``, ``no-spread``.
@@ -58,7 +58,7 @@ def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a page shows in addition to a result's own figures.
+    """Options of a report: what a page shows in addition to a result's own figures.
 
     Attributes:
         worst: how many of the queries that lost most are shown with both lists.
@@ -95,9 +95,9 @@ class Result(ByContent):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
-        from rankgate.core.present.codec import fields_of
+        from rankgate.core.present.codec import encode_fields
 
-        return {**self.head(), **fields_of(self)}
+        return {**self.head(), **encode_fields(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -106,9 +106,9 @@ class Result(ByContent):
         Raises:
             KeyError, TypeError, ValueError: values that ``to_dict`` does not write.
         """
-        from rankgate.core.present.codec import decoded
+        from rankgate.core.present.codec import decode
 
-        return cls(**decoded(cls, values))
+        return cls(**decode(cls, values))
 
     @classmethod
     def head(cls) -> dict[str, Any]:
@@ -121,15 +121,15 @@ class Result(ByContent):
         Args:
             options: what the kind's document function takes, such as ``worst=10``.
         """
-        made: Document = resolved(self.document_from)(self, **options)
-        return made
+        document: Document = load_name(self.document_from)(self, **options)
+        return document
 
     def report_document(self, options: ReportOptions) -> Document:
         """What a page says of it: its own report builder's document, or the usual one."""
         if not self.report_from:
             return self.document()
-        made: Document = resolved(self.report_from)(self, options)
-        return made
+        document: Document = load_name(self.report_from)(self, options)
+        return document
 
     @property
     def heading(self) -> str:
@@ -160,6 +160,62 @@ class Result(ByContent):
 
         return pandas_frame(self._table())
 
+    def to_arrow(self) -> Any:
+        """Its main table as a table of PyArrow.
+
+        Raises:
+            MissingExtraError: PyArrow is not installed.
+            UsageError: it has no table.
+        """
+        from rankgate.core.present.frames import arrow_table
+
+        return arrow_table(self._table())
+
+    def to_flat(self) -> dict[str, float]:
+        """The numbers of its main table, each under one name, as trackers of experiments take them.
+
+        A name has the texts that tell the rows apart, and the column: ``new/nDCG_at_10/delta``;
+        systems are left out where there is one. Names hold letters, digits, ``_ - . /`` alone;
+        numbers that are undefined are left out.
+
+        Raises:
+            UsageError: it has no table, or its rows have no names.
+        """
+        from rankgate.core.present.frames import flat_values
+
+        return flat_values(self._table(), self.kind)
+
+    def to_markdown(self) -> str:
+        """Its document as Markdown: headline, warnings and tables."""
+        from rankgate.core.present.write import render_result
+
+        return render_result(self, "markdown")
+
+    def to_latex(self) -> str:
+        """Its tables as LaTeX."""
+        from rankgate.core.present.write import render_result
+
+        return render_result(self, "latex")
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file and return the path.
+
+        Args:
+            path: the file; its suffix names the form: .json has all values and is read again by
+                ``from_dict``; .parquet has the main table; .csv, .md, .tex, .html and .txt the
+                document. `report` writes longer pages.
+
+        Raises:
+            UsageError: another suffix, no table, or a place where nothing can be written.
+        """
+        from rankgate.core.present.write import save_result
+
+        return save_result(self, path)
+
+    def values_to_save(self) -> dict[str, Any]:
+        """All values, as `save` writes them; overridden where ``to_dict`` leaves some out."""
+        return self.to_dict()
+
     def _table(self) -> pl.DataFrame:
         """The main table; kinds that have one override it."""
         raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
@@ -179,11 +235,11 @@ class Result(ByContent):
             raise UsageError(f"a result of kind {self.kind} has no pictures.", code="no-picture")
         name = kind or next(iter(self.charts))
         if name not in self.charts:
-            known = ", ".join(self.charts)
-            problem = f"a result of kind {self.kind} has the charts {known}, not {name!r}."
+            chart_names = ", ".join(self.charts)
+            problem = f"a result of kind {self.kind} has the charts {chart_names}, not {name!r}."
             raise UsageError(problem, code="unknown-picture")
-        made: Picture = resolved(self.charts[name])(self, **options)
-        return made
+        picture: Picture = load_name(self.charts[name])(self, **options)
+        return picture
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write a report and return its path: one HTML page, or Markdown, LaTeX, CSV, JSON, text.
@@ -195,8 +251,8 @@ class Result(ByContent):
         Raises:
             UsageError: another suffix, or a place where nothing can be written.
         """
-        made: Path = above("write_report")(self, path, **options)
-        return made
+        report_path: Path = load_upper("write_report")(self, path, **options)
+        return report_path
 
     def __init_subclass__(cls) -> None:
         """Keep the short repr: that of a dataclass shows every row of every table."""
@@ -212,9 +268,9 @@ class Result(ByContent):
 
     def __str__(self) -> str:
         """As text of 80 columns."""
-        made: str = resolved("rankgate.core.present.forms.documents:text")(self.document())
-        return made.rstrip("\n")
+        text: str = load_name("rankgate.core.present.forms.documents:render_text")(self.document())
+        return text.rstrip("\n")
 
     def _repr_html_(self) -> str:
-        made: str = resolved("rankgate.core.present.pages.notebook:html")(self.document())
-        return made
+        html: str = load_name("rankgate.core.present.pages.notebook:notebook_html")(self.document())
+        return html

@@ -1,4 +1,4 @@
-"""Which form a file's suffix names: one rule for every command and for Python."""
+"""The output form that a file's suffix names: one rule for every command and for Python."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "svg": (".svg",),
     "png": (".png",),
     "xlsx": (".xlsx",),
+    "parquet": (".parquet",),
     "jsonl": (".jsonl", ".ndjson"),
     "trec": (".txt", ".qrels", ".qrel", ".trec"),
     "junit": (".xml",),
@@ -27,23 +28,23 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
 """The suffixes of each form, its usual one first; a form without one is named by ``--format``."""
 
 
-def is_known(path: str | Path) -> bool:
-    """Whether a name ends as that of a file of some form, so that no folder is meant."""
-    return any(suffix_of(path) in each for each in SUFFIXES.values())
+def has_known_suffix(path: str | Path) -> bool:
+    """True if a name has the suffix of an output form, so that it is not a folder."""
+    return any(suffix_of(path) in suffixes for suffixes in SUFFIXES.values())
 
 
-def refuse_other_suffix(path: str | None, form: str) -> None:
+def check_suffix(path: str | None, form: str) -> None:
     """Check that a file of one form does not end as a file of another.
 
     Raises:
         UsageError: another suffix.
     """
     if path is not None and suffix_of(path):
-        form_of(path, (form,))
+        find_form(path, (form,))
 
 
-def form_of(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
-    """The form among `forms` that a file's suffix names; a suffix of a compression is passed over.
+def find_form(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
+    """The form among `forms` that a file's suffix names; a compression suffix is skipped.
 
     Args:
         path: the file.
@@ -53,14 +54,16 @@ def form_of(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
     Raises:
         UsageError: another suffix, or none.
 
-    >>> form_of("means.csv.gz", ["json", "csv"])
+    >>> find_form("means.csv.gz", ["json", "csv"])
     'csv'
     """
     suffix = suffix_of(path)
     for form in forms:
         if suffix in SUFFIXES.get(form, ()):
             return form
-    known = [SUFFIXES[form][0] for form in forms if form in SUFFIXES]
-    ends = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
-    named = f"cannot be written as '{suffix}'" if suffix else "has no suffix"
-    raise UsageError(f"{path}: {named}; let the name end in {ends}{hint}.", code="unknown-format")
+    suffixes = [SUFFIXES[form][0] for form in forms if form in SUFFIXES]
+    expected = suffixes[0] if len(suffixes) == 1 else f"one of {', '.join(suffixes)}"
+    reason = f"cannot be written as '{suffix}'" if suffix else "has no suffix"
+    raise UsageError(
+        f"{path}: {reason}; let the name end in {expected}{hint}.", code="unknown-format"
+    )

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.core.present.forms.as_text import WIDTH
+from rankgate.core.present.saving import save_file
+from rankgate.core.present.suffixes import find_form
 
 if TYPE_CHECKING:
-    from rankgate.core.present.result import Result
+    import polars as pl
+
+    from rankgate.core.present.document import Document
 
 FORMS = ("text", "json", "csv", "markdown", "latex", "html")
 """The forms of every result, by the name that ``--format`` takes."""
 
 
-def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> str:
+class WritableResult(Protocol):
+    """A result as this module writes it; a protocol, as results themselves import this module."""
+
+    def document(self, **options: Any) -> Document:
+        """Headline, warnings, tables and paragraphs."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        ...
+
+    def values_to_save(self) -> dict[str, Any]:
+        """All values."""
+        ...
+
+    def to_polars(self) -> pl.DataFrame:
+        """The main table."""
+        ...
+
+
+def render_result(result: WritableResult, form: str, width: int = WIDTH, **options: Any) -> str:
     """A result in one of `FORMS`, ending with a newline.
 
     Args:
@@ -25,15 +51,40 @@ def rendered(result: Result, form: str, width: int = WIDTH, **options: Any) -> s
     if form == "json":
         from rankgate.core.present.forms import as_json
 
-        return as_json.dumped(result.to_dict(**options))
+        values: dict[str, Any] = result.to_dict(**options)
+        return as_json.to_json(values)
     from rankgate.core.present.forms import documents as forms  # here only: JSON needs none of it
 
     document = result.document(**options)
     if form == "text":
-        return forms.text(document, width)
+        return forms.render_text(document, width)
     if form == "html":
-        from rankgate.core.present.pages.page import page
+        from rankgate.core.present.pages.page import document_page
 
-        return page(document)
-    ways = {"csv": forms.csv, "markdown": forms.markdown, "latex": forms.latex}
-    return ways[form](document)
+        return document_page(document)
+    writers = {
+        "csv": forms.render_csv,
+        "markdown": forms.render_markdown,
+        "latex": forms.render_latex,
+    }
+    return writers[form](document)
+
+
+def save_result(result: WritableResult, path: str | Path) -> Path:
+    """Write a result in the form that the file's suffix names; return the path.
+
+    Raises:
+        UsageError: another suffix, no table for a table, or a place where nothing can be written.
+    """
+    form = find_form(path, (*FORMS, "parquet"))
+    if form == "json":
+        from rankgate.core.present.forms import as_json
+
+        save_file(path, as_json.to_json(result.values_to_save()))
+    elif form == "parquet":
+        file = io.BytesIO()
+        result.to_polars().write_parquet(file)
+        save_file(path, file.getvalue())
+    else:
+        save_file(path, render_result(result, form))
+    return Path(path)

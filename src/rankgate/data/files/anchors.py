@@ -1,4 +1,4 @@
-"""Where the text of judged documents is in a new version of the documents."""
+"""Find the text of judged documents in a new version of the documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.files.text_overlap import Overlap, Texts, overlap
+from rankgate.data.files.text_overlap import Overlap, Texts, find_overlap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 Status = Literal["valid", "moved", "split", "merged", "ambiguous", "lost"]
 STATUSES: tuple[Status, ...] = ("valid", "moved", "split", "merged", "ambiguous", "lost")
 
-NEAR = 0.9
+NEAR_SHARE = 0.9
 """The share of a document's words that another must have to hold it."""
 
 NO_TEXT = "it has no text"
-"""Why a judged document is lost that is not among the old documents, or is empty."""
+"""The reason why a judged document is lost that is not among the old documents, or is empty."""
 
-_CLEARLY = 0.03  # how much nearer the nearest document is than the next one
-_HALF = 0.5  # of a document's words: with less it is lost, not split
-_ROW = 10  # words in a row that are not the same by chance
-_THIRD = 0.3  # of a short document's words in a row
-_SOME = 0.1  # of a document's words: less is chance
+_MIN_LEAD = 0.03  # how much nearer the nearest document is than the next one
+_MIN_SPLIT_SHARE = 0.5  # of a document's words: with less it is lost, not split
+_MIN_SEQUENCE = 10  # consecutive words that are not the same by chance
+_MIN_SEQUENCE_SHARE = 0.3  # of a short document's words in a row
+_MIN_SHARE = 0.1  # of a document's words: a smaller share is chance
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Where an old document is.
+    """The place of an old document among the new ones.
 
     Attributes:
         status: valid: the same text under the same id; moved: under another one; merged: within a
@@ -53,25 +53,25 @@ class Anchor:
 
         Args:
             name: the new document.
-            inherit: pieces have the grade too; see `makes_up`.
+            inherit: pieces have the grade too; see `is_half_shared`.
         """
         shared = self.parts.get(name)
         if shared is None:
             return name in self.same
-        return holds(shared) or (inherit and makes_up(shared))
+        return is_contained(shared) or (inherit and is_half_shared(shared))
 
 
-def holds(found: Overlap) -> bool:
-    """Whether the second document has nearly all words of the first one in one place."""
-    return found.together[0] >= NEAR
+def is_contained(shared: Overlap) -> bool:
+    """True if the second document has nearly all words of the first one in one place."""
+    return shared.together[0] >= NEAR_SHARE
 
 
-def makes_up(shared: Overlap) -> bool:
+def is_half_shared(shared: Overlap) -> bool:
     """True if half of one of the two documents is in the other: a finer or a coarser cut."""
-    return max(shared.of_first, shared.of_second) >= _HALF
+    return max(shared.of_first, shared.of_second) >= _MIN_SPLIT_SHARE
 
 
-def anchors(old: Texts, new: Texts, docs: Collection[str]) -> dict[str, Anchor]:
+def find_anchors(old: Texts, new: Texts, docs: Collection[str]) -> dict[str, Anchor]:
     """Find old documents among the new ones.
 
     Equal words decide first. A new document whose words are equal to those of some old document is
@@ -83,74 +83,101 @@ def anchors(old: Texts, new: Texts, docs: Collection[str]) -> dict[str, Anchor]:
         new: the documents of today.
         docs: the old documents that are looked for.
     """
-    return {doc: _anchor(doc, old, new) for doc in docs}
+    return {doc: _find_anchor(doc, old, new) for doc in docs}
 
 
-def _anchor(doc: str, old: Texts, new: Texts) -> Anchor:
-    words = old.words.get(doc, ())
-    if not words:
+def _find_anchor(doc: str, old: Texts, new: Texts) -> Anchor:
+    doc_words = old.words.get(doc, ())
+    if not doc_words:
         return Anchor("lost", why=NO_TEXT)
-    found = _parts(doc, words, old, new)
-    near = {name: min(each.of_first, each.of_second) for name, each in found.items()
-            if each.of_first >= NEAR and each.of_second >= NEAR}  # fmt: skip
-    parts = {name: each for name, each in found.items() if name not in near}
-    if same := new.equal.get(words):
-        return Anchor("valid" if doc in same else "moved", same, parts)
-    merged = any(map(holds, parts.values()))
-    if near and ((moved := _moved(doc, near, parts, old, new)).same or not merged):
-        return moved
-    if merged:
-        return Anchor("merged", parts=parts)
-    if covered([each.first for each in parts.values()]) >= _HALF:
-        return Anchor("split", parts=parts)
-    return Anchor("lost", parts=parts, why="less than half of its text is left")
+    overlaps = _find_overlaps(doc, doc_words, old, new)
+    near_duplicates = {
+        name: min(shared.of_first, shared.of_second)
+        for name, shared in overlaps.items()
+        if shared.of_first >= NEAR_SHARE and shared.of_second >= NEAR_SHARE
+    }
+    partial_overlaps = {
+        name: shared for name, shared in overlaps.items() if name not in near_duplicates
+    }
+    if equal_docs := new.equal.get(doc_words):
+        return Anchor("valid" if doc in equal_docs else "moved", equal_docs, partial_overlaps)
+    is_merged = any(map(is_contained, partial_overlaps.values()))
+    if near_duplicates and (
+        (
+            moved_anchor := _anchor_near_duplicate(doc, near_duplicates, partial_overlaps, old, new)
+        ).same
+        or not is_merged
+    ):
+        return moved_anchor
+    if is_merged:
+        return Anchor("merged", parts=partial_overlaps)
+    if covered_share([shared.first for shared in partial_overlaps.values()]) >= _MIN_SPLIT_SHARE:
+        return Anchor("split", parts=partial_overlaps)
+    return Anchor("lost", parts=partial_overlaps, why="less than half of its text is left")
 
 
-def _parts(doc: str, words: tuple[str, ...], old: Texts, new: Texts) -> dict[str, Overlap]:
-    """By new document, which is not equal to an old one, what it shares with these words."""
-    found = {name: overlap(words, new.words[name]) for name in new.candidates(words)
-             if new.words[name] not in old.equal}  # fmt: skip
-    return {name: each for name, each in found.items()
-            if (each.of_first >= _SOME or each.of_second >= NEAR)
-            and each.longest >= min(_ROW, _THIRD * len(words), NEAR * len(new.words[name]))
-            and not (holds(each) and _taken(doc, new.words[name], each, old))}  # fmt: skip
+def _find_overlaps(
+    doc: str, doc_words: tuple[str, ...], old: Texts, new: Texts
+) -> dict[str, Overlap]:
+    """Shared words by new document, without new documents that equal an old one."""
+    overlaps = {
+        name: find_overlap(doc_words, new.words[name])
+        for name in new.candidates(doc_words)
+        if new.words[name] not in old.equal
+    }
+    return {
+        name: shared
+        for name, shared in overlaps.items()
+        if (shared.of_first >= _MIN_SHARE or shared.of_second >= NEAR_SHARE)
+        and shared.longest
+        >= min(
+            _MIN_SEQUENCE, _MIN_SEQUENCE_SHARE * len(doc_words), NEAR_SHARE * len(new.words[name])
+        )
+        and not (is_contained(shared) and _belongs_to_other(doc, new.words[name], shared, old))
+    }
 
 
-def _moved(
-    doc: str, near: Mapping[str, float], rest: Mapping[str, Overlap], old: Texts, new: Texts
+def _anchor_near_duplicate(
+    doc: str,
+    near_duplicates: Mapping[str, float],
+    partial_overlaps: Mapping[str, Overlap],
+    old: Texts,
+    new: Texts,
 ) -> Anchor:
     """The nearest of some near-duplicates, if no other one and no other old document is as near."""
-    (best, value), *others = sorted(near.items(), key=lambda each: -each[1])
-    if others and value - others[0][1] < _CLEARLY:
-        return Anchor("ambiguous", parts=rest, why="several documents are as near")
-    if not _nearest(doc, new.words[best], old, value):
-        return Anchor("ambiguous", parts=rest, why="another old document is as near")
-    return Anchor("valid" if best == doc else "moved", (best,), rest)
+    (best_doc, best_share), *other_docs = sorted(
+        near_duplicates.items(), key=lambda name_and_share: -name_and_share[1]
+    )
+    if other_docs and best_share - other_docs[0][1] < _MIN_LEAD:
+        return Anchor("ambiguous", parts=partial_overlaps, why="several documents are as near")
+    if not _is_nearest(doc, new.words[best_doc], old, best_share):
+        return Anchor("ambiguous", parts=partial_overlaps, why="another old document is as near")
+    return Anchor("valid" if best_doc == doc else "moved", (best_doc,), partial_overlaps)
 
 
-def _taken(doc: str, words: tuple[str, ...], found: Overlap, old: Texts) -> bool:
-    """Whether the place within new words that has nearly this document is of another old one."""
-    share, begin, end = found.together
-    if share == 1 or found.of_second >= NEAR:
+def _belongs_to_other(doc: str, new_words: tuple[str, ...], shared: Overlap, old: Texts) -> bool:
+    """True if the part of new words with nearly this document belongs to another old one."""
+    share, begin, end = shared.together
+    if share == 1 or shared.of_second >= NEAR_SHARE:
         return False
-    place = words[begin:end]
+    part_words = new_words[begin:end]
     return any(
-        overlap(old.words[other], place).of_second > share - _CLEARLY
-        for other in old.candidates(place)
-        if other != doc
+        find_overlap(old.words[other_doc], part_words).of_second > share - _MIN_LEAD
+        for other_doc in old.candidates(part_words)
+        if other_doc != doc
     )
 
 
-def _nearest(doc: str, words: tuple[str, ...], old: Texts, value: float) -> bool:
-    """Whether no other old document is as near to new words."""
-    for other in old.candidates(words):
-        if other != doc:
-            found = overlap(old.words[other], words)
-            if min(found.of_first, found.of_second) > value - _CLEARLY:
+def _is_nearest(doc: str, new_words: tuple[str, ...], old: Texts, share: float) -> bool:
+    """True if no other old document is as near to new words."""
+    for other_doc in old.candidates(new_words):
+        if other_doc != doc:
+            shared = find_overlap(old.words[other_doc], new_words)
+            if min(shared.of_first, shared.of_second) > share - _MIN_LEAD:
                 return False
     return True
 
 
-def covered(parts: Collection[NDArray[np.bool_]]) -> float:
+def covered_share(parts: Collection[NDArray[np.bool_]]) -> float:
     """The share of words that some of the parts have."""
     return float(np.any(list(parts), axis=0).mean()) if parts else 0.0

@@ -1,4 +1,4 @@
-"""Everything that ``rankgate validate`` looks for."""
+"""All checks of ``rankgate validate``."""
 
 from __future__ import annotations
 
@@ -43,16 +43,18 @@ class Checklist(Result):
     checks: tuple[CheckDetails, ...]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of checks."""
         return len(self.checks)
 
     def _table(self) -> pl.DataFrame:
         import polars as pl
 
-        return pl.DataFrame([vars(each) for each in self.checks])
+        return pl.DataFrame([vars(check) for check in self.checks])
 
 
-def checklist() -> Checklist:
+def make_checklist() -> Checklist:
     """Every check that there is."""
-    found = (CheckDetails(each.name, each.severity, each.needs, each.title) for each in CHECKS)
-    return Checklist(tuple(found))
+    details = (
+        CheckDetails(check.name, check.severity, check.needs, check.title) for check in CHECKS
+    )
+    return Checklist(tuple(details))

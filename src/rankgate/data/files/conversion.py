@@ -1,4 +1,4 @@
-"""The result of ``convert``: what was written, lost and noted."""
+"""The result of ``convert``: rows written, losses and notes."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class Conversion(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What was seen, then what was lost."""
+        """Notes of the reader, then losses."""
         return tuple(
-            Notice(code, f"{each.count:,} {each.what}")
-            for code, found in (("seen", self.notes), ("lost", self.losses))
-            for each in found
+            Notice(code, f"{note.count:,} {note.what}")
+            for code, notes in (("seen", self.notes), ("lost", self.losses))
+            for note in notes
         )
 
     def _table(self) -> pl.DataFrame:
-        """What was seen and lost: ``kind``, ``count``, ``what``, ``examples``."""
+        """Notes and losses: ``kind``, ``count``, ``what``, ``examples``."""
         rows = [
-            (kind, each.count, each.what, list(each.examples))
-            for kind, found in (("seen", self.notes), ("lost", self.losses))
-            for each in found
+            (kind, note.count, note.what, list(note.examples))
+            for kind, notes in (("seen", self.notes), ("lost", self.losses))
+            for note in notes
         ]
         return pl.DataFrame(rows, _LOSSES, orient="row")

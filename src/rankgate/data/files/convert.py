@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.data import read
-from rankgate.data.column_map import mapped
-from rankgate.data.contents import WORDS, FileContents
+from rankgate.data.column_map import map_columns
+from rankgate.data.contents import PART_LABELS, FileContents
 from rankgate.data.files.conversion import Conversion
 from rankgate.data.formats import registry, run_meta
 from rankgate.data.formats.format import Loss, Note
@@ -22,7 +22,7 @@ from rankgate.data.notes import STATES
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run, ScatteredError
 from rankgate.data.streams.source import InputFile
-from rankgate.data.write import format_for
+from rankgate.data.write import choose_format
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +39,7 @@ PARTS = {
     "documents": "documents",
     "values": "values",
 }
-"""What ``--as`` may say, and the part of `FileContents` that it is."""
+"""The choices of ``--as``, and the part of `FileContents` of each."""
 
 
 def convert(
@@ -48,6 +48,7 @@ def convert(
     *,
     from_: str | None = None,
     columns: ColumnsLike | None = None,
+    grades: Mapping[str, float] | None = None,
     to: str | None = None,
     as_: str | None = None,
 ) -> Conversion:
@@ -61,9 +62,10 @@ def convert(
             `Qrels`, a `Run`; or with ``as_`` a frame or a dict of dicts.
         target: a path, or a stream of bytes, which needs ``to``.
         from_: the format of the source; found by looking into it if not given.
-        columns: the columns of CSV and TSV files that have no usual name, as in
+        columns: the columns of files that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
             grade=ann+bob or grade=rater_*.
+        grades: the grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         to: the format of the target; by the suffix of its name if not given.
         as_: the one part to carry: a key of ``PARTS``.
 
@@ -77,54 +79,56 @@ def convert(
     >>> out.getvalue(), result.losses
     (b'7 0 a 2\n', ())
     """
-    source = mapped(source, columns)
+    source = map_columns(source, columns, grades=grades)
     if as_ is not None and as_ not in PARTS:
         raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.", code="unknown-choice")
-    writer = format_for(None if hasattr(target, "write") else target, to)
-    label, reader, reason, contents, lost = _read(source, from_, as_)
-    _refuse_unheld(contents, writer, label)
-    contents, flat = _flattened(contents, writer)
+    writer = choose_format(None if hasattr(target, "write") else target, to)
+    label, reader, reason, contents, lost = _read_source(source, from_, as_)
+    _refuse_unsupported_parts(contents, writer, label)
+    contents, flat = _flatten_subtopics(contents, writer)
     lost += flat
     counts: dict[str, int] = {}
-    left = _written(contents, target, writer, counts)
-    left, notes = _beside(contents, target, left, counts)
-    lost += left
+    unwritten = _write_contents(contents, target, writer, counts)
+    unwritten, notes = _write_companion(contents, target, unwritten, counts)
+    lost += unwritten
     return Conversion(
         source=label,
         target=str(target) if not hasattr(target, "write") else "-",
         from_format=reader,
         reason=reason,
         to_format=writer.name,
-        rows=_rows(contents, writer, lost, counts),
+        rows=_rows_by_part(contents, writer, lost, counts),
         notes=(*contents.notes, *notes),
         losses=lost,
     )
 
 
-def _read(
+def _read_source(
     source: Any,
-    from_: str | None,
+    format_name: str | None,
     as_: str | None,
 ) -> tuple[str, str, str, FileContents, tuple[Loss, ...]]:
-    """The source's label, its format, why it is of that, what it holds, and what is left out."""
-    content = source if isinstance(source, FileContents) else _in_memory(source, as_)
+    """The source's label, its format, the reason for the format, its contents, and the losses."""
+    content = source if isinstance(source, FileContents) else _contents_in_memory(source, as_)
     if content is not None:
-        kept, lost = _only(content, as_, "the source")
-        return "in memory", "memory", "it is in memory", kept, lost
-    place, found = registry.opened(source, from_)
-    reason = "it was named" if found else ""
-    if found is None:
-        found, reason = registry.detected(place)
-    part: Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
-    if found.streams and part:  # one table, which may be read as either
-        contents = read.contents_of(place, found.name, part)
-        return place.label, found.name, reason, contents, ()
-    kept, lost = _only(read.contents_of(place, found.name), as_, place.label)
-    return place.label, found.name, reason, kept, lost
+        contents_kept, lost = _select_part(content, as_, "the source")
+        return "in memory", "memory", "it is in memory", contents_kept, lost
+    input_file, format_ = registry.open_input(source, format_name)
+    reason = "it was named" if format_ else ""
+    if format_ is None:
+        format_, reason = registry.detect_format(input_file)
+    input_kind: Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+    if format_.streams and input_kind:  # one table, which may be read as either
+        contents = read.contents_of(input_file, format_.name, input_kind)
+        return input_file.label, format_.name, reason, contents, ()
+    contents_kept, lost = _select_part(
+        read.contents_of(input_file, format_.name), as_, input_file.label
+    )
+    return input_file.label, format_.name, reason, contents_kept, lost
 
 
-def _in_memory(source: Any, as_: str | None) -> FileContents | None:
-    """What a table in memory holds; None if the source is a path."""
+def _contents_in_memory(source: Any, as_: str | None) -> FileContents | None:
+    """The contents of a table in memory; None if the source is a path."""
     if isinstance(source, Qrels):
         return FileContents(qrels=source)
     if isinstance(source, Run):
@@ -141,69 +145,80 @@ def _in_memory(source: Any, as_: str | None) -> FileContents | None:
     )
 
 
-def _only(
+def _select_part(
     contents: FileContents, as_: str | None, label: str
 ) -> tuple[FileContents, tuple[Loss, ...]]:
     if as_ is None:
         return contents, ()
-    part = PARTS[as_]
-    if part == "qrels":
+    part_name = PARTS[as_]
+    if part_name == "qrels":
         contents.judgments(label)
-    if part not in contents.parts:
-        there = ", ".join(contents.parts) or "nothing"
-        raise InputError(f"no {part} in it, but {there}.", source=label, code="no-such-content")
-    return contents.only(part), contents.losses(part)
+    if part_name not in contents.parts:
+        part_list = ", ".join(contents.parts) or "nothing"
+        raise InputError(
+            f"no {part_name} in it, but {part_list}.", source=label, code="no-such-content"
+        )
+    return contents.only(part_name), contents.losses(part_name)
 
 
-def _refuse_unheld(contents: FileContents, writer: Format, label: str) -> None:
+def _refuse_unsupported_parts(contents: FileContents, writer: Format, label: str) -> None:
     if not set(contents.parts) & set(writer.holds):
-        there = ", ".join(part for part in contents.parts if part != "extra") or "nothing"
-        problem = f"it contains {there}, but {writer.name} holds {', '.join(writer.holds)}"
-        unresolved = "ratings" in contents.parts and "qrels" in writer.holds
-        way = "resolve the ratings first" if unresolved else "choose another format"
-        raise InputError(f"{problem}; {way}.", source=label, code="format-cannot-hold")
+        part_list = ", ".join(name for name in contents.parts if name != "extra") or "nothing"
+        problem = f"it contains {part_list}, but {writer.name} holds {', '.join(writer.holds)}"
+        has_unresolved = "ratings" in contents.parts and "qrels" in writer.holds
+        remedy = "resolve the ratings first" if has_unresolved else "choose another format"
+        raise InputError(f"{problem}; {remedy}.", source=label, code="format-cannot-hold")
 
 
-def _flattened(contents: FileContents, writer: Format) -> tuple[FileContents, tuple[Loss, ...]]:
+def _flatten_subtopics(
+    contents: FileContents, writer: Format
+) -> tuple[FileContents, tuple[Loss, ...]]:
     """Judgments with one grade a document, if the format has no place for subtopics."""
     qrels = contents.qrels
     if qrels is None or not qrels.by_subtopic or {"subtopic"} <= {*writer.columns}:
         return contents, ()
     flat = qrels.by_document()
-    words = "judgments by subtopic; each document is written with its highest grade"
+    loss_text = "judgments by subtopic; each document is written with its highest grade"
     examples = tuple(" ".join(map(str, row)) for row in qrels.table.head(3).rows())
-    gone = [name for name in qrels.table.columns if name not in {*flat.table.columns, "subtopic"}]
-    lost = (Loss(words, len(qrels.table), examples), *Loss.of("columns of judgments", gone))
+    dropped_columns = [
+        name for name in qrels.table.columns if name not in {*flat.table.columns, "subtopic"}
+    ]
+    lost = (
+        Loss(loss_text, len(qrels.table), examples),
+        *Loss.of("columns of judgments", dropped_columns),
+    )
     return replace(contents, qrels=flat), lost
 
 
-def _written(
+def _write_contents(
     contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
-    """Write; a run whose queries are apart is brought together in memory and written anew."""
+    """Write; a run whose queries are scattered is collected in memory and written again."""
     try:
-        return _once(contents, target, writer, counts)
+        return _write_once(contents, target, writer, counts)
     except ScatteredError:
-        together = tuple(run.together() for run in contents.runs)
-        return _once(replace(contents, runs=together), target, writer, counts)
+        collected_runs = tuple(run.together() for run in contents.runs)
+        return _write_once(replace(contents, runs=collected_runs), target, writer, counts)
 
 
-def _once(
+def _write_once(
     contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
     assert writer.write is not None
-    counted = replace(contents, runs=tuple(_counted(run, counts) for run in contents.runs))
+    counted_contents = replace(
+        contents, runs=tuple(_count_rows(run, counts) for run in contents.runs)
+    )
     if not isinstance(target, str | PathLike):
         with tempfile.TemporaryFile() as partial:
-            lost = writer.write(counted, cast("BinaryIO", partial))
+            lost = writer.write(counted_contents, cast("BinaryIO", partial))
             partial.seek(0)
             shutil.copyfileobj(partial, target)
         return lost
-    with replacing(target) as stream:
-        return writer.write(counted, stream)
+    with replace_file(target) as stream:
+        return writer.write(counted_contents, stream)
 
 
-def _beside(
+def _write_companion(
     contents: FileContents,
     target: str | Path | BinaryIO,
     lost: tuple[Loss, ...],
@@ -212,19 +227,19 @@ def _beside(
     """Write a run's query data to its companion file; note an older one that is replaced."""
     if not isinstance(target, str | PathLike) or len(contents.runs) != 1 or not counts:
         return lost, ()
-    place = run_meta.companion_of(target)
+    companion_path = run_meta.companion_path(target)
     queries = contents.runs[0].queries
     if queries is not None and STATES in {loss.what for loss in lost}:
-        run_meta.write(queries, place)
-        result = Note(f"{STATES}, written into {place.name} next to it", len(queries))
-        return tuple(loss for loss in lost if loss.what != STATES), (result,)
-    if not place.is_file():
+        run_meta.write(queries, companion_path)
+        note = Note(f"{STATES}, written into {companion_path.name} next to it", len(queries))
+        return tuple(loss for loss in lost if loss.what != STATES), (note,)
+    if not companion_path.is_file():
         return lost, ()
-    what = "older companion file that is read with it; remove it if it belongs to another run"
-    return lost, (Note(what, 1, (place.name,)),)
+    note_text = "older companion file that is read with it; remove it if it belongs to another run"
+    return lost, (Note(note_text, 1, (companion_path.name,)),)
 
 
-def _counted(run: Run, counts: dict[str, int]) -> Run:
+def _count_rows(run: Run, counts: dict[str, int]) -> Run:
     """The same run, whose rows are counted while they are read."""
 
     def pieces() -> Iterator[pl.DataFrame]:
@@ -236,17 +251,17 @@ def _counted(run: Run, counts: dict[str, int]) -> Run:
     return replace(run, pieces=pieces)
 
 
-def _rows(
+def _rows_by_part(
     contents: FileContents, writer: Format, lost: tuple[Loss, ...], counts: dict[str, int]
 ) -> dict[str, int]:
-    """By part the rows that were written; a part without any only where there is no other."""
-    whole = {loss.what for loss in lost}
+    """Written rows by part; a part without rows is listed only if there is no other."""
+    lost_texts = {loss.what for loss in lost}
     rows: dict[str, int] = {}
-    for part in contents.parts:
-        if part == "runs" and counts and part in writer.holds:
-            rows[part] = sum(counts.values())
-        elif part in writer.holds and part not in {"runs", "extra"}:
-            table = getattr(getattr(contents, part), "table", getattr(contents, part))
-            if WORDS[part] not in whole:
-                rows[part] = len(table)
-    return {part: count for part, count in rows.items() if count} or rows
+    for name in contents.parts:
+        if name == "runs" and counts and name in writer.holds:
+            rows[name] = sum(counts.values())
+        elif name in writer.holds and name not in {"runs", "extra"}:
+            table = getattr(getattr(contents, name), "table", getattr(contents, name))
+            if PART_LABELS[name] not in lost_texts:
+                rows[name] = len(table)
+    return {name: count for name, count in rows.items() if count} or rows

@@ -47,23 +47,23 @@ class FormatDetails(Result):
     detail: str
 
     @classmethod
-    def of(cls, found: Format) -> FormatDetails:
+    def of(cls, format_: Format) -> FormatDetails:
         """The details of a format of the registry."""
         return cls(
-            name=found.name,
-            title=found.title,
-            suffixes=found.suffixes,
+            name=format_.name,
+            title=format_.title,
+            suffixes=format_.suffixes,
             begins=next(
-                (tuple(kinds.split()) for name, _, kinds in registry.TABLE if name == found.name),
+                (tuple(kinds.split()) for name, _, kinds in registry.TABLE if name == format_.name),
                 (),
             ),
-            holds=tuple(part for part in found.holds if part != "extra"),
+            holds=tuple(name for name in format_.holds if name != "extra"),
             reads=True,
-            writes=found.write is not None,
-            streams=found.streams and found.write is not None,
-            detection=" ".join((found.sniff.__doc__ or "").split("\n\n", 1)[0].split()),
-            loses=found.loses,
-            detail=found.detail,
+            writes=format_.write is not None,
+            streams=format_.streams and format_.write is not None,
+            detection=" ".join((format_.sniff.__doc__ or "").split("\n\n", 1)[0].split()),
+            loses=format_.loses,
+            detail=format_.detail,
         )
 
 
@@ -73,4 +73,4 @@ def format_details(name: str) -> FormatDetails:
     Raises:
         UsageError: no format has the name; the nearest ones are in the message.
     """
-    return FormatDetails.of(registry.named(name))
+    return FormatDetails.of(registry.find_format(name))

@@ -11,7 +11,7 @@ from rankgate.core.present.result import Result
 from rankgate.data.files.format import FormatDetails
 from rankgate.data.formats import registry
 
-_LISTED = ("name", "title", "holds", "writes", "suffixes")
+_LIST_COLUMNS = ("name", "title", "holds", "writes", "suffixes")
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,17 @@ class Formats(Result):
     formats: tuple[FormatDetails, ...]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of formats."""
         return len(self.formats)
 
     def _table(self) -> pl.DataFrame:
-        rows = [{name: getattr(each, name) for name in _LISTED} for each in self.formats]
+        rows = [
+            {name: getattr(details, name) for name in _LIST_COLUMNS} for details in self.formats
+        ]
         return pl.DataFrame(rows)
 
 
 def formats() -> Formats:
-    """All formats that are read and written, those of plug-ins at the end."""
-    every = (*registry.FORMATS, *registry.of_plugins().by_name.values())
-    return Formats(tuple(map(FormatDetails.of, every)))
+    """All formats that are read and written; those of plug-ins come last."""
+    all_formats = (*registry.FORMATS, *registry.load_plugin_formats().by_name.values())
+    return Formats(tuple(map(FormatDetails.of, all_formats)))

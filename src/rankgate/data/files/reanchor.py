@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
-from rankgate.data.files.anchors import NEAR, Anchor, anchors, covered
+from rankgate.data.files.anchors import NEAR_SHARE, Anchor, covered_share, find_anchors
 from rankgate.data.files.convert import convert
 from rankgate.data.files.reanchored import DECISIONS, JUDGMENTS, Reanchored
 from rankgate.data.files.text_overlap import Texts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Documents = str | Path | pl.DataFrame | Mapping[str, str]
 
-_WORDS = r"\p{L}{2}[^\s\p{L}]*\s[^\s\p{L}]*\p{L}{2}|[^\x00-\u{24F}\s\p{P}]"
+_WORD_PATTERN = r"\p{L}{2}[^\s\p{L}]*\s[^\s\p{L}]*\p{L}{2}|[^\x00-\u{24F}\s\p{P}]"
 """Two words in a row, or a letter beyond Latin, whose scripts may have no spaces."""
 
 
@@ -59,130 +59,162 @@ def reanchor(
         UsageError: a file of judgments that cannot be written.
     """
     read = read_qrels(qrels).by_document()
-    old, new = _texts(old_documents, "old documents"), _texts(new_documents, "new documents")
+    old, new = (
+        _read_texts(old_documents, "old documents"),
+        _read_texts(new_documents, "new documents"),
+    )
     graded = read.table.filter(pl.col("grade") >= 0)
     if not set(graded["doc_id"]) & set(old.words):
         problem = "no judged document is among the old documents; compare their ids."
         raise InputError(problem, source=read.place.label, code="no-judged-texts")
-    places = anchors(old, new, graded["doc_id"].unique().sort().to_list())
+    anchor_of_doc = find_anchors(old, new, graded["doc_id"].unique().sort().to_list())
     inherit = pieces == "inherit"
     graded_rows: list[tuple[object, ...]] = []
     decisions: list[tuple[object, ...]] = []
     for (query,), judged in graded.group_by("query_id", maintain_order=True):
         grades = dict(judged.select("doc_id", "grade").iter_rows())
-        new_grades = _new_grades(grades, places, inherit=inherit)
+        new_grades = _grade_new_documents(grades, anchor_of_doc, inherit=inherit)
         graded_rows += [(query, doc, grade) for doc, grade in new_grades.items()]
-        decisions += _decisions(str(query), grades, places, new_grades, inherit=inherit)
+        decisions += _list_decisions(str(query), grades, anchor_of_doc, new_grades, inherit=inherit)
     table = pl.DataFrame(graded_rows, schema=JUDGMENTS, orient="row")
     if judgments is not None and len(table):
         convert(FileContents(qrels=Qrels(table, read.name)), judgments)
-    return Reanchored(read.name, pl.DataFrame(decisions, schema=DECISIONS, orient="row"), table,
-                      len(read.table) - len(graded))  # fmt: skip
+    return Reanchored(
+        read.name,
+        pl.DataFrame(decisions, schema=DECISIONS, orient="row"),
+        table,
+        len(read.table) - len(graded),
+    )
 
 
-def _texts(documents: Documents, name: str) -> Texts:
+def _read_texts(documents: Documents, name: str) -> Texts:
     """Documents by id; a file's fields are joined in their order."""
     if isinstance(documents, Mapping):
         return Texts.of(documents)
-    table = documents if isinstance(documents, pl.DataFrame) else _table(documents)
+    table = documents if isinstance(documents, pl.DataFrame) else _read_documents(documents)
     source = name if isinstance(documents, pl.DataFrame) else str(documents)
     if table is None or "doc_id" not in table.columns or len(table.columns) < 2:
         problem = "no texts of documents in it: doc_id and a text; see rankgate describe."
         raise InputError(problem, source=source, code="no-texts")
-    joined = pl.concat_str([pl.col(name).cast(pl.String) for name in _text_fields(table)],
-                           separator="\n", ignore_nulls=True)  # fmt: skip
+    joined = pl.concat_str(
+        [pl.col(name).cast(pl.String) for name in _text_fields(table)],
+        separator="\n",
+        ignore_nulls=True,
+    )
     rows = table.select("doc_id", joined.alias("text")).unique(maintain_order=True)
-    if len(twice := rows.filter(pl.col("doc_id").is_duplicated())):
-        problem = f"document {twice['doc_id'][0]!r} has two texts; keep one of them."
+    if len(repeated := rows.filter(pl.col("doc_id").is_duplicated())):
+        problem = f"document {repeated['doc_id'][0]!r} has two texts; keep one of them."
         raise InputError(problem, source=source, code="duplicate-document")
     return Texts.of(dict(rows.iter_rows()))
 
 
 def _text_fields(table: pl.DataFrame) -> list[str]:
-    """The fields with words: those where some document has two, or letters of another script.
+    """The fields with words: some document has two in a row there, or letters of another script.
 
     URLs, paths, numbers and dates are no text: they change though the document does not. Where no
     field has words, all are text.
     """
     fields = [name for name in table.columns if name not in ("doc_id", "query_id")]
-    texts = [name for name in fields
-             if table[name].cast(pl.String).str.contains(_WORDS).any()]  # fmt: skip
+    texts = [
+        name for name in fields if table[name].cast(pl.String).str.contains(_WORD_PATTERN).any()
+    ]
     return texts or fields
 
 
-def _table(path: str | Path) -> pl.DataFrame | None:
-    """Documents of a file; lines of an id and a text alone look like queries, and are not here."""
-    found = contents_of(path)
-    if found.documents is None and found.queries is not None:
-        return found.queries.rename({"query_id": "doc_id"})
-    return found.documents
+def _read_documents(path: str | Path) -> pl.DataFrame | None:
+    """The documents of a file; lines of an id and a text look like queries and are renamed."""
+    contents = contents_of(path)
+    if contents.documents is None and contents.queries is not None:
+        return contents.queries.rename({"query_id": "doc_id"})
+    return contents.documents
 
 
-def _new_grades(
-    grades: Mapping[str, float], places: Mapping[str, Anchor], *, inherit: bool
+def _grade_new_documents(
+    grades: Mapping[str, float], anchor_of_doc: Mapping[str, Anchor], *, inherit: bool
 ) -> dict[str, float]:
     """The grades of new documents for a query."""
-    same: dict[str, list[float]] = defaultdict(list)
-    within: dict[str, list[str]] = defaultdict(list)
+    grades_of_equal: dict[str, list[float]] = defaultdict(list)
+    old_docs_within: dict[str, list[str]] = defaultdict(list)
     for doc, grade in grades.items():
-        for name in places[doc].same:
-            same[name].append(grade)
-        for name in places[doc].parts:
-            within[name].append(doc)
-    graded = {name: max(values) for name, values in same.items()}
-    for name in within.keys() - graded.keys():
-        grade_of_parts = _of_parts(name, within[name], grades, places, inherit=inherit)
+        for name in anchor_of_doc[doc].same:
+            grades_of_equal[name].append(grade)
+        for name in anchor_of_doc[doc].parts:
+            old_docs_within[name].append(doc)
+    graded = {name: max(equal_grades) for name, equal_grades in grades_of_equal.items()}
+    for name in old_docs_within.keys() - graded.keys():
+        grade_of_parts = _grade_from_parts(
+            name, old_docs_within[name], grades, anchor_of_doc, inherit=inherit
+        )
         if grade_of_parts is not None:
             graded[name] = grade_of_parts
     return dict(sorted(graded.items()))
 
 
-def _of_parts(
+def _grade_from_parts(
     name: str,
     docs: list[str],
     grades: Mapping[str, float],
-    places: Mapping[str, Anchor],
+    anchor_of_doc: Mapping[str, Anchor],
     *,
     inherit: bool,
 ) -> float | None:
-    """The grade of a new document that has text of some judged ones; None where it is unknown."""
-    reaching = {doc for doc in docs if places[doc].reaches(name, inherit=inherit)}
-    highest = max((grades[doc] for doc in reaching), default=0.0)
-    of_pieces = max((grades[doc] for doc in docs if doc not in reaching), default=0.0)
-    if highest > 0 and (inherit or of_pieces <= highest):
+    """The grade of a new document with text of some judged ones; None if it is unknown."""
+    reaching_docs = {doc for doc in docs if anchor_of_doc[doc].reaches(name, inherit=inherit)}
+    highest = max((grades[doc] for doc in reaching_docs), default=0.0)
+    highest_of_pieces = max((grades[doc] for doc in docs if doc not in reaching_docs), default=0.0)
+    if highest > 0 and (inherit or highest_of_pieces <= highest):
         return highest
-    if max(highest, of_pieces) > 0:
+    if max(highest, highest_of_pieces) > 0:
         return None
-    return 0.0 if covered([places[doc].parts[name].second for doc in docs]) >= NEAR else None
+    return (
+        0.0
+        if covered_share([anchor_of_doc[doc].parts[name].second for doc in docs]) >= NEAR_SHARE
+        else None
+    )
 
 
-def _decisions(
+def _list_decisions(
     query: str,
     grades: Mapping[str, float],
-    places: Mapping[str, Anchor],
+    anchor_of_doc: Mapping[str, Anchor],
     new_grades: Mapping[str, float],
     *,
     inherit: bool,
 ) -> Iterator[tuple[object, ...]]:
-    """What became of each judgment of a query: a row for each new document, or one without."""
+    """The result for each judgment of a query: a row for each new document, or one without."""
     for doc, grade in grades.items():
-        anchor = places[doc]
+        anchor = anchor_of_doc[doc]
         names = [*anchor.same, *anchor.parts]
         for name in names:
             shared = anchor.parts.get(name)
             new_grade = new_grades.get(name)
             if new_grade is None:
-                reached, why = False, _unjudged(shared is not None and grade > 0)
+                is_reached, reason = False, _unjudged_reason(shared is not None and grade > 0)
             else:
-                reached, why = _reached(anchor, name, grade, new_grade, inherit=inherit), ""
-            shares = (1.0, 1.0) if shared is None else (shared.of_first, shared.of_second)
-            yield query, doc, grade, anchor.status, name, new_grade, *shares, reached, why
+                is_reached, reason = (
+                    _is_reached(anchor, name, grade, new_grade, inherit=inherit),
+                    "",
+                )
+            overlap_shares = (1.0, 1.0) if shared is None else (shared.of_first, shared.of_second)
+            yield (
+                query,
+                doc,
+                grade,
+                anchor.status,
+                name,
+                new_grade,
+                *overlap_shares,
+                is_reached,
+                reason,
+            )
         if not names:
             yield query, doc, grade, anchor.status, None, None, None, None, False, anchor.why
 
 
-def _reached(anchor: Anchor, name: str, grade: float, new_grade: float, *, inherit: bool) -> bool:
-    """True if the grade of a new document tells this judgment, and not another one alone."""
+def _is_reached(
+    anchor: Anchor, name: str, grade: float, new_grade: float, *, inherit: bool
+) -> bool:
+    """True if the grade of a new document reflects this judgment, and not only another one."""
     if name in anchor.same:
         return True
     if grade > 0:
@@ -190,7 +222,7 @@ def _reached(anchor: Anchor, name: str, grade: float, new_grade: float, *, inher
     return new_grade == 0 and anchor.status in {"split", "merged"}
 
 
-def _unjudged(relevant: bool) -> str:  # noqa: FBT001 - of one caller
+def _unjudged_reason(relevant: bool) -> str:  # noqa: FBT001 - of one caller
     if relevant:
         return "it has part of a relevant document"
     return "other text of it was not judged, or is of a relevant document"

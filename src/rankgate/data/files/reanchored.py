@@ -10,17 +10,24 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
 from rankgate.data.files.anchors import NO_TEXT, STATUSES
-from rankgate.data.files.checks.declare import counted
+from rankgate.data.files.checks.declare import count_noun
 
 DECISIONS = {
-    "query_id": pl.String, "old_doc": pl.String, "grade": pl.Float64, "status": pl.String,
-    "new_doc": pl.String, "new_grade": pl.Float64, "share_of_old": pl.Float64,
-    "share_of_new": pl.Float64, "reached": pl.Boolean, "why": pl.String,
-}  # fmt: skip
+    "query_id": pl.String,
+    "old_doc": pl.String,
+    "grade": pl.Float64,
+    "status": pl.String,
+    "new_doc": pl.String,
+    "new_grade": pl.Float64,
+    "share_of_old": pl.Float64,
+    "share_of_new": pl.Float64,
+    "reached": pl.Boolean,
+    "why": pl.String,
+}
 JUDGMENTS = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
 
-COMPARABLE = 0.9
+MIN_COMPARABLE_SHARE = 0.9
 """The share of relevant judgments below which the new judgments measure something else."""
 
 
@@ -44,8 +51,9 @@ class Reanchored(Result):
     document_from: ClassVar[str] = "rankgate.data.files.documents.reanchored:document"
     order: ClassVar[int] = 92
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "decisions": DECISIONS, "judgments": JUDGMENTS,
-    }  # fmt: skip
+        "decisions": DECISIONS,
+        "judgments": JUDGMENTS,
+    }
 
     name: str
     decisions: pl.DataFrame
@@ -61,10 +69,10 @@ class Reanchored(Result):
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
-        """By status the judgments, and how many of them are kept."""
+        """Judgments by status, and the number of them that are kept."""
         rows = self.labels.group_by("status").agg(pl.len(), pl.col("kept").sum()).iter_rows()
-        found = {status: (count, kept) for status, count, kept in rows}
-        return {status: found.get(status, (0, 0)) for status in STATUSES}
+        counts_by_status = {status: (count, kept_count) for status, count, kept_count in rows}
+        return {status: counts_by_status.get(status, (0, 0)) for status in STATUSES}
 
     @property
     def relevant(self) -> tuple[int, int]:
@@ -75,31 +83,37 @@ class Reanchored(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Relevant documents that are unjudged now, documents without a text, negative grades."""
-        notices = []
+        messages = []
         relevant, reached = self.relevant
         if reached < relevant:
-            gone = self.labels.filter(pl.col("grade") > 0, ~pl.col("kept"))
-            queries = counted(gone["query_id"].n_unique(), "query", "queries")
+            unjudged_labels = self.labels.filter(pl.col("grade") > 0, ~pl.col("kept"))
+            queries = count_noun(unjudged_labels["query_id"].n_unique(), "query", "queries")
             consequence = (
                 "; values by the new judgments are not comparable with those by the old ones: "
                 "judge the new documents, or give pieces the grades of what they were cut from "
                 "(--pieces inherit)"
             )
-            notices.append(Notice(
-                "relevant-unjudged",
-                f"{counted(len(gone), 'relevant document')} of {queries} unjudged now: eval and "
-                "compare count what is unjudged as irrelevant; rankgate total-error gives an "
-                "interval that is wider by what is not known, rankgate eval --bounds the least and "
-                f"greatest values{consequence if reached < COMPARABLE * relevant else ''}",
-            ))  # fmt: skip
+            messages.append(
+                Notice(
+                    "relevant-unjudged",
+                    f"{count_noun(len(unjudged_labels), 'relevant document')} of {queries} "
+                    "unjudged now: "
+                    "eval and compare count what is unjudged as irrelevant; rankgate total-error "
+                    "gives an interval that is wider by what is not known, rankgate eval --bounds "
+                    "the least and greatest values"
+                    f"{consequence if reached < MIN_COMPARABLE_SHARE * relevant else ''}",
+                )
+            )
         textless = self.decisions.filter(pl.col("why") == NO_TEXT)["old_doc"].n_unique()
         if textless:
-            words = f"{counted(textless, 'judged document')} without a text in the old documents"
-            notices.append(Notice("missing-texts", f"{words}: lost"))
+            message = (
+                f"{count_noun(textless, 'judged document')} without a text in the old documents"
+            )
+            messages.append(Notice("missing-texts", f"{message}: lost"))
         if self.negative:
-            words = f"{counted(self.negative, 'negative grade')} left out: unjudged"
-            notices.append(Notice("negative-grades", words))
-        return tuple(notices)
+            message = f"{count_noun(self.negative, 'negative grade')} left out: unjudged"
+            messages.append(Notice("negative-grades", message))
+        return tuple(messages)
 
     def _table(self) -> pl.DataFrame:
         return self.decisions

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
-from rankgate.data.column_map import label_of, mapped
+from rankgate.data.column_map import map_columns, source_label
 from rankgate.data.files.checks import CHECKS, SEVERITIES
-from rankgate.data.files.checks.opening import part_of, subject
-from rankgate.data.files.checks.subject import Both, RawQueries
-from rankgate.data.files.validation import Looked, Problem, Validation
-from rankgate.data.scales import scale_of
+from rankgate.data.files.checks.opening import open_subject, parse_input_kind
+from rankgate.data.files.checks.subject import RawQueries, ScoredRun
+from rankgate.data.files.validation import CheckedFile, Problem, Validation
+from rankgate.data.scales import parse_scale
 
 if TYPE_CHECKING:
     from rankgate.data.files.checks import Check, Found, Needs
     from rankgate.data.files.checks.subject import Outline, RawQrels, Subject
     from rankgate.data.inputs import ColumnsLike, FileLike
-    from rankgate.data.place import Place
+    from rankgate.data.place import RowLocation
     from rankgate.data.qrels import Scale
     from rankgate.data.rows import Part
 
@@ -31,6 +31,7 @@ def validate(
     *,
     from_: str | None = None,
     columns: ColumnsLike | None = None,
+    grades: Mapping[str, float] | None = None,
     as_: str | None = None,
     scale: str | None = None,
 ) -> Validation:
@@ -41,9 +42,10 @@ def validate(
             a frame; or a list of these.
         against: judgments to check runs or query files against: do queries and documents match?
         from_: the format of the files; found by looking into them if not given.
-        columns: the columns of CSV and TSV files that have no usual name, as in
+        columns: the columns of files that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
             grade=ann+bob or grade=rater_*.
+        grades: the grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         as_: ``qrels`` or ``run``, where a file could be either.
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.
 
@@ -55,22 +57,26 @@ def validate(
     >>> [(each.severity, each.check) for each in found.problems], found.valid
     ([('warning', 'all-tied'), ('note', 'ties'), ('warning', 'huge-grade')], True)
     """
-    several: list[Any] = list(files) if isinstance(files, list | tuple) else [files]
-    several = mapped(several, columns)
-    if not several:
+    inputs: list[Any] = list(files) if isinstance(files, list | tuple) else [files]
+    inputs = map_columns(inputs, columns, grades=grades)
+    if not inputs:
         raise UsageError("no file to look at; give at least one.", code="missing-input")
-    part = part_of(as_)
-    grades = scale_of(scale) if scale else None
-    base = [] if against is None else [_held_against(against, grades)]
-    judged = base[0].judged if base else None
-    seen = [_seen(each, (from_, part, grades), judged) for each in several]
-    files_ = (*seen, *base)
-    runs = [run for each in seen for run in each.runs]
-    across = _tried("runs", runs, "the runs", None) if len(runs) > 1 else []
-    problems = [problem for each in seen for problem in each.problems]
+    input_kind = parse_input_kind(as_)
+    graded_by = parse_scale(scale) if scale else None
+    judgment_files = [] if against is None else [_read_judgments(against, graded_by)]
+    judged = judgment_files[0].judged if judgment_files else None
+    seen_files = [_check_file(file, (from_, input_kind, graded_by), judged) for file in inputs]
+    files_ = (*seen_files, *judgment_files)
+    runs = [run for file in seen_files for run in file.runs]
+    run_problems = _run_checks_for("runs", runs, "the runs", None) if len(runs) > 1 else []
+    problems = [problem for file in seen_files for problem in file.problems]
     return Validation(
-        tuple(each.looked for each in files_),
-        (*problems, *across, *(problem for each in base for problem in each.problems)),
+        tuple(file.looked for file in files_),
+        (
+            *problems,
+            *run_problems,
+            *(problem for file in judgment_files for problem in file.problems),
+        ),
     )
 
 
@@ -78,83 +84,96 @@ def validate(
 class _SeenFile:
     """Check one file, and keep what other files are compared with."""
 
-    looked: Looked
+    looked: CheckedFile
     problems: tuple[Problem, ...]
     judged: RawQrels | None
     runs: tuple[Outline, ...]
 
 
-def _held_against(given: FileLike, scale: Scale | None) -> _SeenFile:
+def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
     """Return the judgments to compare with; raise an error without any."""
-    seen = _seen(given, (None, "qrels" if isinstance(given, dict) else None, scale), None)
-    if seen.judged is not None or any(each.check == "unreadable" for each in seen.problems):
-        return seen
-    lack = InputError(
+    seen_file = _check_file(file, (None, "qrels" if isinstance(file, dict) else None, scale), None)
+    if seen_file.judged is not None or any(
+        problem.check == "unreadable" for problem in seen_file.problems
+    ):
+        return seen_file
+    error = InputError(
         "no judgments in it to hold the others against; give judgments.", code="no-judgments"
     )
-    result = _tried("failure", lack, seen.looked.file, None)
-    return replace(seen, problems=(*result, *seen.problems))
+    problems = _run_checks_for("failure", error, seen_file.looked.file, None)
+    return replace(seen_file, problems=(*problems, *seen_file.problems))
 
 
-def _seen(
-    given: FileLike,
+def _check_file(
+    file: FileLike,
     how: tuple[str | None, Part | None, Scale | None],
     against: RawQrels | None,
 ) -> _SeenFile:
     """Look at one file."""
-    step(label_of(given))
-    found, failure = subject(given, *how)
-    problems = list(_checked(found, against))
-    if failure and not any(each.severity == "error" for each in problems):
-        problems += _tried("failure", failure, found.label, None)
-    judgments = len(found.judged.table) if found.judged else 0
-    ranked = sum(len(run.table) for run in found.ranked)
+    step(source_label(file))
+    checked_file, failure = open_subject(file, *how)
+    problems = list(_run_checks(checked_file, against))
+    if failure and not any(problem.severity == "error" for problem in problems):
+        problems += _run_checks_for("failure", failure, checked_file.label, None)
+    judgments = len(checked_file.judged.table) if checked_file.judged else 0
+    ranked = sum(len(run.table) for run in checked_file.ranked)
     return _SeenFile(
-        Looked(found.label, found.format, found.reason, judgments, ranked),
-        tuple(sorted(problems, key=lambda each: SEVERITIES.index(each.severity))),
-        found.judged,
-        tuple(run.outline for run in found.ranked),
+        CheckedFile(
+            checked_file.label, checked_file.format, checked_file.reason, judgments, ranked
+        ),
+        tuple(sorted(problems, key=lambda problem: SEVERITIES.index(problem.severity))),
+        checked_file.judged,
+        tuple(run.outline for run in checked_file.ranked),
     )
 
 
-def _checked(found: Subject, against: RawQrels | None) -> Iterator[Problem]:
-    """What all checks find in one file."""
-    label, judged, contents = found.label, found.judged, found.contents
-    yield from _tried("bytes", found.bytes, label, None)
+def _run_checks(checked_file: Subject, against: RawQrels | None) -> Iterator[Problem]:
+    """The findings of all checks in one file."""
+    label, judged, contents = checked_file.label, checked_file.judged, checked_file.contents
+    yield from _run_checks_for("bytes", checked_file.bytes, label, None)
     if contents:
-        yield from _tried("contents", contents, label, None)
+        yield from _run_checks_for("contents", contents, label, None)
     if judged:
-        yield from _tried("qrels", judged, label, judged.place)
+        yield from _run_checks_for("qrels", judged, label, judged.place)
     if contents and contents.ratings:
-        yield from _tried("ratings", contents.ratings, label, contents.ratings.place)
+        yield from _run_checks_for("ratings", contents.ratings, label, contents.ratings.place)
     qrels = against or judged
-    for run in found.ranked:
-        yield from _tried("run", run, label, run.place)
+    for run in checked_file.ranked:
+        yield from _run_checks_for("run", run, label, run.place)
         if qrels and len(run.table) and len(qrels.graded):
-            yield from _tried("both", Both(qrels, run), label, run.place)
+            yield from _run_checks_for("both", ScoredRun(qrels, run), label, run.place)
     if contents and contents.queries is not None and "text" in contents.queries.columns:
-        yield from _tried("texts", contents.queries, label, None)
-    if contents and contents.queries is not None and against and not found.ranked:
-        asked = RawQueries(against, contents.queries["query_id"])
-        yield from _tried("queries", asked, label, None)
+        yield from _run_checks_for("texts", contents.queries, label, None)
+    if contents and contents.queries is not None and against and not checked_file.ranked:
+        query_file = RawQueries(against, contents.queries["query_id"])
+        yield from _run_checks_for("queries", query_file, label, None)
 
 
-def _tried(needs: Needs, given: object, label: str, place: Place | None) -> list[Problem]:
-    """What the checks that need this find in it."""
-    found = []
+def _run_checks_for(
+    needs: Needs, subject_part: object, label: str, location: RowLocation | None
+) -> list[Problem]:
+    """The findings of all checks that need this part of a file."""
+    problems = []
     for check in CHECKS:
         if check.needs == needs:
-            found += [_problem(check, each, label, place) for each in check.find(given)]
-    return found
+            problems += [
+                _make_problem(check, finding, label, location)
+                for finding in check.find(subject_part)
+            ]
+    return problems
 
 
-def _problem(check: Check, found: Found, label: str, place: Place | None) -> Problem:
-    """What was found, with its line; where a file has no lines the example has the row."""
-    line, example = found.line, found.example
-    if place and found.row is not None:
-        line = place.line(found.row)
+def _make_problem(
+    check: Check, finding: Found, label: str, location: RowLocation | None
+) -> Problem:
+    """The problem of a finding, with its line; without lines the example gets the row."""
+    line, example = finding.line, finding.example
+    if location and finding.row is not None:
+        line = location.line(finding.row)
         if line is None:
-            example = f"{example} (row {found.row + 1:,})".lstrip()
-    severity = found.severity or check.severity
-    file = place.file(found.row) if place and found.row is not None else label
-    return Problem(check.name, severity, file, line, found.what, found.count, example, found.mend)
+            example = f"{example} (row {finding.row + 1:,})".lstrip()
+    severity = finding.severity or check.severity
+    file_label = location.file(finding.row) if location and finding.row is not None else label
+    return Problem(
+        check.name, severity, file_label, line, finding.what, finding.count, example, finding.mend
+    )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import fields_of
+from rankgate.core.present.codec import encode_fields
 from rankgate.core.present.result import Result
 from rankgate.data.files.checks import SEVERITIES, Severity
 
@@ -26,7 +26,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that was found.
+    """One problem of a file.
 
     Attributes:
         check: the name of the check; `checks` has them all.
@@ -50,8 +50,8 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Looked:
-    """A file that was looked at.
+class CheckedFile:
+    """A file that was checked.
 
     Attributes:
         file: its name.
@@ -81,11 +81,11 @@ class Validation(Result):
     label: ClassVar[str] = "What is wrong with files"
     document_from: ClassVar[str] = "rankgate.data.files.documents.validation:document"
 
-    files: tuple[Looked, ...]
+    files: tuple[CheckedFile, ...]
     problems: tuple[Problem, ...]
 
     def __len__(self) -> int:
-        """How many problems."""
+        """The number of problems."""
         return len(self.problems)
 
     def __bool__(self) -> bool:
@@ -94,18 +94,18 @@ class Validation(Result):
 
     @property
     def valid(self) -> bool:
-        """Whether there is no error."""
+        """True if there is no error."""
         return not self.counts["error"]
 
     @property
     def counts(self) -> dict[Severity, int]:
-        """How many problems of each severity."""
-        found = [each.severity for each in self.problems]
-        return {severity: found.count(severity) for severity in SEVERITIES}
+        """The number of problems of each severity."""
+        severities = [problem.severity for problem in self.problems]
+        return {severity: severities.count(severity) for severity in SEVERITIES}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**self.head(), "valid": self.valid, "counts": self.counts, **fields_of(self)}
+        return {**self.head(), "valid": self.valid, "counts": self.counts, **encode_fields(self)}
 
     def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([asdict(each) for each in self.problems], schema=_COLUMNS)
+        return pl.DataFrame([asdict(problem) for problem in self.problems], schema=_COLUMNS)

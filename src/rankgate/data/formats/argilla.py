@@ -8,134 +8,160 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import strings
+from rankgate.data.columns import string_table
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.label_studio import pair_of, pairs_of
-from rankgate.data.formats.writing import lost, lost_columns, own
-from rankgate.data.place import Place
+from rankgate.data.formats.label_studio import collect_pair_fields, split_pair_fields
+from rankgate.data.formats.writing import column_losses, find_losses, format_data
+from rankgate.data.place import RowLocation
 from rankgate.data.ratings import SCHEMA, Ratings
-from rankgate.data.text.json_keys import have
-from rankgate.data.text.json_reader import an_object, each
-from rankgate.data.text.json_text import document, dumped, identifier, number, whole
+from rankgate.data.text.json_keys import has_keys
+from rankgate.data.text.json_reader import list_objects, read_object
+from rankgate.data.text.json_text import (
+    format_json,
+    identifier,
+    number,
+    read_document,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 _NAME = "argilla"
-_NOTHING = "the response has no grade"
-_MODEL = "suggestion"
-_WORDS = ("comment", "reason")
-_QUESTION = "grade"
+_NO_GRADE_REASON = "the response has no grade"
+_DEFAULT_AGENT = "suggestion"
+_TEXT_QUESTIONS = ("comment", "reason")
+_DEFAULT_QUESTION = "grade"
 _IDS = ("query_id", "doc_id")
 
 
 @dataclass
-class _SeenInRecords:
-    """What is seen on the way: the question of the grade, models, and other questions."""
+class _RecordFacts:
+    """Facts collected while reading: the question of the grade, models, and other questions."""
 
     question: str = ""
     models: dict[str, None] = field(default_factory=dict)
     others: dict[str, None] = field(default_factory=dict)
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """A list of records with fields and responses."""
-    if have(head, "[].fields", "[].responses"):
+    if has_keys(first_bytes, "[].fields", "[].responses"):
         return "a list of records with fields and responses"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """Ratings of every annotator, and of models where there are suggestions.
+    """Ratings of every annotator, and of models if there are suggestions.
 
-    Query and document are named in a record's metadata, or in its fields. The grade is the one
-    question whose values are numbers.
+    A record names query and document in its metadata or its fields. The grade is the one
+    question with numbers as values.
     """
     label = source.label
-    seen = _SeenInRecords()
+    found_in_records = _RecordFacts()
     queries: dict[str, dict[str, str]] = {}
     documents: dict[tuple[str, str], dict[str, str]] = {}
     rows: list[dict[str, Any]] = []
     unrated: list[str] = []
-    for where, record in each(document(source), "", label):
-        shown = an_object(record, "fields", where, label)
-        data = {**shown, **an_object(record, "metadata", where, label)}
-        query, doc, asked, rest = pair_of(data, f"{where}.metadata", label)
-        queries.setdefault(query, asked)
-        documents.setdefault((query, doc), rest)
-        said = [*_responses(record, where, label, seen), *_suggested(record, where, label, seen)]
-        unrated += [] if said else [f"{query} {doc}"]
-        rows += [{"query_id": query, "doc_id": doc, **row} for row in said]
+    for json_path, record in list_objects(read_document(source), "", label):
+        document_fields = read_object(record, "fields", json_path, label)
+        record_fields = {**document_fields, **read_object(record, "metadata", json_path, label)}
+        query, doc, query_fields, other_fields = split_pair_fields(
+            record_fields, f"{json_path}.metadata", label
+        )
+        queries.setdefault(query, query_fields)
+        documents.setdefault((query, doc), other_fields)
+        rating_rows = [
+            *_read_responses(record, json_path, label, found_in_records),
+            *_read_suggestions(record, json_path, label, found_in_records),
+        ]
+        unrated += [] if rating_rows else [f"{query} {doc}"]
+        rows += [{"query_id": query, "doc_id": doc, **row} for row in rating_rows]
     if not documents:
         raise InputError("there are no records in it.", source=label, code="no-judgments")
-    kept = {"question": seen.question, "models": [*seen.models]}
-    kept = {name: content for name, content in kept.items() if content}
+    format_extra = {"question": found_in_records.question, "models": [*found_in_records.models]}
+    format_extra = {name: content for name, content in format_extra.items() if content}
     table = pl.DataFrame(rows, schema=SCHEMA) if rows else pl.DataFrame(schema=SCHEMA)
-    asked_rows = [{"query_id": query, **fields} for query, fields in queries.items()]
+    query_rows = [{"query_id": query, **fields} for query, fields in queries.items()]
     return FileContents(
-        ratings=Ratings(table, source.stem, place=Place(label)),
-        queries=strings(asked_rows, ("query_id", "text")) if any(queries.values()) else None,
-        documents=strings(
-            [{"query_id": q, "doc_id": d, **shown} for (q, d), shown in documents.items()]
+        ratings=Ratings(table, source.stem, place=RowLocation(label)),
+        queries=string_table(query_rows, ("query_id", "text")) if any(queries.values()) else None,
+        documents=string_table(
+            [
+                {"query_id": query_id, "doc_id": doc_id, **document_fields}
+                for (query_id, doc_id), document_fields in documents.items()
+            ]
         ),
-        extra={_NAME: kept} if kept else {},
+        extra={_NAME: format_extra} if format_extra else {},
         notes=(
             *Note.of("records without responses, left unrated", unrated),
-            *Note.of("questions that are no grade, left out", seen.others),
+            *Note.of("questions that are no grade, left out", found_in_records.others),
         ),
     )
 
 
-def _responses(
-    record: dict[str, Any], where: str, label: str, seen: _SeenInRecords
+def _read_responses(
+    record: dict[str, Any], json_path: str, label: str, found_in_records: _RecordFacts
 ) -> list[dict[str, Any]]:
-    """Each annotator's answers to all questions as one rating."""
-    found: dict[str, dict[str, Any]] = {}
-    for question, answers in an_object(record, "responses", where, label).items():
-        for place, said in each(answers, f"{where}.responses.{question}", label):
-            who = identifier(said.get("user_id"), f"'user_id' of {place}", label)
-            row = found.setdefault(who, {"rater": who, "grade": None})
-            _answered(row, question, said.get("value"), place, label, seen)
-    return [_rating(row) for row in found.values()]
+    """Each annotator's responses to all questions as one rating."""
+    row_of_rater: dict[str, dict[str, Any]] = {}
+    for question, answers in read_object(record, "responses", json_path, label).items():
+        for response_path, response in list_objects(
+            answers, f"{json_path}.responses.{question}", label
+        ):
+            user_id = identifier(response.get("user_id"), f"'user_id' of {response_path}", label)
+            row = row_of_rater.setdefault(user_id, {"rater": user_id, "grade": None})
+            _add_answer(
+                row, question, response.get("value"), response_path, label, found_in_records
+            )
+    return [_make_rating(row) for row in row_of_rater.values()]
 
 
-def _suggested(
-    record: dict[str, Any], where: str, label: str, seen: _SeenInRecords
+def _read_suggestions(
+    record: dict[str, Any], json_path: str, label: str, found_in_records: _RecordFacts
 ) -> list[dict[str, Any]]:
     """Suggestions as ratings of their agents."""
-    found: dict[str, dict[str, Any]] = {}
-    for question, said in an_object(record, "suggestions", where, label).items():
-        place = f"{where}.suggestions.{question}"
-        one = an_object({"said": said}, "said", place, label)
-        agent = str(one.get("agent") or _MODEL)
-        row = found.setdefault(agent, {"rater": agent, "grade": None})
-        _answered(row, question, one.get("value"), place, label, seen)
-    graded = [row for row in found.values() if row["grade"] is not None]
-    seen.models |= dict.fromkeys(row["rater"] for row in graded)
-    return [_rating(row) for row in graded]
+    row_of_agent: dict[str, dict[str, Any]] = {}
+    for question, suggestion in read_object(record, "suggestions", json_path, label).items():
+        suggestion_path = f"{json_path}.suggestions.{question}"
+        suggestion_object = read_object({"said": suggestion}, "said", suggestion_path, label)
+        agent = str(suggestion_object.get("agent") or _DEFAULT_AGENT)
+        row = row_of_agent.setdefault(agent, {"rater": agent, "grade": None})
+        _add_answer(
+            row, question, suggestion_object.get("value"), suggestion_path, label, found_in_records
+        )
+    graded_rows = [row for row in row_of_agent.values() if row["grade"] is not None]
+    found_in_records.models |= dict.fromkeys(row["rater"] for row in graded_rows)
+    return [_make_rating(row) for row in graded_rows]
 
 
-def _answered(
-    row: dict[str, Any], question: str, value: Any, where: str, label: str, seen: _SeenInRecords
+def _add_answer(
+    row: dict[str, Any],
+    question: str,
+    value: Any,
+    json_path: str,
+    label: str,
+    found_in_records: _RecordFacts,
 ) -> None:
-    grade = _grade(value, where, label)
-    if question in _WORDS:
+    grade = _parse_grade(value, json_path, label)
+    if question in _TEXT_QUESTIONS:
         row[question] = str(value) if value not in (None, "") else None
     elif grade is None:
-        seen.others.setdefault(question)
-    elif seen.question not in ("", question):
+        found_in_records.others.setdefault(question)
+    elif found_in_records.question not in ("", question):
         problem = (
-            f"{where} is a second question whose answers are numbers, after '{seen.question}'; "
+            f"{json_path} is a second question whose answers are numbers, after "
+            f"'{found_in_records.question}'; "
             "export one of them."
         )
         raise InputError(problem, source=label, code="several-candidates")
     else:
-        seen.question, row["grade"] = question, grade
+        found_in_records.question, row["grade"] = question, grade
 
 
-def _grade(value: Any, where: str, label: str) -> float | None:
-    """A number, or a label that is written as one; None of anything else."""
+def _parse_grade(value: Any, json_path: str, label: str) -> float | None:
+    """A number, or a label written as a number; None for anything else."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -143,24 +169,27 @@ def _grade(value: Any, where: str, label: str) -> float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return number(value, where, label)
+    return number(value, json_path, label)
 
 
-def _rating(row: dict[str, Any]) -> dict[str, Any]:
-    reason = row.get("reason") or (_NOTHING if row["grade"] is None else None)
+def _make_rating(row: dict[str, Any]) -> dict[str, Any]:
+    reason = row.get("reason") or (_NO_GRADE_REASON if row["grade"] is None else None)
     return {**row, "comment": row.get("comment"), "reason": reason}
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A record a pair, with every rater's responses."""
-    pairs = pairs_of(contents)
+    """Write a record for each pair, with every rater's responses."""
+    pairs = collect_pair_fields(contents)
     if not pairs:
         raise InputError(
             "no pairs of a query and a document; Argilla's records are pairs.",
             code="no-such-content",
         )
-    kept = own(contents, _NAME)
-    question, models = kept.get("question") or _QUESTION, {*(kept.get("models") or ())}
+    format_extra = format_data(contents, _NAME)
+    question, models = (
+        format_extra.get("question") or _DEFAULT_QUESTION,
+        {*(format_extra.get("models") or ())},
+    )
     records: dict[tuple[str, str], dict[str, Any]] = {
         (query, doc): {
             "id": f"{query}\x1f{doc}",
@@ -175,30 +204,35 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     if contents.ratings:
         for row in contents.ratings.table.iter_rows(named=True):
             record = records[row["query_id"], row["doc_id"]]
-            said = {question: whole(row["grade"]), **{name: row[name] for name in _WORDS}}
-            given = {name: value for name, value in said.items() if value is not None}
-            for name, value in given.items():
+            values_by_question = {
+                question: whole_numbers(row["grade"]),
+                **{name: row[name] for name in _TEXT_QUESTIONS},
+            }
+            filled_values = {
+                name: value for name, value in values_by_question.items() if value is not None
+            }
+            for name, value in filled_values.items():
                 if row["rater"] in models:
-                    one = {"value": value, "score": None, "agent": row["rater"]}
-                    record["suggestions"][name] = one
+                    response = {"value": value, "score": None, "agent": row["rater"]}
+                    record["suggestions"][name] = response
                 else:
-                    one = {"value": value, "user_id": row["rater"]}
-                    record["responses"].setdefault(name, []).append(one)
-    out.write(dumped(list(records.values())).encode() + b"\n")
-    return _losses(contents)
+                    response = {"value": value, "user_id": row["rater"]}
+                    record["responses"].setdefault(name, []).append(response)
+    out.write(format_json(list(records.values())).encode() + b"\n")
+    return _find_losses(contents)
 
 
-def _losses(contents: FileContents) -> tuple[Loss, ...]:
-    found = list(lost(contents, _NAME, "ratings", "queries", "documents"))
-    found += lost_columns("queries", contents.queries, ("query_id", "text"))
+def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
+    losses = list(find_losses(contents, _NAME, "ratings", "queries", "documents"))
+    losses += column_losses("queries", contents.queries, ("query_id", "text"))
     if contents.ratings:
         for name in ("at", "seconds", "guideline"):
-            given = contents.ratings.table[name].drop_nulls()
-            found += Loss.of(f"{name} of ratings", map(str, given.to_list()))
+            column_values = contents.ratings.table[name].drop_nulls()
+            losses += Loss.of(f"{name} of ratings", map(str, column_values.to_list()))
         if contents.ratings.scale:
             scale = contents.ratings.scale
-            found.append(Loss("scale of grades", 1, (f"{scale.lowest:g} to {scale.highest:g}",)))
-    return tuple(found)
+            losses.append(Loss("scale of grades", 1, (f"{scale.lowest:g} to {scale.highest:g}",)))
+    return tuple(losses)
 
 
 FORMAT = Format(

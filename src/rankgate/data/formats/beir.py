@@ -1,24 +1,32 @@
-"""BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, one by one or their folder."""
+"""BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, one by one or their folder.
+
+The same in Parquet is the layout of Hugging Face: ``corpus/*.parquet``, ``queries/*.parquet`` and
+``qrels/test-00000-of-00001.parquet``, or the judgments in ``default`` or ``data``.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.tables import arrow, jsonl, jsonl_rows, schemas
 from rankgate.data.formats.tables import csv as delimited
-from rankgate.data.formats.tables import jsonl, jsonl_rows, schemas
-from rankgate.data.formats.writing import lost, lost_columns
+from rankgate.data.formats.writing import column_losses, find_losses
 from rankgate.data.notes import Note
-from rankgate.data.place import Place
-from rankgate.data.streams.source import source as source_of
+from rankgate.data.place import RowLocation
+from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.text import json_text
-from rankgate.data.text.json_keys import keys
+from rankgate.data.text.json_keys import find_key_paths
 from rankgate.data.text.records import first_fields
 from rankgate.data.text.utf8 import BOM
 
@@ -29,137 +37,231 @@ if TYPE_CHECKING:
 _NAME = "beir"
 _HEADER = ("query-id", "corpus-id", "score")
 _IDS = {"queries": "query_id", "documents": "doc_id"}
-_NESTED = "metadata"
+_METADATA = "metadata"
 _SPLIT = "test"
+_PART_SUFFIX = re.compile(r"-\d+-of-\d+$")
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Objects with _id and text, or columns query-id, corpus-id and score between tabs."""
-    if first_fields(head, "\t") == _HEADER:
+    if first_fields(first_bytes, "\t") == _HEADER:
         return "the first line names query-id, corpus-id and score between tabs"
-    line = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
-    if line.startswith(b"{") and {"_id", "text"} <= keys(line):
+    line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
+    if line.startswith(b"{") and {"_id", "text"} <= find_key_paths(line):
         return "the first line is an object with _id and text"
     return None
 
 
-def holds(folder: Path) -> str | None:
-    """Why a folder is one of BEIR; None if it is not."""
-    found = [name for name in ("corpus.jsonl", "queries.jsonl", "qrels") if _there(folder / name)]
-    return f"the folder holds {' and '.join(found)}" if found else None
+def detect_folder(folder: Path) -> str | None:
+    """The reason why a folder is BEIR's, or the same layout in Parquet; None if it is not."""
+    part_names = [
+        name for name in ("corpus.jsonl", "queries.jsonl", "qrels") if _exists(folder / name)
+    ]
+    part_names += [
+        path.name if path.is_file() else f"{path.name}/*.parquet"
+        for path in map(_find_parquet, (folder / "corpus", folder / "queries"))
+        if path is not None
+    ]
+    if not part_names and (folder / "qrels.parquet").is_file():
+        part_names = ["qrels.parquet"]
+    return f"the folder holds {' and '.join(part_names)}" if part_names else None
+
+
+def _find_parquet(stem: Path) -> Path | None:
+    """The file or the folder of Parquet of a part of the collection."""
+    file = stem.with_name(f"{stem.name}.parquet")
+    if file.is_file():
+        return file
+    return stem if stem.is_dir() and any(stem.glob("*.parquet")) else None
 
 
 def read(source: InputFile) -> FileContents:
-    """Queries, documents and judgments, those that are there.
+    """Queries, documents and judgments, as far as they are present.
 
     Of several files of judgments in a folder, ``test.tsv`` is read, and the others are noted.
     """
     if source.path and source.content is None and source.path.is_dir():
-        return _folder(source.path)
-    head = source.head()
-    if head.removeprefix(BOM).lstrip().startswith(b"{"):
-        return _texts(source, head)
+        return _read_folder(source.path)
+    first_bytes = source.head()
+    if first_bytes.removeprefix(BOM).lstrip().startswith(b"{"):
+        return _read_texts(source, first_bytes)
     return FileContents(qrels=delimited.read_qrels(source))
 
 
 def read_qrels(source: InputFile) -> Qrels:
     """The judgments alone."""
     if source.path and source.content is None and source.path.is_dir():
-        splits = _splits(source.path)
+        splits = _find_splits(source.path)
         if not splits:
             problem = "no qrels/test.tsv in it; name the file of judgments."
             raise InputError(problem, source=source.label, code="missing-file")
-        return delimited.read_qrels(source_of(_chosen(splits, source.path)))
+        return _read_judgments(splits[_choose_split(splits, source.path)])
     return read(source).judgments(source.label)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """The judgments if there are any, else the queries, else the documents."""
-    part, _ = schemas.chosen(contents, ("qrels", *_IDS))
-    kept = lost(contents, _NAME, part)
-    if part == "qrels" and contents.qrels:
+    part_name, _ = schemas.choose_part(contents, ("qrels", *_IDS))
+    losses = find_losses(contents, _NAME, part_name)
+    if part_name == "qrels" and contents.qrels:
         table = contents.qrels.table.select(
-            "query_id", "doc_id", schemas.whole(contents.qrels.table)
+            "query_id", "doc_id", schemas.grade_expression(contents.qrels.table)
         )
         table.rename(dict(zip(table.columns, _HEADER, strict=True))).write_csv(out, separator="\t")
-        return kept
-    table = getattr(contents, part)
-    id_ = _IDS[part]
+        return losses
+    table = getattr(contents, part_name)
+    id_ = _IDS[part_name]
     for row in table.iter_rows(named=True):
-        value = {"_id": row[id_], **({"title": ""} if part == "documents" else {}), "text": ""}
+        value = {"_id": row[id_], **({"title": ""} if part_name == "documents" else {}), "text": ""}
         for name, text in row.items():
             if name not in _IDS.values() and text is not None:
-                value[name] = _nested(text) if name == _NESTED else text
-        out.write(json_text.dumped(value).encode() + b"\n")
-    other = "query_id" if part == "documents" else "doc_id"
-    names = [name for name in table.columns if name != other]
-    return (*kept, *lost_columns(part, table, names))
+                value[name] = _parse_nested(text) if name == _METADATA else text
+        out.write(json_text.format_json(value).encode() + b"\n")
+    other_id = "query_id" if part_name == "documents" else "doc_id"
+    names = [name for name in table.columns if name != other_id]
+    return (*losses, *column_losses(part_name, table, names))
 
 
-def _there(place: Path) -> bool:
-    return place.exists() or place.with_name(f"{place.name}.gz").exists()
+def _exists(path: Path) -> bool:
+    return path.exists() or path.with_name(f"{path.name}.gz").exists()
 
 
-def _file(place: Path) -> Path | None:
-    packed = place.with_name(f"{place.name}.gz")
-    return place if place.is_file() else packed if packed.is_file() else None
+def _find_file(path: Path) -> Path | None:
+    packed_path = path.with_name(f"{path.name}.gz")
+    return path if path.is_file() else packed_path if packed_path.is_file() else None
 
 
-def _splits(folder: Path) -> list[Path]:
-    inside = folder / "qrels" if (folder / "qrels").is_dir() else folder
-    return sorted([*inside.glob("*.tsv"), *inside.glob("*.tsv.gz")])
+def _find_splits(folder: Path) -> dict[str, list[Path]]:
+    """The files of judgments by split: test, dev, train."""
+    split_folder = next(
+        (
+            folder / name
+            for name in ("qrels", "default", "data")
+            if (folder / name).is_dir() and any(map(_is_judgments, (folder / name).iterdir()))
+        ),
+        folder,
+    )
+    splits: dict[str, list[Path]] = {}
+    for path in sorted(split_folder.iterdir()):
+        if _is_judgments(path):
+            name = path.name.split(".")[0]
+            splits.setdefault(_PART_SUFFIX.sub("", name), []).append(path)
+    return splits
 
 
-def _chosen(splits: list[Path], folder: Path) -> Path:
-    named = [each for each in splits if each.name.split(".")[0] == _SPLIT] or splits
-    if len(named) > 1:
-        names = ", ".join(each.name for each in named[:5])
-        problem = f"several files of judgments ({names}); name one of them."
-        raise InputError(problem, source=str(folder), code="several-candidates")
-    return named[0]
+def _is_judgments(path: Path) -> bool:
+    texts = path.name.startswith(("corpus", "queries"))
+    return path.name.endswith((".tsv", ".tsv.gz", ".parquet")) and not texts and path.is_file()
 
 
-def _folder(folder: Path) -> FileContents:
-    parts: dict[str, Any] = {}
-    for name, part in (("queries.jsonl", "queries"), ("corpus.jsonl", "documents")):
-        if file := _file(folder / name):
-            place = source_of(file)
-            parts[part] = getattr(_texts(place, place.head(), part), part)
-    splits = _splits(folder)
+def _choose_split(splits: Mapping[str, list[Path]], folder: Path) -> str:
+    """The split to read: test, or the only one."""
+    if _SPLIT in splits or len(splits) == 1:
+        return _SPLIT if _SPLIT in splits else next(iter(splits))
+    names = [path.name for paths in splits.values() for path in paths]
+    problem = f"several files of judgments ({', '.join(names[:5])}); name one of them."
+    raise InputError(problem, source=str(folder), code="several-candidates")
+
+
+def _read_judgments(files: Sequence[Path]) -> Qrels:
+    """The judgments of a split, in one file or in parts."""
+    input_files = [source_of(file) for file in files]
+    if not files[0].name.endswith(".parquet"):
+        return delimited.read_qrels(input_files[0])
+    if len(input_files) == 1:
+        return arrow.read_qrels(input_files[0])
+    rows = pl.concat([arrow.scan_file(input_file) for input_file in input_files])
+    all_rows = arrow.collect_frame(rows, input_files[0])
+    return arrow.read_qrels(arrow.file_of(all_rows, input_files[0]))
+
+
+def _read_folder(folder: Path) -> FileContents:
+    contents_by_part: dict[str, Any] = {}
+    for name, part_name in (("queries", "queries"), ("corpus", "documents")):
+        if file := _find_file(folder / f"{name}.jsonl"):
+            input_file = source_of(file)
+            contents_by_part[part_name] = getattr(
+                _read_texts(input_file, input_file.head(), part_name), part_name
+            )
+        elif table := _find_parquet(folder / name):
+            contents_by_part[part_name] = _read_parquet_texts(table, part_name)
+    splits = _find_splits(folder)
     if splits:
-        chosen = _chosen(splits, folder)
-        parts["qrels"] = delimited.read_qrels(source_of(chosen))
-        left = [each.name for each in splits if each != chosen]
-        parts["notes"] = Note.of("other files of judgments, which were not read", left)
-    if not parts:
+        chosen_split = _choose_split(splits, folder)
+        contents_by_part["qrels"] = _read_judgments(splits[chosen_split])
+        other_files = [
+            path.name for name, paths in splits.items() for path in paths if name != chosen_split
+        ]
+        contents_by_part["notes"] = Note.of(
+            "other files of judgments, which were not read", other_files
+        )
+    if not contents_by_part:
         problem = "a folder without corpus.jsonl, queries.jsonl or qrels; name a file."
         raise InputError(problem, source=str(folder), code="missing-file")
-    return FileContents(**parts)
+    return FileContents(**contents_by_part)
 
 
-def _texts(source: InputFile, head: bytes, part: str | None = None) -> FileContents:
+def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
+    """The queries or documents of a Parquet file, or of its part files in a folder."""
+    files = sorted(table.glob("*.parquet")) if table.is_dir() else [table]
+    input_files = [source_of(file) for file in files]
+    rows = pl.concat(
+        [arrow.scan_file(input_file) for input_file in input_files], how="diagonal_relaxed"
+    )
+    names = rows.collect_schema().names()
+    id_column = next((name for name in ("_id", "id", _IDS[part_name]) if name in names), None)
+    if id_column is None:
+        problem = f"no column _id among {', '.join(names[:10])}; each row needs one."
+        raise InputError(problem, source=str(table), code="missing-column")
+    other_columns = [name for name in names if name not in {id_column, *_IDS.values()}]
+    text_columns = [
+        pl.col(name).cast(pl.String)
+        for name in other_columns
+        if not rows.collect_schema()[name].is_nested()
+    ]
+    frame = arrow.collect_frame(
+        rows.select(pl.col(id_column).cast(pl.String).alias(_IDS[part_name]), *text_columns),
+        input_files[0],
+    )
+    refuse_repeated(frame[_IDS[part_name]], RowLocation(str(table)), id_column, code="duplicate-id")
+    return frame
+
+
+def _read_texts(
+    source: InputFile, first_bytes: bytes, part_name: str | None = None
+) -> FileContents:
     """The queries or documents of a file; documents have a title."""
-    names = jsonl.names_of(source)
+    names = jsonl.read_key_names(source)
     if "_id" not in names:
         problem = f"no key _id among {', '.join(names[:10])}; each object needs one."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
-    first = head.split(b"\n", 1)[0]
-    part = part or ("documents" if "title" in keys(first) else "queries")
-    wanted = ("title", "text", _NESTED) if part == "documents" else ("text", _NESTED)
-    others = {name: name for name in (*wanted, *names) if name not in {"_id", *_IDS.values()}}
-    layout = schemas.TableSchema(part, {_IDS[part]: "_id"} | others, frozenset(), frozenset(others))
-    rows = jsonl_rows.whole(source, layout)
-    filled = [column.name for column in rows if column.null_count() < len(column)]
-    ours = _IDS[part]
-    kept = [name for name in rows.columns if name in {*filled, ours, "text"}]
-    place = Place(source.label, partial(jsonl_rows.line_of, source))
-    refuse_repeated(rows[ours], place, "_id", code="duplicate-id")
-    found = rows.select(kept)
-    return FileContents(queries=found) if part == "queries" else FileContents(documents=found)
+    first_line = first_bytes.split(b"\n", 1)[0]
+    part_name = part_name or ("documents" if "title" in find_key_paths(first_line) else "queries")
+    usual_columns = (
+        ("title", "text", _METADATA) if part_name == "documents" else ("text", _METADATA)
+    )
+    other_columns = {
+        name: name for name in (*usual_columns, *names) if name not in {"_id", *_IDS.values()}
+    }
+    layout = schemas.TableSchema(
+        part_name, {_IDS[part_name]: "_id"} | other_columns, frozenset(), frozenset(other_columns)
+    )
+    rows = jsonl_rows.read_whole(source, layout)
+    filled_columns = [column.name for column in rows if column.null_count() < len(column)]
+    id_column = _IDS[part_name]
+    kept_columns = [name for name in rows.columns if name in {*filled_columns, id_column, "text"}]
+    location = RowLocation(source.label, partial(jsonl_rows.line_of, source))
+    refuse_repeated(rows[id_column], location, "_id", code="duplicate-id")
+    texts_frame = rows.select(kept_columns)
+    return (
+        FileContents(queries=texts_frame)
+        if part_name == "queries"
+        else FileContents(documents=texts_frame)
+    )
 
 
-def _nested(text: str) -> Any:
-    """A value as it was: an object from its JSON, a string as it is."""
+def _parse_nested(text: str) -> Any:
+    """The original value: an object from its JSON, a string unchanged."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -176,9 +278,12 @@ FORMAT = Format(
     write=write,
     read_qrels=read_qrels,
     holds=("qrels", "queries", "documents"),
+    folders=True,
     loses="all parts but one; raters, scales, queries without judgments",
     detail=(
-        "A folder with corpus.jsonl, queries.jsonl and qrels/test.tsv, or one of these files. "
+        "A folder with corpus.jsonl, queries.jsonl and qrels/test.tsv, or one of these files; or "
+        "the same in Parquet, as data sets of Hugging Face and MTEB are: corpus, queries, and "
+        "qrels, default or data with test-00000-of-00001.parquet. "
         "Objects have _id, text, for documents title, and may have metadata, which is kept as "
         "JSON. The judgments' header is query-id, corpus-id, score; their score is a grade. Of "
         "several files in qrels, test.tsv is read; name another one to read that. One file is "

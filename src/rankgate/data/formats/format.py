@@ -1,8 +1,8 @@
-"""What a format is: how it is known, what it reads and writes, what it cannot hold.
+"""The declaration of a format: its detection, reader, writer and limits.
 
-Readers raise an `InputError` with the line, or the place in JSON, for what is of another shape: a
+Readers raise an `InputError` with the line, or the JSON path, if a file has another shape: a
 missing column or key, an id or a number that is not valid; and a `DuplicateError` for a document
-with two grades for one query. Writers raise an `InputError` or a `UsageError` where there is
+with two grades for one query. Writers raise an `InputError` or a `UsageError` if there is
 nothing that the format holds. A function's own docstring says only what goes beyond that.
 """
 
@@ -15,6 +15,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.notes import Loss, Note
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.data.contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.rows import FileRows
@@ -41,10 +43,14 @@ class Format:
         read_run: reads a run, lazily if it can be long; as ``read_qrels``.
         rows: the rows of judgments or of a run with their defects, for `validate`; None where
             the file holds neither. Only plain tables have it.
+        table: the rows of a table under its own names, of any type; None where the files are no
+            tables with named columns. With it columns can be named, labels read, and guessed.
         holds: the parts of `FileContents` that it can hold, by name.
         loses: what it cannot hold, in words, for the table of formats.
         columns: those columns of judgments that it holds and few formats do, as ``subtopic``.
-        streams: whether a run is written while it is read, however long it is.
+        streams: True if a run is written while it is read, however long it is.
+        folders: True if the format itself reads a folder of such files.
+        paths: True if columns that a user names are paths of keys in JSON.
     """
 
     name: str
@@ -57,7 +63,10 @@ class Format:
     read_qrels: Callable[[InputFile], Qrels] | None = None
     read_run: Callable[[InputFile], Run] | None = None
     rows: Callable[[InputFile], FileRows | None] | None = None
+    table: Callable[[InputFile], pl.LazyFrame] | None = None
     holds: tuple[str, ...] = ("qrels",)
     loses: str = ""
     columns: tuple[str, ...] = ()
     streams: bool = False
+    folders: bool = False
+    paths: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankgate.data.formats.rating_sheet import product
+from rankgate.data.formats.rating_sheet import product_format
 from rankgate.data.text import sheet
 
 _COLUMNS = {
@@ -12,14 +12,14 @@ _COLUMNS = {
 }
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Its long names of columns."""
-    if {each.lower() for each in _COLUMNS} <= set(sheet.names_of(head)):
+    if {name.lower() for name in _COLUMNS} <= set(sheet.read_column_names(first_bytes)):
         return "the first line names queryEntry.query, .targets.score and .targets.uri"
     return None
 
 
-FORMAT = product(
+FORMAT = product_format(
     "govuk",
     "GOV.UK's judgment lists",
     _COLUMNS,

@@ -1,4 +1,4 @@
-"""One table in several files: a format that reads a folder of part files."""
+"""Reading of one table from a folder of part files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.tables import arrow
 from rankgate.data.formats.tables import csv as delimited
-from rankgate.data.streams.part_files import PartRows, part_files
+from rankgate.data.streams.part_files import PartRows, list_part_files
 from rankgate.data.text.records import first_fields
 
 if TYPE_CHECKING:
@@ -23,108 +23,131 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
-_FRAMES = ("queries", "documents", "values")
+_FRAME_PARTS = ("queries", "documents", "values")
 
 
-def in_parts(form: Format, folder: InputFile) -> Format:
+def format_of_parts(format_: Format, folder: InputFile) -> Format:
     """The same format, read from a folder of part files.
 
     Args:
-        form: of each file.
-        folder: where they are, for errors.
+        format_: of each file.
+        folder: the folder, for errors.
 
     Raises:
         InputError: files of this format are no tables.
     """
-    if not form.streams:
-        problem = f"a folder of files of {form.name}, which are no parts of a table; name one file."
+    if not format_.streams:
+        problem = (
+            f"a folder of files of {format_.name}, which are no parts of a table; name one file."
+        )
         raise InputError(problem, source=folder.label, code="is-a-folder")
-    parts = _Parts(form)
+    part_reader = _PartReader(format_)
     return replace(
-        form,
-        read=parts.contents,
-        read_qrels=parts.qrels,
-        read_run=parts.run,
-        rows=parts.rows if form.rows else None,
+        format_,
+        read=part_reader.contents,
+        read_qrels=part_reader.qrels,
+        read_run=part_reader.run,
+        rows=part_reader.rows if format_.rows else None,
     )
 
 
-class _Parts:
+class _PartReader:
     """Reads a folder of files of one format."""
 
-    def __init__(self, form: Format) -> None:
-        self._form = form
+    def __init__(self, format_: Format) -> None:
+        self._form = format_
 
     def qrels(self, folder: InputFile) -> Qrels:
         """The judgments of all files."""
         assert self._form.read_qrels
-        return _joined_qrels([*self._filled(self._form.read_qrels, folder)], folder)
+        return _join_qrels([*self._filled(self._form.read_qrels, folder)], folder)
 
     def run(self, folder: InputFile) -> Run:
         """The run of all files, which are read one after another when rows are needed."""
-        parts = self._checked(folder)
+        checked_files = self._checked(folder)
         assert self._form.read_run
-        read = self._form.read_run
-        first = read(next(parts))
-        where = PartRows(folder.label)
+        read_run = self._form.read_run
+        first_run = read_run(next(checked_files))
+        part_rows = PartRows(folder.label)
 
         def pieces() -> Iterator[pl.DataFrame]:
-            runs = (_of_one_run(read(part), first) for part in self._checked(folder))
-            yield from where.together((run.place, run.pieces()) for run in runs)
+            runs = (
+                _check_same_run(read_run(part_file), first_run)
+                for part_file in self._checked(folder)
+            )
+            yield from part_rows.together((run.place, run.pieces()) for run in runs)
 
-        known = first.queries
-        if known is not None:
-            others = [run.queries for run in map(read, parts) if run.queries is not None]
-            known = pl.concat([known, *others]).unique("query_id", maintain_order=True)
-        return replace(first, name=folder.stem, pieces=pieces, queries=known, place=where.place)
+        first_queries = first_run.queries
+        if first_queries is not None:
+            other_queries = [
+                run.queries for run in map(read_run, checked_files) if run.queries is not None
+            ]
+            first_queries = pl.concat([first_queries, *other_queries]).unique(
+                "query_id", maintain_order=True
+            )
+        return replace(
+            first_run, name=folder.stem, pieces=pieces, queries=first_queries, place=part_rows.place
+        )
 
     def rows(self, folder: InputFile) -> FileRows | None:
         """The rows with their defects."""
         assert self._form.rows
-        found = [self._form.rows(part) for part in self._checked(folder)]
-        some = [each for each in found if each is not None]
-        if not some or len(some) < len(found):
+        rows_or_none = [self._form.rows(part_file) for part_file in self._checked(folder)]
+        rows_of_parts = [file_rows for file_rows in rows_or_none if file_rows is not None]
+        if not rows_of_parts or len(rows_of_parts) < len(rows_or_none):
             return None
-        where = PartRows(folder.label)
-        tables = [*where.together((each.place, [each.table]) for each in some)]
-        return replace(some[0], table=pl.concat(tables or [some[0].table]), place=where.place)
+        part_rows = PartRows(folder.label)
+        tables = [
+            *part_rows.together((file_rows.place, [file_rows.table]) for file_rows in rows_of_parts)
+        ]
+        return replace(
+            rows_of_parts[0],
+            table=pl.concat(tables or [rows_of_parts[0].table]),
+            place=part_rows.place,
+        )
 
     def contents(self, folder: InputFile) -> FileContents:
-        """Whatever the first file holds, of all of them."""
-        found = self._filled(self._form.read, folder)
-        first: FileContents = next(found)
-        if first.runs:
+        """The part that the first file holds, of all files."""
+        filled_contents = self._filled(self._form.read, folder)
+        first_contents: FileContents = next(filled_contents)
+        if first_contents.runs:
             return FileContents(runs=(self.run(folder),))
-        each = [first, *found]
-        if first.qrels:
-            return FileContents(qrels=_joined_qrels([_only(one.qrels) for one in each], folder))
-        if first.ratings:
+        all_contents = [first_contents, *filled_contents]
+        if first_contents.qrels:
             return FileContents(
-                ratings=_joined_ratings([_only(one.ratings) for one in each], folder)
+                qrels=_join_qrels([_require(contents.qrels) for contents in all_contents], folder)
+            )
+        if first_contents.ratings:
+            return FileContents(
+                ratings=_join_ratings(
+                    [_require(contents.ratings) for contents in all_contents], folder
+                )
             )
         joined = {
-            name: pl.concat([_only(getattr(one, name)) for one in each], how="diagonal")
-            for name in _FRAMES
-            if getattr(first, name) is not None
+            name: pl.concat(
+                [_require(getattr(contents, name)) for contents in all_contents], how="diagonal"
+            )
+            for name in _FRAME_PARTS
+            if getattr(first_contents, name) is not None
         }
-        return replace(first, **joined)
+        return replace(first_contents, **joined)
 
     def _filled(self, read: Any, folder: InputFile) -> Iterator[Any]:
-        """What a reader makes of each file; of files with a header alone only if all are so."""
-        empty: InputError | None = None
-        some = False
-        for part in self._checked(folder):
+        """The result of a reader for each file; files with only a header count if all are such."""
+        empty_error: InputError | None = None
+        has_filled = False
+        for part_file in self._checked(folder):
             try:
-                found = read(part)
+                file_contents = read(part_file)
             except InputError as error:
                 if error.code != "no-judgments":
                     raise
-                empty = error
+                empty_error = error
                 continue
-            some = True
-            yield found
-        if empty and not some:
-            raise empty
+            has_filled = True
+            yield file_contents
+        if empty_error and not has_filled:
+            raise empty_error
 
     def _checked(self, folder: InputFile) -> Iterator[InputFile]:
         """The files, each with the columns of the first.
@@ -132,76 +155,86 @@ class _Parts:
         Raises:
             InputError: a file with other columns.
         """
-        parts = part_files(folder)
-        first: tuple[str, ...] | None = None
-        for part in parts:
-            names = self._columns(part)
-            if first is None:
-                first = names
-            elif {*names} != {*first}:
-                lacking = sorted({*first} - {*names}) or sorted({*names} - {*first})
-                word = "no column" if {*first} - {*names} else "a column"
+        parts = list_part_files(folder)
+        first_columns: tuple[str, ...] | None = None
+        for part_file in parts:
+            names = self._columns(part_file)
+            if first_columns is None:
+                first_columns = names
+            elif {*names} != {*first_columns}:
+                differing_columns = sorted({*first_columns} - {*names}) or sorted(
+                    {*names} - {*first_columns}
+                )
+                difference = "no column" if {*first_columns} - {*names} else "a column"
                 problem = (
-                    f"{word} {lacking[0]}, other than in {parts[0].label}; files of one folder are "
+                    f"{difference} {differing_columns[0]}, other than in {parts[0].label}; files "
+                    "of one folder are "
                     "one table and have the same columns."
                 )
-                raise InputError(problem, source=part.label, code="columns-differ")
-            yield part
+                raise InputError(problem, source=part_file.label, code="columns-differ")
+            yield part_file
 
-    def _columns(self, part: InputFile) -> tuple[str, ...]:
-        """The columns that a file names for all of its rows."""
+    def _columns(self, part_file: InputFile) -> tuple[str, ...]:
+        """The columns that a file names for all its rows."""
         if self._form.name in {"parquet", "arrow"}:
-            return tuple(arrow.scanned(part).collect_schema().names())
+            return tuple(arrow.scan_file(part_file).collect_schema().names())
         if self._form.name in {"csv", "tsv"}:
-            head = part.head()
-            return first_fields(head, delimited.separator_of(head) or ",")
+            first_bytes = part_file.head()
+            return first_fields(first_bytes, delimited.separator_of(first_bytes) or ",")
         return ()
 
 
-def _only(part: Any) -> Any:
-    assert part is not None
-    return part
+def _require(content: Any) -> Any:
+    assert content is not None
+    return content
 
 
-def _of_one_run(run: Run, first: Run) -> Run:
-    """A run of one file, whose tag is that of the first.
+def _check_same_run(run: Run, first_run: Run) -> Run:
+    """The run of one file, after a check that its tag is that of the first.
 
     Raises:
         InputError: it is the run of another system.
     """
-    if run.tag == first.tag:
+    if run.tag == first_run.tag:
         return run
     problem = (
-        f"run {run.tag!r}, and {first.tag!r} in {first.place.label}: files of one folder are one "
+        f"run {run.tag!r}, and {first_run.tag!r} in {first_run.place.label}: files of one folder "
+        "are one "
         "run; name the files of several."
     )
     raise InputError(problem, source=run.place.label, line=run.place.line(0), code="mixed-runs")
 
 
-def _joined_qrels(parts: Sequence[Qrels], folder: InputFile) -> Qrels:
-    where = PartRows(folder.label)
-    tables = [*where.together((each.place, [each.table]) for each in _alike(parts))]
+def _join_qrels(parts: Sequence[Qrels], folder: InputFile) -> Qrels:
+    part_rows = PartRows(folder.label)
+    tables = [
+        *part_rows.together((qrels.place, [qrels.table]) for qrels in _with_all_columns(parts))
+    ]
     table = pl.concat(tables, rechunk=True) if tables else parts[0].table
-    asked = dict.fromkeys(query for each in parts for query in each.unjudged)
-    judged = set(table["query_id"].unique()) if asked else set()
-    unjudged = tuple(query for query in asked if query not in judged)
-    return replace(parts[0], table=table, name=folder.stem, unjudged=unjudged, place=where.place)
+    unjudged_queries = dict.fromkeys(query for qrels in parts for query in qrels.unjudged)
+    judged_queries = set(table["query_id"].unique()) if unjudged_queries else set()
+    unjudged = tuple(query for query in unjudged_queries if query not in judged_queries)
+    return replace(
+        parts[0], table=table, name=folder.stem, unjudged=unjudged, place=part_rows.place
+    )
 
 
-def _alike(parts: Sequence[Qrels]) -> Iterator[Qrels]:
-    """Judgments that all have the columns that any has."""
-    schema = {name: dtype for each in parts for name, dtype in each.table.schema.items()}
-    for each in parts:
-        missing = [name for name in schema if name not in each.table.columns]
+def _with_all_columns(parts: Sequence[Qrels]) -> Iterator[Qrels]:
+    """Judgments that all have the columns of any of them."""
+    schema = {name: dtype for qrels in parts for name, dtype in qrels.table.schema.items()}
+    for qrels in parts:
+        missing = [name for name in schema if name not in qrels.table.columns]
         if not missing:
-            yield replace(each, table=each.table.select(*schema))
+            yield replace(qrels, table=qrels.table.select(*schema))
             continue
-        filled = each.table.with_columns(pl.lit(None, schema[name]).alias(name) for name in missing)
-        yield replace(each, table=filled.select(*schema))
+        filled_table = qrels.table.with_columns(
+            pl.lit(None, schema[name]).alias(name) for name in missing
+        )
+        yield replace(qrels, table=filled_table.select(*schema))
 
 
-def _joined_ratings(parts: Sequence[Ratings], folder: InputFile) -> Ratings:
-    where = PartRows(folder.label)
-    tables = [*where.together((each.place, [each.table]) for each in parts)]
+def _join_ratings(parts: Sequence[Ratings], folder: InputFile) -> Ratings:
+    part_rows = PartRows(folder.label)
+    tables = [*part_rows.together((ratings.place, [ratings.table]) for ratings in parts)]
     table = pl.concat(tables) if tables else parts[0].table
-    return replace(parts[0], table=table, name=folder.stem, place=where.place)
+    return replace(parts[0], table=table, name=folder.stem, place=part_rows.place)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.core.formulas import unguarded
+from rankgate.core.formulas import unguard_cell
 from rankgate.data.dataframes import is_frame, polars_frame
+from rankgate.data.formats import registry
+from rankgate.data.streams.source import open_source
 from rankgate.data.text import cells
 
 if TYPE_CHECKING:
-    from rankgate.data.text.cells import CsvRow
+    from pathlib import Path
+
+    from rankgate.data.text.cells import Cells, CsvRow
 
 SCHEMA = {
     "query_id": pl.String,
@@ -21,8 +26,8 @@ SCHEMA = {
     "stratum": pl.String,
     "inclusion": pl.Float64,
 }
-"""The columns of a pool that is read; a file without batches is one batch, a document without
-an inclusion was taken for sure."""
+"""The columns of a pool that is read; a file without batches is one batch, and a document
+without an inclusion has inclusion 1."""
 
 _NAMES = {
     "query_id": ("query_id", "query", "qid", "topic"),
@@ -34,8 +39,9 @@ def read_pool(pool: Any) -> pl.DataFrame:
     """The documents to judge, in the order of the file.
 
     Args:
-        pool: a CSV or XLSX file with columns query and document, as ``rankgate pool`` and
-            ``rankgate holes --format pool`` write; or a frame with ``query_id`` and ``doc_id``.
+        pool: a CSV or XLSX file, or another table, with columns query and document, as
+            ``rankgate pool`` and ``rankgate holes --format pool`` write; or a frame with
+            ``query_id`` and ``doc_id``.
 
     Raises:
         InputError: no such columns, an empty id; with the line.
@@ -43,34 +49,72 @@ def read_pool(pool: Any) -> pl.DataFrame:
     """
     if is_frame(pool):
         frame = polars_frame(pool, "pool")
-        usual = {"batch": pl.lit(1), "stratum": pl.lit(None), "inclusion": pl.lit(1.0)}
+        defaults = {"batch": pl.lit(1), "stratum": pl.lit(None), "inclusion": pl.lit(1.0)}
         return frame.select(
-            (pl.col(name) if name in frame.columns else usual[name]).cast(dtype).alias(name)
+            (pl.col(name) if name in frame.columns else defaults[name]).cast(dtype).alias(name)
             for name, dtype in SCHEMA.items()
         )
-    sheet = cells.read(pool)
-    found = {
-        ours: next((n for n in names if n in sheet.names), None) for ours, names in _NAMES.items()
+    sheet = read_sheet(pool)
+    column_names = {
+        column: next((n for n in names if n in sheet.names), None)
+        for column, names in _NAMES.items()
     }
-    for ours, theirs in found.items():
-        if theirs is None:
-            problem = f"no column {_NAMES[ours][1]} among {', '.join(sheet.names)[:200]}."
+    for column, sheet_column in column_names.items():
+        if sheet_column is None:
+            problem = f"no column {_NAMES[column][1]} among {', '.join(sheet.names)[:200]}."
             raise InputError(problem, source=sheet.label, line=1, code="missing-column")
-    result, seen = [], dict[tuple[str, str], int]()
+    rows, line_of_pair = [], dict[tuple[str, str], int]()
     for row in sheet.rows:
-        pair = tuple(_text(row, str(theirs), sheet.label) for theirs in found.values())
+        pair = tuple(
+            _read_text(row, str(sheet_column), sheet.label)
+            for sheet_column in column_names.values()
+        )
         query, document = pair
-        if (line := seen.setdefault((query, document), row.line)) != row.line:
+        if (line := line_of_pair.setdefault((query, document), row.line)) != row.line:
             problem = f"{document} appears twice for query {query} (line {line}); keep one row."
             raise DuplicateError(problem, source=sheet.label, line=row.line)
         stratum = str(row.cells.get("stratum") or "") or None
-        result.append(
-            (query, document, _batch(row, sheet.label), stratum, _chance(row, sheet.label))
+        rows.append(
+            (
+                query,
+                document,
+                _read_batch(row, sheet.label),
+                stratum,
+                _read_inclusion(row, sheet.label),
+            )
         )
-    return pl.DataFrame(result, schema=SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def _text(row: CsvRow, name: str, label: str) -> str:
+_SPREADSHEETS = frozenset({"csv", "tsv", "excel"})
+
+
+def read_sheet(path: str | Path) -> Cells:
+    """The cells of a pool or a sheet of ratings: CSV, XLSX, or a table of any other format.
+
+    A row without a line of its own has its number, from 1.
+
+    Raises:
+        InputError: a file that cannot be read, or that is no table.
+    """
+    name, plain_path = registry.split_prefix(path)
+    if name is None and open_source(plain_path).head(len(cells.ZIP)) == cells.ZIP:
+        return cells.read(plain_path)
+    input_file, format_ = registry.open_table(path)
+    if format_ is None and input_file.head(1) == b"{":
+        format_ = registry.find_format("jsonl")
+    if format_ is None or format_.name in _SPREADSHEETS:
+        return cells.read(input_file)
+    assert format_.table
+    frame = format_.table(input_file).collect().with_columns(cs.integer().cast(pl.String))
+    names = tuple(name.strip().lower() for name in frame.columns)
+    rows = (dict(zip(names, row, strict=True)) for row in frame.iter_rows())
+    return cells.Cells(
+        input_file.label, names, tuple(cells.CsvRow(line, row) for line, row in enumerate(rows, 1))
+    )
+
+
+def _read_text(row: CsvRow, name: str, label: str) -> str:
     cell = row.cells.get(name)
     if cell is None or cell == "":
         raise InputError(f"{name} is empty.", source=label, line=row.line, code="empty-value")
@@ -80,10 +124,10 @@ def _text(row: CsvRow, name: str, label: str) -> str:
             "as text and enter the id again."
         )
         raise InputError(problem, source=label, line=row.line, code="invalid-id")
-    return unguarded(cell)
+    return unguard_cell(cell)
 
 
-def _batch(row: CsvRow, label: str) -> int:
+def _read_batch(row: CsvRow, label: str) -> int:
     cell = row.cells.get("batch")
     if cell in (None, ""):
         return 1
@@ -94,15 +138,15 @@ def _batch(row: CsvRow, label: str) -> int:
         raise InputError(problem, source=label, line=row.line, code="not-a-whole-number") from None
 
 
-def _chance(row: CsvRow, label: str) -> float:
+def _read_inclusion(row: CsvRow, label: str) -> float:
     cell = row.cells.get("inclusion")
     if cell in (None, ""):
         return 1.0
     try:
-        chance = float(str(cell))
+        inclusion = float(str(cell))
     except ValueError:
-        chance = 0.0
-    if not 0 < chance <= 1:
+        inclusion = 0.0
+    if not 0 < inclusion <= 1:
         problem = f"inclusion '{cell}' is no probability above 0 and at most 1."
         raise InputError(problem, source=label, line=row.line, code="not-a-number")
-    return chance
+    return inclusion

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from rankgate.data.formats.rating_sheet import product
+from rankgate.data.formats.rating_sheet import product_format
 from rankgate.data.text import sheet
 from rankgate.data.text.utf8 import BOM
 
 _COLUMNS = {"rating": "grade", "docid": "doc_id", "query": "query_id"}
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The three columns in Quaerite's order."""
-    if sheet.names_of(head) == tuple(_COLUMNS):
+    if sheet.read_column_names(first_bytes) == tuple(_COLUMNS):
         return "the first line is rating,docid,query, as Quaerite writes it"
     return None
 
 
-FORMAT = product(
+FORMAT = product_format(
     "quaerite",
     "Quaerite's judgments",
     _COLUMNS,

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import strings
+from rankgate.data.columns import string_table
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.writing import (
-    by_pair,
-    lost,
-    lost_columns,
-    own,
-    pooled_by_query,
-    put,
-    text_of,
-    texts,
+    cell_text,
+    collect_pooled_grades,
+    column_losses,
+    find_losses,
+    format_data,
+    has_pairs,
+    texts_by_query,
+    write_json,
 )
-from rankgate.data.text.json_keys import have, matching
-from rankgate.data.text.json_reader import an_id, an_object, each, inside
-from rankgate.data.text.json_text import document
+from rankgate.data.text.json_keys import has_keys, matches_key
+from rankgate.data.text.json_reader import list_objects, objects_under_key, read_id, read_object
+from rankgate.data.text.json_text import read_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 _NAME = "rankquest"
-_WORDS = ("q", "query", "text", "searchText")
+_TEXT_KEYS = ("q", "query", "text", "searchText")
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """A list of test cases."""
-    if have(head, "[].searchContext") and matching(head, r"\[\]\.(id|ratings).*"):
+    if has_keys(first_bytes, "[].searchContext") and matches_key(
+        first_bytes, r"\[\]\.(id|ratings).*"
+    ):
         return "a list of objects with searchContext and ratings"
     return None
 
@@ -43,83 +45,100 @@ def sniff(head: bytes, name: str) -> str | None:
 def read(source: InputFile) -> FileContents:
     """Judgments by the ids of test cases, and their search contexts as queries."""
     label = source.label
-    judged, rows, raw, labels = GrowingQrels(label), [], {}, []
-    for where, case in each(document(source), "", label):
-        query = an_id(case, "id", where, label)
-        if query in raw:
+    judged, rows, raw_cases, labels = GrowingQrels(label), [], {}, []
+    for json_path, case in list_objects(read_document(source), "", label):
+        query = read_id(case, "id", json_path, label)
+        if query in raw_cases:
             raise InputError(
-                f"{where} has id '{query}', as one before has.",
+                f"{json_path} has id '{query}', as one before has.",
                 source=label,
                 code="duplicate-query",
             )
-        context = an_object(case, "searchContext", where, label)
-        rows.append({"query_id": query, "text": _words(context), **_tags(context)})
+        context = read_object(case, "searchContext", json_path, label)
+        rows.append({"query_id": query, "text": _query_text(context), **_other_fields(context)})
         judged.ask(query)
-        rest: dict[str, Any] = {key: value for key, value in case.items() if key != "ratings"}
-        kept = {}
-        for at, rating in inside({"ratings": [], **case}, "ratings", where, label):
-            doc = an_id(rating, "documentId", at, label)
-            judged.add(query, doc, rating.get("rating"), at, "rating")
-            kept[doc] = {k: v for k, v in rating.items() if k not in {"documentId", "rating"}}
-            labels.append({"query_id": query, "doc_id": doc, "label": text_of(rating.get("label"))})
-        raw[query] = {"case": rest, "ratings": kept}
+        other_fields: dict[str, Any] = {
+            key: value for key, value in case.items() if key != "ratings"
+        }
+        rating_fields = {}
+        for rating_path, rating in objects_under_key(
+            {"ratings": [], **case}, "ratings", json_path, label
+        ):
+            doc = read_id(rating, "documentId", rating_path, label)
+            judged.add(query, doc, rating.get("rating"), rating_path, "rating")
+            rating_fields[doc] = {
+                key: rating_value
+                for key, rating_value in rating.items()
+                if key not in {"documentId", "rating"}
+            }
+            labels.append(
+                {"query_id": query, "doc_id": doc, "label": cell_text(rating.get("label"))}
+            )
+        raw_cases[query] = {"case": other_fields, "ratings": rating_fields}
     qrels, notes = judged.qrels(source.stem)
-    shown = strings(labels, ("query_id", "doc_id", "label"))
+    label_table = string_table(labels, ("query_id", "doc_id", "label"))
     return FileContents(
         qrels=qrels,
-        queries=strings(rows) if rows else None,
-        documents=shown if shown["label"].null_count() < len(shown) else judged.pool(),
-        extra={_NAME: {"cases": raw}} if raw else {},
+        queries=string_table(rows) if rows else None,
+        documents=label_table
+        if label_table["label"].null_count() < len(label_table)
+        else judged.pool(),
+        extra={_NAME: {"cases": raw_cases}} if raw_cases else {},
         notes=notes,
     )
 
 
-def _words(context: Mapping[str, Any]) -> str | None:
-    """What is asked: the part of the context that is called so, or the whole."""
-    for name in _WORDS:
+def _query_text(context: Mapping[str, Any]) -> str | None:
+    """The text of the query: the part of the context with such a name, or the whole context."""
+    for name in _TEXT_KEYS:
         if isinstance(context.get(name), str):
             return str(context[name])
-    return text_of(dict(context)) if context else None
+    return cell_text(dict(context)) if context else None
 
 
-def _tags(context: Mapping[str, Any]) -> dict[str, str | None]:
+def _other_fields(context: Mapping[str, Any]) -> dict[str, str | None]:
     """The other parts of the context."""
-    taken = {"query_id", "text", *_WORDS}
-    return {key: text_of(value) for key, value in context.items() if key not in taken}
+    own_columns = {"query_id", "text", *_TEXT_KEYS}
+    return {key: cell_text(value) for key, value in context.items() if key not in own_columns}
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The test cases, with ratings as they are now."""
-    grades, text = pooled_by_query(contents), texts(contents)
-    raw, labels = own(contents, _NAME).get("cases", {}), _labels(contents.documents)
+    """Write the test cases with the current ratings."""
+    grades, text = collect_pooled_grades(contents), texts_by_query(contents)
+    raw_cases, labels = (
+        format_data(contents, _NAME).get("cases", {}),
+        _labels_by_pair(contents.documents),
+    )
     cases = []
-    for query in dict.fromkeys([*(query for query in raw if query in grades), *grades]):
-        before = raw.get(query, {})
-        new = {"id": query, "searchContext": {"q": text.get(query, query)}}
+    for query in dict.fromkeys([*(query for query in raw_cases if query in grades), *grades]):
+        raw_case = raw_cases.get(query, {})
+        new_case = {"id": query, "searchContext": {"q": text.get(query, query)}}
         ratings = []
         for doc, grade in grades[query].items():
-            shown = {"label": labels[query, doc]} if labels.get((query, doc)) else {}
-            more = before.get("ratings", {}).get(doc, shown)
-            ratings.append({"documentId": doc, "rating": grade, **more})
-        case = before.get("case", new)
+            label_field = {"label": labels[query, doc]} if labels.get((query, doc)) else {}
+            rating_fields = raw_case.get("ratings", {}).get(doc, label_field)
+            ratings.append({"documentId": doc, "rating": grade, **rating_fields})
+        case = raw_case.get("case", new_case)
         cases.append({**case, "ratings": ratings})
-    put(out, cases)
-    kept = ["qrels", "unjudged", "queries", *(["documents"] if by_pair(contents) else [])]
-    mine = (
-        () if not raw else tuple(contents.queries.columns if contents.queries is not None else ())
+    write_json(out, cases)
+    kept_parts = ["qrels", "unjudged", "queries", *(["documents"] if has_pairs(contents) else [])]
+    own_columns = (
+        ()
+        if not raw_cases
+        else tuple(contents.queries.columns if contents.queries is not None else ())
     )
     return (
-        *lost(contents, _NAME, *kept),
-        *lost_columns("queries", contents.queries, ("query_id", "text", *mine)),
-        *lost_columns(
+        *find_losses(contents, _NAME, *kept_parts),
+        *column_losses("queries", contents.queries, ("query_id", "text", *own_columns)),
+        *column_losses(
             "documents",
-            contents.documents if by_pair(contents) else None,
+            contents.documents if has_pairs(contents) else None,
             ("query_id", "doc_id", "label"),
         ),
     )
 
 
-def _labels(documents: pl.DataFrame | None) -> dict[tuple[str, str], str]:
+def _labels_by_pair(documents: pl.DataFrame | None) -> dict[tuple[str, str], str]:
     names = ("query_id", "doc_id", "label")
     if documents is None or not {*names} <= set(documents.columns):
         return {}

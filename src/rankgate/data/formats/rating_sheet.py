@@ -1,4 +1,4 @@
-"""Sheets of ratings: what the CSV files of all products share, for any names of columns."""
+"""Sheets of ratings: the shared parts of all products' CSV files, for any column names."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ import polars as pl
 
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.query_texts import by_text
-from rankgate.data.formats.repeated import once
+from rankgate.data.formats.query_texts import with_text_ids
+from rankgate.data.formats.repeated import drop_repeated
 from rankgate.data.formats.tables import schemas
-from rankgate.data.formats.writing import appearance, by_pair, lost, lost_columns, unrated
+from rankgate.data.formats.writing import (
+    column_losses,
+    find_losses,
+    first_rows,
+    has_pairs,
+    unrated_pairs,
+)
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 LOSES = "raters, scales, texts besides ids, fields of documents"
-"""What a sheet of judgments cannot hold."""
+"""The losses of a sheet of judgments."""
 
 _PAIR = ["query_id", "doc_id"]
 
 
-def judged(
+def read_sheet_judgments(
     source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
 ) -> FileContents:
     """Judgments from the columns of a product's CSV; other columns become those of documents.
@@ -33,46 +39,57 @@ def judged(
 
     Args:
         source: the file.
-        columns: what it calls ours.
-        guard: whether a blank is before what a spreadsheet could take for a formula.
-        last: where a document has two grades for one query the last one counts, as in the
+        columns: the product's names of our columns.
+        guard: True if a blank precedes text that a spreadsheet could take for a formula.
+        last: if a document has two grades for one query, the last one counts, as in the
             product; otherwise that is an error.
 
     Raises:
         InputError, DuplicateError: as `read`.
     """
-    required = [ours for ours in columns if ours == "query_id"]
-    found = sheet.sheet(source, columns, numbers=("grade",), filled=required, guard=guard)
-    rows = found.rows
-    single, place, repeated = once(rows.select(*_PAIR, "grade"), found.place, last=last)
-    qrels, notes = schemas.judgments(single, source.stem, place)
-    documents = _documents(rows, found.others, len(qrels.table))
+    required_columns = [column for column in columns if column == "query_id"]
+    csv_sheet = sheet.read_sheet(
+        source, columns, numbers=("grade",), filled=required_columns, guard=guard
+    )
+    rows = csv_sheet.rows
+    unique_rows, location, repeated = drop_repeated(
+        rows.select(*_PAIR, "grade"), csv_sheet.place, last=last
+    )
+    qrels, notes = schemas.make_qrels(unique_rows, source.stem, location)
+    documents = _sheet_documents(rows, csv_sheet.others, len(qrels.table))
     return FileContents(qrels=qrels, documents=documents, notes=(*repeated, *notes))
 
 
-def _documents(rows: pl.DataFrame, others: Sequence[str], graded: int) -> pl.DataFrame | None:
-    """The documents of each query with their fields; None where all are judged and none has any."""
-    named = rows.filter(pl.col("doc_id").is_not_null())
-    if not others and not named["grade"].null_count():
+def _sheet_documents(
+    rows: pl.DataFrame, other_columns: Sequence[str], graded_count: int
+) -> pl.DataFrame | None:
+    """The documents of each query with their fields; None if all are judged and none has fields."""
+    with_document = rows.filter(pl.col("doc_id").is_not_null())
+    if not other_columns and not with_document["grade"].null_count():
         return None
-    pool = named.select(*_PAIR, *others).unique(_PAIR, keep="first", maintain_order=True)
-    return pool if others or len(pool) > graded else None
+    pool = with_document.select(*_PAIR, *other_columns).unique(
+        _PAIR, keep="first", maintain_order=True
+    )
+    return pool if other_columns or len(pool) > graded_count else None
 
 
-def pool_of(contents: FileContents) -> pl.DataFrame:
-    """All rows of a sheet of ratings: judgments, documents without one, queries without any."""
+def pool_rows(contents: FileContents) -> pl.DataFrame:
+    """All rows of a sheet of ratings: judgments, unrated documents, queries without either."""
     qrels = contents.judgments("")
     rated = qrels.table.select(*_PAIR, "grade")
-    parts = [rated, unrated(contents).with_columns(pl.lit(None, pl.Float64).alias("grade"))]
-    seen = pl.concat(parts)["query_id"].unique().implode()
-    empty = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
-    empty = empty.filter(~pl.col("query_id").is_in(seen))
-    nothing = [pl.lit(None, pl.String).alias("doc_id"), pl.lit(None, pl.Float64).alias("grade")]
-    every = pl.concat([*parts, empty.with_columns(nothing)])
-    return every.sort(appearance(every), maintain_order=True)
+    parts = [rated, unrated_pairs(contents).with_columns(pl.lit(None, pl.Float64).alias("grade"))]
+    queries_with_rows = pl.concat(parts)["query_id"].unique().implode()
+    empty_queries = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
+    empty_queries = empty_queries.filter(~pl.col("query_id").is_in(queries_with_rows))
+    null_columns = [
+        pl.lit(None, pl.String).alias("doc_id"),
+        pl.lit(None, pl.Float64).alias("grade"),
+    ]
+    all_rows = pl.concat([*parts, empty_queries.with_columns(null_columns)])
+    return all_rows.sort(first_rows(all_rows), maintain_order=True)
 
 
-def product(
+def product_format(
     name: str,
     title: str,
     columns: Mapping[str, str],
@@ -85,30 +102,30 @@ def product(
     """The format of a product's CSV of judgments, without a guard against formulas.
 
     Args:
-        name: of the format.
-        title: what it is.
+        name: the name of the format.
+        title: its title.
         columns: the product's names of the columns, in its order, and ours.
         sniff: as of `Format`.
         detail: as of `Format`.
-        last: as of `judged`.
-        mark: a byte order mark, where the product writes one.
+        last: as of `read_sheet_judgments`.
+        mark: a byte order mark, if the product writes one.
     """
-    wanted = {ours: (theirs.lower(),) for theirs, ours in columns.items()}
+    column_names = {column: (product_name.lower(),) for product_name, column in columns.items()}
 
     def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         contents.judgments("")
         out.write(mark)
-        contents, called = by_text(contents)
-        rows = pool_of(contents).with_columns(sheet.grade()).select(**columns)
+        contents, query_losses = with_text_ids(contents)
+        rows = pool_rows(contents).with_columns(sheet.format_grade()).select(**columns)
         out.write(rows.write_csv(quote_style="necessary").encode())
-        return (*pool_losses(contents, name), *called)
+        return (*pool_losses(contents, name), *query_losses)
 
     return Format(
         name=name,
         title=title,
         suffixes=(".csv",),
         sniff=sniff,
-        read=lambda source: judged(source, wanted, guard=False, last=last),
+        read=lambda source: read_sheet_judgments(source, column_names, guard=False, last=last),
         write=write,
         loses=LOSES,
         detail=detail,
@@ -116,8 +133,8 @@ def product(
 
 
 def pool_losses(contents: FileContents, name: str) -> tuple[Loss, ...]:
-    """What a sheet of ratings loses: documents of all queries, and the fields of documents."""
-    if not by_pair(contents):
-        return lost(contents, name, "qrels", "unjudged")
-    columns = lost_columns("documents", contents.documents, _PAIR)
-    return (*lost(contents, name, "qrels", "unjudged", "documents"), *columns)
+    """The losses of a sheet of ratings: documents of all queries, and fields of documents."""
+    if not has_pairs(contents):
+        return find_losses(contents, name, "qrels", "unjudged")
+    columns = column_losses("documents", contents.documents, _PAIR)
+    return (*find_losses(contents, name, "qrels", "unjudged", "documents"), *columns)

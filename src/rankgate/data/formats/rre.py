@@ -1,4 +1,4 @@
-"""RRE's ratings: topics, groups of queries and the documents that are relevant to a group.
+"""RRE's ratings: topics, groups of queries and the documents relevant to a group.
 
 In gain mode each document has its gain, in array mode each gain has its documents.
 """
@@ -16,11 +16,11 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.query_texts import by_text
-from rankgate.data.formats.writing import by_query, lost, own, put
-from rankgate.data.text.json_keys import matching
-from rankgate.data.text.json_reader import an_object, each, whole_object
-from rankgate.data.text.json_text import document, identifier, kind, whole
+from rankgate.data.formats.query_texts import with_text_ids
+from rankgate.data.formats.writing import collect_grades, find_losses, format_data, write_json
+from rankgate.data.text.json_keys import matches_key
+from rankgate.data.text.json_reader import list_objects, read_object, require_object
+from rankgate.data.text.json_text import describe_type, identifier, read_document, whole_numbers
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     Grades = Mapping[str, float]
 
 NAME = "rre"
-_GROUPED = r"(topics\[\]\.)?(query_groups\[\]\.)?(queries\[\]\.)?relevant_documents"
-_TEXT = "$query"
-_HEAD = {"id_field": "id", "index": "index", "template": "template.json"}
+_RELEVANT_PATH = r"(topics\[\]\.)?(query_groups\[\]\.)?(queries\[\]\.)?relevant_documents"
+_QUERY_PLACEHOLDER = "$query"
+_DEFAULT_HEADER = {"id_field": "id", "index": "index", "template": "template.json"}
 
 
 @dataclass(frozen=True)
 class _QueryGroup:
-    """Queries that share their relevant documents, and where they are."""
+    """Queries that share their relevant documents, and their JSON path."""
 
     where: str
     queries: list[tuple[str, dict[str, Any]]]
@@ -44,16 +44,16 @@ class _QueryGroup:
     topic: dict[str, Any] | None
 
 
-def sniff_arrays(head: bytes, name: str) -> str | None:
+def sniff_arrays(first_bytes: bytes, name: str) -> str | None:
     """Relevant documents as lists."""
-    if matching(head, _GROUPED + r"\..+\[\]"):
+    if matches_key(first_bytes, _RELEVANT_PATH + r"\..+\[\]"):
         return "queries with relevant_documents, lists of documents by gain"
     return None
 
 
-def sniff_gains(head: bytes, name: str) -> str | None:
+def sniff_gains(first_bytes: bytes, name: str) -> str | None:
     """Relevant documents with gains, or none at all."""
-    if matching(head, _GROUPED) and not sniff_arrays(head, name):
+    if matches_key(first_bytes, _RELEVANT_PATH) and not sniff_arrays(first_bytes, name):
         return "queries with relevant_documents, each document with its gain"
     return None
 
@@ -61,102 +61,117 @@ def sniff_gains(head: bytes, name: str) -> str | None:
 def read(source: InputFile) -> FileContents:
     """Judgments of each query; those of a group hold for all its queries.
 
-    A query is called by its placeholder ``$query``. Where the same words are asked again with
+    The id of a query is its placeholder ``$query``. If the same text appears again with
     other judgments (another template, a filter), a number is added.
     """
     label = source.label
-    found = whole_object(document(source), source)
-    judged, groups, again = GrowingQrels(label), [], []
-    known: dict[str, dict[str, str]] = {}
-    for group in _groups(found, label):
-        relevant = list(_relevant(group, label))
-        shared = {doc: gain for doc, gain, _ in relevant}
+    root = require_object(read_document(source), source)
+    judged, groups, renumbered = GrowingQrels(label), [], []
+    gains_by_query: dict[str, dict[str, str]] = {}
+    for group in _read_groups(root, label):
+        relevant_docs = list(_read_relevant(group, label))
+        gain_of_doc = {doc: gain for doc, gain, _ in relevant_docs}
         names = []
-        for where, query in group.queries:
-            text = _called(query, where, label)
-            name = _name(text, shared, known)
+        for json_path, query in group.queries:
+            text = _query_text(query, json_path, label)
+            name = _unique_name(text, gain_of_doc, gains_by_query)
             if name != text:
-                again.append(name)
+                renumbered.append(name)
             judged.ask(name)
             names.append(name)
-            for doc, gain, at in relevant if name not in known else ():
-                judged.add(name, doc, gain, at, "")
-            known[name] = shared
-        raw = [query for _, query in group.queries]
-        groups.append({"around": group.around, "topic": group.topic, "queries": raw, "ids": names})
-    head = {
+            for doc, gain, gain_path in relevant_docs if name not in gains_by_query else ():
+                judged.add(name, doc, gain, gain_path, "")
+            gains_by_query[name] = gain_of_doc
+        raw_queries = [query for _, query in group.queries]
+        groups.append(
+            {"around": group.around, "topic": group.topic, "queries": raw_queries, "ids": names}
+        )
+    header = {
         key: value
-        for key, value in found.items()
+        for key, value in root.items()
         if key not in {"topics", "query_groups", "queries"}
     }
-    shape = next((key for key in ("topics", "query_groups", "queries") if key in found), "queries")
+    shape = next((key for key in ("topics", "query_groups", "queries") if key in root), "queries")
     qrels, notes = judged.qrels(source.stem)
     if qrels is None:
         raise InputError("there are no queries in it.", source=label, code="no-queries")
-    more = Note.of("queries whose words are asked before with other judgments, numbered", again)
+    renumbered_notes = Note.of(
+        "queries whose words are asked before with other judgments, numbered", renumbered
+    )
     return FileContents(
         qrels=qrels,
         documents=judged.pool(),
-        extra={NAME: {"head": head, "groups": groups, "shape": shape}},
-        notes=(*notes, *more),
+        extra={NAME: {"head": header, "groups": groups, "shape": shape}},
+        notes=(*notes, *renumbered_notes),
     )
 
 
-def _groups(found: dict[str, Any], label: str) -> Iterator[_QueryGroup]:
-    """All groups of queries, in topics or without, and the queries of the flat form."""
-    for at, topic in each(found.get("topics") or [], "topics", label):
-        around = {key: value for key, value in topic.items() if key != "query_groups"}
-        yield from _grouped(topic, f"{at}.", around, label)
-    yield from _grouped(found, "", None, label)
-    for at, query in each(found.get("queries") or [], "queries", label):
-        relevant = an_object(query, "relevant_documents", at, label)
-        raw = {key: value for key, value in query.items() if key != "relevant_documents"}
-        yield _QueryGroup(at, [(at, raw)], relevant, {}, None)
+def _read_groups(root: dict[str, Any], label: str) -> Iterator[_QueryGroup]:
+    """All groups of queries, in topics or not, and the queries of the flat form."""
+    for topic_path, topic in list_objects(root.get("topics") or [], "topics", label):
+        other_fields = {key: value for key, value in topic.items() if key != "query_groups"}
+        yield from _read_query_groups(topic, f"{topic_path}.", other_fields, label)
+    yield from _read_query_groups(root, "", None, label)
+    for topic_path, query in list_objects(root.get("queries") or [], "queries", label):
+        relevant = read_object(query, "relevant_documents", topic_path, label)
+        raw_query = {key: value for key, value in query.items() if key != "relevant_documents"}
+        yield _QueryGroup(topic_path, [(topic_path, raw_query)], relevant, {}, None)
 
 
-def _grouped(
-    found: dict[str, Any], before: str, topic: dict[str, Any] | None, label: str
+def _read_query_groups(
+    parent: dict[str, Any], path_prefix: str, topic: dict[str, Any] | None, label: str
 ) -> Iterator[_QueryGroup]:
-    for at, group in each(found.get("query_groups") or [], f"{before}query_groups", label):
-        relevant = an_object(group, "relevant_documents", at, label)
-        inner = {"queries", "relevant_documents"}
-        around = {key: value for key, value in group.items() if key not in inner}
-        queries = list(each(group.get("queries") or [], f"{at}.queries", label))
-        yield _QueryGroup(at, queries, relevant, around, topic)
+    for group_path, group in list_objects(
+        parent.get("query_groups") or [], f"{path_prefix}query_groups", label
+    ):
+        relevant = read_object(group, "relevant_documents", group_path, label)
+        group_keys = {"queries", "relevant_documents"}
+        other_fields = {key: value for key, value in group.items() if key not in group_keys}
+        queries = list(list_objects(group.get("queries") or [], f"{group_path}.queries", label))
+        yield _QueryGroup(group_path, queries, relevant, other_fields, topic)
 
 
-def _relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Any, str]]:
-    """Each document with its gain and place: keys are documents, or gains over lists of them."""
+def _read_relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Any, str]]:
+    """Each document with its gain and JSON path: keys are documents, or gains over lists."""
     for key, value in group.relevant.items():
-        at = f"{group.where}.relevant_documents.{key}"
+        document_path = f"{group.where}.relevant_documents.{key}"
         if isinstance(value, list):
             for index, doc in enumerate(value):
-                yield identifier(doc, f"{at}[{index}]", label), key, at
+                yield identifier(doc, f"{document_path}[{index}]", label), key, document_path
         elif isinstance(value, dict):
             if "gain" not in value:
-                raise InputError(f"{at} has no 'gain'.", source=label, code="missing-key")
-            yield key, value["gain"], f"{at}.gain"
+                raise InputError(
+                    f"{document_path} has no 'gain'.", source=label, code="missing-key"
+                )
+            yield key, value["gain"], f"{document_path}.gain"
         else:
-            problem = f"{at} is {kind(value)}, where a gain or a list of documents is needed."
+            kind = describe_type(value)
+            problem = f"{document_path} is {kind}, where a gain or a list of documents is needed."
             raise InputError(problem, source=label, code="wrong-type")
 
 
-def _called(query: dict[str, Any], where: str, label: str) -> str:
-    """The words of a query: its placeholder ``$query``, its only one, or all of them."""
-    holders = an_object(query, "placeholders", where, label)
-    words = holders.get(_TEXT, next(iter(holders.values())) if len(holders) == 1 else None)
-    if words is None and holders:
-        return json.dumps(holders, ensure_ascii=False)
-    if words is None:
+def _query_text(query: dict[str, Any], json_path: str, label: str) -> str:
+    """The text of a query: its placeholder ``$query``, its only one, or all of them."""
+    placeholders = read_object(query, "placeholders", json_path, label)
+    query_text = placeholders.get(
+        _QUERY_PLACEHOLDER, next(iter(placeholders.values())) if len(placeholders) == 1 else None
+    )
+    if query_text is None and placeholders:
+        return json.dumps(placeholders, ensure_ascii=False)
+    if query_text is None:
         raise InputError(
-            f"{where} has no placeholders, which hold the query.", source=label, code="missing-key"
+            f"{json_path} has no placeholders, which hold the query.",
+            source=label,
+            code="missing-key",
         )
-    return identifier(words, f"placeholder of {where}", label)
+    return identifier(query_text, f"placeholder of {json_path}", label)
 
 
-def _name(text: str, relevant: dict[str, Any], known: Mapping[str, dict[str, Any]]) -> str:
+def _unique_name(
+    text: str, relevant: dict[str, Any], gains_by_query: Mapping[str, dict[str, Any]]
+) -> str:
     name, count = text, 1
-    while name in known and known[name] != relevant:
+    while name in gains_by_query and gains_by_query[name] != relevant:
         count += 1
         name = f"{text} ({count})"
     return name
@@ -165,61 +180,71 @@ def _name(text: str, relevant: dict[str, Any], known: Mapping[str, dict[str, Any
 def _write(
     relevant: Callable[[Grades], dict[str, Any]], contents: FileContents, out: BinaryIO
 ) -> tuple[Loss, ...]:
-    """The groups as they were read, and all other queries in the flat form, in one of the modes."""
-    contents, called = by_text(contents)
-    grades, kept = by_query(contents.judgments("")), own(contents, NAME)
-    head, shape = kept.get("head", _HEAD), kept.get("shape", "queries")
+    """Write the groups as read, and all other queries in the flat form, in one of the modes."""
+    contents, query_losses = with_text_ids(contents)
+    grades, format_extra = collect_grades(contents.judgments("")), format_data(contents, NAME)
+    header, shape = format_extra.get("head", _DEFAULT_HEADER), format_extra.get("shape", "queries")
     topics: list[dict[str, Any]] = []
-    flat: list[dict[str, Any]] = []
-    done: set[str] = set()
-    for group in kept.get("groups", ()):
-        here = [
+    flat_queries: list[dict[str, Any]] = []
+    written_queries: set[str] = set()
+    for group in format_extra.get("groups", ()):
+        remaining_pairs = [
             pair for pair in zip(group["ids"], group["queries"], strict=True) if pair[0] in grades
         ]
-        while here:  # queries whose judgments have parted ways become groups of their own
-            shared = grades[here[0][0]]
-            alike = [pair for pair in here if grades[pair[0]] == shared]
-            here = [pair for pair in here if grades[pair[0]] != shared]
-            done |= {name for name, _ in alike}
-            queries = [query for _, query in alike]
+        while (
+            remaining_pairs
+        ):  # queries whose judgments have parted ways become groups of their own
+            shared_grades = grades[remaining_pairs[0][0]]
+            same_grades = [pair for pair in remaining_pairs if grades[pair[0]] == shared_grades]
+            remaining_pairs = [pair for pair in remaining_pairs if grades[pair[0]] != shared_grades]
+            written_queries |= {name for name, _ in same_grades}
+            queries = [query for _, query in same_grades]
             if shape == "queries":
-                flat += [{**query, "relevant_documents": relevant(shared)} for query in queries]
+                flat_queries += [
+                    {**query, "relevant_documents": relevant(shared_grades)} for query in queries
+                ]
                 continue
-            new = {**group["around"], "queries": queries, "relevant_documents": relevant(shared)}
+            new_group = {
+                **group["around"],
+                "queries": queries,
+                "relevant_documents": relevant(shared_grades),
+            }
             if not topics or topics[-1]["around"] != group["topic"]:
                 topics.append({"around": group["topic"], "groups": []})
-            topics[-1]["groups"].append(new)
-    for query in (query for query in grades if query not in done):
-        holders = {"placeholders": {_TEXT: query}}
-        flat.append({**holders, "relevant_documents": relevant(grades[query])})
-    put(out, {**head, **_shaped(topics, flat, shape)})
-    return (*lost(contents, NAME, "qrels", "unjudged"), *called)
+            topics[-1]["groups"].append(new_group)
+    for query in (query for query in grades if query not in written_queries):
+        query_fields = {"placeholders": {_QUERY_PLACEHOLDER: query}}
+        flat_queries.append({**query_fields, "relevant_documents": relevant(grades[query])})
+    write_json(out, {**header, **_arrange_queries(topics, flat_queries, shape)})
+    return (*find_losses(contents, NAME, "qrels", "unjudged"), *query_losses)
 
 
-def _shaped(topics: list[dict[str, Any]], flat: list[dict[str, Any]], shape: str) -> dict[str, Any]:
+def _arrange_queries(
+    topics: list[dict[str, Any]], flat_queries: list[dict[str, Any]], shape: str
+) -> dict[str, Any]:
     if shape == "topics":
-        found: dict[str, Any] = {
+        grouped: dict[str, Any] = {
             "topics": [
                 {**(topic["around"] or {}), "query_groups": topic["groups"]} for topic in topics
             ]
         }
     elif shape == "query_groups":
-        found = {"query_groups": [group for topic in topics for group in topic["groups"]]}
+        grouped = {"query_groups": [group for topic in topics for group in topic["groups"]]}
     else:
-        found = {}
-    return found | {"queries": flat} if flat or not found else found
+        grouped = {}
+    return grouped | {"queries": flat_queries} if flat_queries or not grouped else grouped
 
 
-def _by_document(grades: Grades) -> dict[str, Any]:
-    return {doc: {"gain": whole(grade)} for doc, grade in grades.items()}
+def _gains_by_document(grades: Grades) -> dict[str, Any]:
+    return {doc: {"gain": whole_numbers(grade)} for doc, grade in grades.items()}
 
 
-def _by_gain(grades: Grades) -> dict[str, Any]:
+def _documents_by_gain(grades: Grades) -> dict[str, Any]:
     """The lowest gain first."""
-    found: dict[str, list[str]] = {}
+    docs_by_gain: dict[str, list[str]] = {}
     for doc, grade in sorted(grades.items(), key=lambda pair: pair[1]):
-        found.setdefault(str(whole(grade)), []).append(doc)
-    return found
+        docs_by_gain.setdefault(str(whole_numbers(grade)), []).append(doc)
+    return docs_by_gain
 
 
 GAINS = Format(
@@ -228,7 +253,7 @@ GAINS = Format(
     suffixes=(".json",),
     sniff=sniff_gains,
     read=read,
-    write=partial(_write, _by_document),
+    write=partial(_write, _gains_by_document),
     loses="raters, scales, ids besides texts",
     detail=(
         "Topics with groups of queries that share their relevant documents, or a flat list of "
@@ -241,7 +266,7 @@ ARRAYS = replace(
     name="rre-array",
     title="RRE's ratings, array mode",
     sniff=sniff_arrays,
-    write=partial(_write, _by_gain),
+    write=partial(_write, _documents_by_gain),
     detail=(
         'As rre, with {"3": ["doc", ...]}: the key is the gain. It is the mode that Quepid can '
         "import. The two modes are distinguished by the type of their values."

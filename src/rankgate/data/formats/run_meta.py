@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.core.target import replacing
-from rankgate.data.streams.source import source
-from rankgate.data.text.json_text import dumped, lines
+from rankgate.core.target import replace_file
+from rankgate.data.streams.source import open_source
+from rankgate.data.text.json_text import format_json, read_json_lines
 
 if TYPE_CHECKING:
     from rankgate.data.run import Run
@@ -25,37 +25,48 @@ if TYPE_CHECKING:
 SUFFIX = ".meta.jsonl"
 STATES = ("ok", "zero", "failed", "not_run")
 
-ASKED = ("attempts", "returned", "total_hits", "started_at", "concurrency")
-"""How a snapshot asked a query: no tags to compare by."""
+REQUEST_COLUMNS = ("attempts", "returned", "total_hits", "started_at", "concurrency")
+"""The keys of how a snapshot asked a query: not tags to compare by."""
 
 
-def with_meta(run: Run, place: InputFile) -> Run:
-    """The run with what its companion says of its queries; as it is if there is none.
+def with_meta(run: Run, input_file: InputFile) -> Run:
+    """The run with its companion's query data; unchanged if there is no companion.
 
     Raises:
         InputError: the companion cannot be read, with its line.
     """
-    if place.path is None:
+    if input_file.path is None:
         return run
-    companion = companion_of(place.path)
-    return replace(run, queries=read(companion)) if companion.is_file() else run
+    companion = companion_path(input_file.path)
+    if not companion.is_file():
+        return run
+    companion_queries = read(companion)
+    if run.queries is None or not input_file.path.is_dir():
+        return replace(run, queries=companion_queries)
+    # for a folder with an answer per query, the companion has only queries without a file
+    other_queries = run.queries.filter(
+        ~pl.col("query_id").is_in(companion_queries["query_id"].implode())
+    )
+    return replace(
+        run, queries=pl.concat([companion_queries, other_queries], how="diagonal_relaxed")
+    )
 
 
-def companion_of(path: str | PathLike[str]) -> Path:
-    """Where the companion of a run's file is."""
+def companion_path(path: str | PathLike[str]) -> Path:
+    """The path of the companion of a run's file."""
     return Path(f"{path}{SUFFIX}")
 
 
 def write(queries: pl.DataFrame, path: Path) -> None:
-    """One object a query, without what is not known of it.
+    """Write one object for each query, without unknown values.
 
     Raises:
-        UsageError: a place where nothing can be written.
+        UsageError: a path where nothing can be written.
     """
-    with replacing(path) as stream:
+    with replace_file(path) as stream:
         for row in queries.iter_rows(named=True):
-            values = {key: value for key, value in row.items() if value is not None}
-            stream.write(dumped(values).encode() + b"\n")
+            known_values = {key: value for key, value in row.items() if value is not None}
+            stream.write(format_json(known_values).encode() + b"\n")
 
 
 def read(path: str | Path) -> pl.DataFrame:
@@ -65,38 +76,43 @@ def read(path: str | Path) -> pl.DataFrame:
         InputError: a line that is not an object, an unknown state, a latency that is not 0
             or more, a query twice; with its line.
     """
-    place = source(path)
+    input_file = open_source(path)
     rows: list[dict[str, Any]] = []
-    seen: dict[str, int] = {}
-    for line, value in lines(place):
-        row = _row(value, place.label, line)
-        before = seen.setdefault(row["query_id"], line)
-        if before != line:
-            problem = f"query {row['query_id']!r} is in line {before} already; keep one."
-            raise InputError(problem, source=place.label, line=line, code="duplicate-query")
+    line_of_query: dict[str, int] = {}
+    for line, value in read_json_lines(input_file):
+        row = _parse_row(value, input_file.label, line)
+        first_line = line_of_query.setdefault(row["query_id"], line)
+        if first_line != line:
+            problem = f"query {row['query_id']!r} is in line {first_line} already; keep one."
+            raise InputError(problem, source=input_file.label, line=line, code="duplicate-query")
         rows.append(row)
     if not rows:
-        raise InputError("there are no queries in it.", source=place.label, code="no-queries")
-    tags = dict.fromkeys(name for row in rows for name in row if name not in _KNOWN)
-    schema = {**_KNOWN, **dict.fromkeys(tags, pl.String)}
+        raise InputError("there are no queries in it.", source=input_file.label, code="no-queries")
+    tags = dict.fromkeys(name for row in rows for name in row if name not in _META_SCHEMA)
+    schema = {**_META_SCHEMA, **dict.fromkeys(tags, pl.String)}
     return pl.DataFrame(rows, schema=schema)
 
 
-_KNOWN = {"query_id": pl.String, "state": pl.String, "latency_ms": pl.Float64, "error": pl.String}
+_META_SCHEMA = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "latency_ms": pl.Float64,
+    "error": pl.String,
+}
 
 
-def _row(value: Any, label: str, line: int) -> dict[str, Any]:
+def _parse_row(value: Any, label: str, line: int) -> dict[str, Any]:
     if not isinstance(value, dict) or "query_id" not in value:
         problem = 'a line must be an object with a query_id, as in {"query_id": "q1"}.'
         raise InputError(problem, source=label, line=line, code="wrong-type")
-    row = {name: None if each is None else str(each) for name, each in value.items()}
+    row = {name: None if cell is None else str(cell) for name, cell in value.items()}
     row["state"] = row.get("state") or "ok"
     if row["state"] not in STATES:
         problem = f"state {row['state']!r} is not one of {', '.join(STATES)}."
         raise InputError(problem, source=label, line=line, code="wrong-type")
-    taken = value.get("latency_ms")
-    number = isinstance(taken, int | float) and not isinstance(taken, bool)
-    if taken is not None and not (number and math.isfinite(taken) and taken >= 0):
-        problem = f"latency_ms {taken!r} is not a number of milliseconds, 0 or more."
+    latency = value.get("latency_ms")
+    is_number = isinstance(latency, int | float) and not isinstance(latency, bool)
+    if latency is not None and not (is_number and math.isfinite(latency) and latency >= 0):
+        problem = f"latency_ms {latency!r} is not a number of milliseconds, 0 or more."
         raise InputError(problem, source=label, line=line, code="not-a-number")
-    return {**row, "latency_ms": taken}
+    return {**row, "latency_ms": latency}

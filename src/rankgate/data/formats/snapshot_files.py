@@ -1,6 +1,6 @@
-"""What the files next to a run say of the snapshot that made it.
+"""Facts about the snapshot that made a run, from the files next to the run.
 
-A snapshot keeps its answers in ``RUN.partial.jsonl`` while it is under way, and describes itself in
+A snapshot keeps its answers in ``RUN.partial.jsonl`` while it runs, and describes itself in
 ``RUN.snapshot.json`` when it ends.
 """
 
@@ -12,72 +12,72 @@ from pathlib import Path
 from typing import Any
 
 from rankgate.core.errors import InputError
-from rankgate.data.formats.run_meta import companion_of
+from rankgate.data.formats.run_meta import companion_path
 
 PARTIAL = ".partial.jsonl"
-"""The end of the name of a snapshot that is under way."""
+"""The suffix of an unfinished snapshot."""
 
 RESULT = ".snapshot.json"
-"""The end of the name of the snapshot itself."""
+"""The suffix of the snapshot itself."""
 
-WRITTEN = "written"
-"""The key of the last line of a snapshot whose run is written, and that can go on."""
+WRITTEN_KEY = "written"
+"""The key of the last line of a snapshot whose run is written, and that can be continued."""
 
-CAUTIONS = "cautions"
-"""The key of what every result of the run's scores says too."""
+CAUTIONS_KEY = "cautions"
+"""The key of the cautions for every result of the run's scores."""
 
-_LAST = 1 << 12  # bytes in which the last line of a finished journal is
+_LAST_LINE_BYTES = 1 << 12  # bytes that hold the last line of a finished journal
 
 
-def unfinished(path: str | os.PathLike[str]) -> str:
-    """Why the run of a snapshot is not the whole one; empty if it is, or if it is no snapshot.
+def unfinished_reason(path: str | os.PathLike[str]) -> str:
+    """The reason why the run of a snapshot is incomplete; empty if it is complete or no snapshot.
 
-    A snapshot that was interrupted leaves its answers (``RUN.partial.jsonl``), and RUN itself is
-    not there, or is an earlier one.
+    An interrupted snapshot leaves its answers (``RUN.partial.jsonl``), and RUN itself is missing or
+    an earlier one.
     """
     journal = Path(f"{path}{PARTIAL}")
     if journal.is_file() and not _is_written(journal):
         return f"a snapshot is under way, or was interrupted ({journal.name})"
-    result = _result(path)
-    if result.get("finished") is False and not companion_of(path).is_file():
-        return f"its snapshot ended early ({result.get('problem') or 'interrupted'})"
+    snapshot = _read_result(path)
+    if snapshot.get("finished") is False and not companion_path(path).is_file():
+        return f"its snapshot ended early ({snapshot.get('problem') or 'interrupted'})"
     return ""
 
 
 def refuse_unfinished_file(path: str | os.PathLike[str]) -> None:
-    """Refuse a run whose snapshot is under way: the file may be an earlier one.
+    """Refuse a run whose snapshot is unfinished: the file may be an earlier one.
 
     Raises:
-        InputError: why.
+        InputError: the reason.
     """
-    if why := unfinished(path):
+    if reason := unfinished_reason(path):
         raise InputError(
-            f"{why}; finish the snapshot first.", source=str(path), code="unfinished-snapshot"
+            f"{reason}; finish the snapshot first.", source=str(path), code="unfinished-snapshot"
         )
 
 
-def cautions_of(path: str | os.PathLike[str]) -> dict[str, str]:
-    """By code what the answers of a snapshot lack, and what changed under way."""
-    cautions = _result(path).get(CAUTIONS)
+def read_cautions(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Cautions by code: gaps in the answers of a snapshot, and changes while it ran."""
+    cautions = _read_result(path).get(CAUTIONS_KEY)
     return (
         {code: str(text) for code, text in cautions.items()} if isinstance(cautions, dict) else {}
     )
 
 
 def _is_written(journal: Path) -> bool:
-    """Whether the last line says that the run was written; queries failed, or were not asked."""
+    """True if the last line says that the run was written, even if queries failed."""
     with journal.open("rb") as file:
-        file.seek(max(0, journal.stat().st_size - _LAST))
+        file.seek(max(0, journal.stat().st_size - _LAST_LINE_BYTES))
         lines = file.read().splitlines()
     try:
-        return bool(lines) and bool(json.loads(lines[-1]).get(WRITTEN))
+        return bool(lines) and bool(json.loads(lines[-1]).get(WRITTEN_KEY))
     except (ValueError, AttributeError):
         return False
 
 
-def _result(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        result = json.loads(Path(f"{path}{RESULT}").read_bytes())
+        snapshot = json.loads(Path(f"{path}{RESULT}").read_bytes())
     except (OSError, ValueError):
         return {}
-    return result if isinstance(result, dict) else {}
+    return snapshot if isinstance(snapshot, dict) else {}

@@ -13,9 +13,9 @@ from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.run import SCHEMA, Run
-from rankgate.data.text.cells import csv_rows
+from rankgate.data.text.cells import read_csv_rows
 from rankgate.data.text.numbers import number_fault
 from rankgate.data.text.records import first_fields
 from rankgate.data.text.utf8 import BOM
@@ -27,7 +27,7 @@ _COMPLETIONS = ("target", "prefix", "suggestion")
 _CORRECTIONS = ("query", "correction", "expected")
 _FACETS = ("query", "facet", "documents")
 _SEPARATORS = (",", "\t", ";")
-_KNOWN: dict[str, Any] = {
+_QUERY_SCHEMA: dict[str, Any] = {
     "query_id": pl.String,
     "state": pl.String,
     "sequence": pl.String,
@@ -35,19 +35,19 @@ _KNOWN: dict[str, Any] = {
 }
 
 
-def _sniff(columns: tuple[str, ...], head: bytes, name: str) -> str | None:
+def _sniff(columns: tuple[str, ...], first_bytes: bytes, name: str) -> str | None:
     """The first line names the columns of the table."""
-    names = {each.strip().lower() for each in first_fields(head, _separator(head))}
+    names = {name.strip().lower() for name in first_fields(first_bytes, _separator(first_bytes))}
     if set(columns) <= names:
         return f"the first line names {', '.join(columns)}"
     return None
 
 
 def read_completions(source: InputFile) -> FileContents:
-    """A ranking for each prefix of a query, of which the query itself is relevant."""
+    """A ranking for each prefix of a query; the query itself is relevant."""
     qrels = GrowingQrels(source.label)
-    lists = _Lists(source)
-    for line, row in _rows(source, _COMPLETIONS):
+    lists = _RankingLists(source)
+    for line, row in _read_rows(source, _COMPLETIONS):
         target, prefix = row["target"], row["prefix"]
         if not target.lower().startswith(prefix.lower()):
             problem = f"'{prefix}' is no beginning of '{target}'."
@@ -60,11 +60,11 @@ def read_completions(source: InputFile) -> FileContents:
 
 
 def read_corrections(source: InputFile) -> FileContents:
-    """The corrections of each query as a ranking; what was expected is judged."""
+    """The corrections of each query as a ranking; the expected text is judged."""
     qrels = GrowingQrels(source.label)
-    lists = _Lists(source)
+    lists = _RankingLists(source)
     expected: dict[str, str] = {}
-    for line, row in _rows(source, _CORRECTIONS):
+    for line, row in _read_rows(source, _CORRECTIONS):
         query = row["query"]
         if expected.setdefault(query, row["expected"]) != row["expected"]:
             problem = f"'{query}' has two expected texts; separate several by bars."
@@ -77,25 +77,25 @@ def read_corrections(source: InputFile) -> FileContents:
 
 
 def read_facets(source: InputFile) -> FileContents:
-    """Each facet of a query as a ranking of its documents; judgments are a file of their own."""
-    lists = _Lists(source)
-    places: dict[str, dict[str, None]] = {}
-    for line, row in _rows(source, _FACETS):
+    """Each facet of a query as a ranking of its documents; judgments are in another file."""
+    lists = _RankingLists(source)
+    facets_by_query: dict[str, dict[str, None]] = {}
+    for line, row in _read_rows(source, _FACETS):
         query, facet = row["query"], row["facet"]
-        own = places.setdefault(query, {})
-        if facet in own:
+        facets = facets_by_query.setdefault(query, {})
+        if facet in facets:
             problem = f"facet '{facet}' appears twice for query '{query}'; keep one."
             raise DuplicateError(problem, source=source.label, line=line)
-        own[facet] = None
-        rank = _rank(row, source, line)
-        ranking, position = f"{query}#{facet}", float(len(own)) if rank is None else rank
-        for doc in [each.strip() for each in row["documents"].split("|")]:
+        facets[facet] = None
+        rank = _read_rank(row, source, line)
+        ranking, position = f"{query}#{facet}", float(len(facets)) if rank is None else rank
+        for doc in [doc_id.strip() for doc_id in row["documents"].split("|")]:
             lists.add(line, ranking, doc, {}, query, position)
     return FileContents(runs=(lists.run(),))
 
 
-class _Lists:
-    """Rows of a run that grow, and what is known of its rankings."""
+class _RankingLists:
+    """Growing rows of a run, and the data of its rankings."""
 
     def __init__(self, source: InputFile) -> None:
         self._source = source
@@ -113,7 +113,7 @@ class _Lists:
         position: float | None = None,
     ) -> None:
         """Note a suggestion; an empty one is a list without any."""
-        known = self._lists.setdefault(
+        ranking_data = self._lists.setdefault(
             ranking,
             {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position},
         )
@@ -122,10 +122,10 @@ class _Lists:
         if (ranking, doc) in self._rows:
             problem = f"'{doc}' appears twice in the list of '{ranking}'; keep one."
             raise DuplicateError(problem, source=self._source.label, line=line)
-        rank = _rank(row, self._source, line)
+        rank = _read_rank(row, self._source, line)
         self._sizes[ranking] += 1
         self._rows[ranking, doc] = -(float(self._sizes[ranking]) if rank is None else rank)
-        known["state"] = "ok"
+        ranking_data["state"] = "ok"
 
     def run(self) -> Run:
         """The run.
@@ -138,34 +138,34 @@ class _Lists:
             raise InputError(problem, source=self._source.label, code="no-rankings")
         rows = [(ranking, doc, score) for (ranking, doc), score in self._rows.items()]
         table = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-        queries = pl.DataFrame(list(self._lists.values()), schema=_KNOWN)
+        queries = pl.DataFrame(list(self._lists.values()), schema=_QUERY_SCHEMA)
         if queries["sequence"].is_null().all():
             queries = queries.drop("sequence", "position")
         return Run(
             self._source.stem,
             lambda: iter([table]),
             queries=queries,
-            place=Place(self._source.label),
+            place=RowLocation(self._source.label),
         )
 
 
-def _separator(head: bytes) -> str:
-    first = head.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
+def _separator(first_bytes: bytes) -> str:
+    first = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
     return max(_SEPARATORS, key=first.count)
 
 
-def _rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with their lines, by our names.
 
     Raises:
         InputError: a column that is missing, a row of another length, an empty field that an id
             needs.
     """
-    (_, first), *rows = csv_rows(source.everything(), source) or [(1, ())]
-    names = [name.strip().lower() for name in first]
-    lacking = [name for name in columns if name not in names]
-    if lacking:
-        problem = f"no column '{lacking[0]}' among {', '.join(names)}."
+    (_, header), *rows = read_csv_rows(source.everything(), source) or [(1, ())]
+    names = [name.strip().lower() for name in header]
+    missing_columns = [name for name in columns if name not in names]
+    if missing_columns:
+        problem = f"no column '{missing_columns[0]}' among {', '.join(names)}."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
     for line, fields in rows:
         if not any(map(str.strip, fields)):
@@ -174,17 +174,20 @@ def _rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, di
             problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
             raise InputError(problem, source=source.label, line=line, code="wrong-field-count")
         row = dict(zip(names, map(str.strip, fields), strict=True))
-        needed = [name for name in columns if name not in {"prefix", "suggestion", "correction",
-                                                           "documents"}]  # fmt: skip
-        empty = [name for name in needed if not row[name]]
-        if empty:
-            problem = f"{empty[0]} is empty."
+        required_columns = [
+            name
+            for name in columns
+            if name not in {"prefix", "suggestion", "correction", "documents"}
+        ]
+        empty_columns = [name for name in required_columns if not row[name]]
+        if empty_columns:
+            problem = f"{empty_columns[0]} is empty."
             raise InputError(problem, source=source.label, line=line, code="empty-value")
         yield line, row
 
 
-def _rank(row: dict[str, str], source: InputFile, line: int) -> float | None:
-    """The rank of a row; None where there is none."""
+def _read_rank(row: dict[str, str], source: InputFile, line: int) -> float | None:
+    """The rank of a row; None if there is none."""
     text = row.get("rank", "")
     if not text:
         return None
@@ -193,7 +196,7 @@ def _rank(row: dict[str, str], source: InputFile, line: int) -> float | None:
     return float(text)
 
 
-def _format(
+def _make_format(
     name: str,
     title: str,
     columns: tuple[str, ...],
@@ -203,11 +206,18 @@ def _format(
 ) -> Format:
     sniff = partial(_sniff, columns)
     sniff.__doc__ = f"The first line names {', '.join(columns)}."
-    return Format(name=name, title=title, suffixes=(".csv", ".tsv"), sniff=sniff, read=read,
-                  holds=holds, detail=detail)  # fmt: skip
+    return Format(
+        name=name,
+        title=title,
+        suffixes=(".csv", ".tsv"),
+        sniff=sniff,
+        read=read,
+        holds=holds,
+        detail=detail,
+    )
 
 
-COMPLETIONS = _format(
+COMPLETIONS = _make_format(
     "completions",
     "suggestions while a query is typed",
     _COMPLETIONS,
@@ -218,7 +228,7 @@ COMPLETIONS = _format(
     "rankings of a target, and the target is what is relevant: rankgate eval table.csv table.csv "
     "-m PrefixRR@3 -m KeystrokesSaved@10 -m MinKeystrokes.",
 )
-CORRECTIONS = _format(
+CORRECTIONS = _make_format(
     "corrections",
     "corrections of queries, applied or suggested (did you mean)",
     _CORRECTIONS,
@@ -228,7 +238,7 @@ CORRECTIONS = _format(
     "rank; an empty correction, or the query itself, is no change. Corrections are a run, expected "
     "texts are judgments: rankgate eval table.csv table.csv -m CorrectionP -m CorrectionR.",
 )
-FACETS = _format(
+FACETS = _make_format(
     "facets",
     "facets shown for queries, with their documents",
     _FACETS,

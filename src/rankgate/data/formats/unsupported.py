@@ -11,14 +11,10 @@ from rankgate.data.text.utf8 import BOM
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_BEGINS = (
-    (
-        b"PK\x03\x04",
-        "a zip archive, as Excel's workbooks are; unpack it, or save it as CSV.",
-    ),
-    (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel; save the sheet as CSV."),
-    (b"BZh91AY&SY", "packed with bzip2; unpack it first (bunzip2)."),
-    (b"\xfd7zXZ\x00", "packed with xz; unpack it first (unxz)."),
+_MAGIC_BYTES = (
+    (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel; save it as .xlsx, or the sheet as CSV."),
+    (b"BZh91AY&SY", "packed twice with bzip2; unpack it once (bunzip2)."),
+    (b"\xfd7zXZ\x00", "packed twice with xz; unpack it once (unxz)."),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first."),
     (b"\x1f\x8b", "packed twice with gzip; unpack it once (gunzip)."),
     (b"\x28\xb5\x2f\xfd", "packed twice with zstd; unpack it once (unzstd)."),
@@ -27,54 +23,68 @@ _BEGINS = (
     (b"\xff\xfe", "UTF-16 text; convert it (iconv -f utf-16 -t utf-8)."),
     (b"\xfe\xff", "UTF-16 text; convert it (iconv -f utf-16 -t utf-8)."),
 )
-"""How such files begin, and what to do about them."""
+"""The beginnings of such files, and advice for each."""
 
+_ZIP = b"PK"
 _TAR, _AT = b"ustar", 257
 _PAGE = re.compile(rb"\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
-_WIDE = 64  # bytes in which text of two bytes a character shows
+_UTF16_BYTES = 64  # bytes in which text of two bytes a character shows
 _FEW, _TAB = 3, 9  # bytes that say nothing; the lowest that text has
 _HALVES = {0: "be", 1: "le"}
 
 
-def problem(head: bytes) -> str | None:
-    """What a file is that begins so, and what to do; None where it may be of a format here."""
-    for begins, problem in _BEGINS:
-        if head.startswith(begins):
+def unsupported_problem(first_bytes: bytes) -> str | None:
+    """The kind of an unsupported file, and advice; None if a format here may read it."""
+    if first_bytes.startswith(_ZIP):
+        from rankgate.data.formats.tables.excel import WORKBOOK, ZIP
+
+        if first_bytes.startswith(ZIP) and WORKBOOK not in first_bytes:
+            return "a zip archive; unpack it first (unzip)."
+    for begins, problem in _MAGIC_BYTES:
+        if first_bytes.startswith(begins):
             return problem
-    if head[_AT : _AT + len(_TAR)] == _TAR:
+    if first_bytes[_AT : _AT + len(_TAR)] == _TAR:
         return "a tar archive; unpack it first (tar -xf)."
-    if _PAGE.match(head.removeprefix(BOM)):
+    if _PAGE.match(first_bytes.removeprefix(BOM)):
         return "a web page, as servers send where a file is missing; download it again."
-    for odd, order in _HALVES.items():
-        zeros, letters = head[odd:_WIDE:2], head[1 - odd : _WIDE : 2]
-        if len(head) > _FEW and not any(zeros) and letters.isascii() and min(letters) >= _TAB:
+    for parity, order in _HALVES.items():
+        zeros, letters = (
+            first_bytes[parity:_UTF16_BYTES:2],
+            first_bytes[1 - parity : _UTF16_BYTES : 2],
+        )
+        if (
+            len(first_bytes) > _FEW
+            and not any(zeros)
+            and letters.isascii()
+            and min(letters) >= _TAB
+        ):
             return f"UTF-16 text; convert it (iconv -f utf-16{order} -t utf-8)."
     return None
 
 
-def unknown_json(source: InputFile, head: bytes) -> InputError:
-    """Why JSON is of no format: it is none, or it has another shape.
+def unknown_json_error(source: InputFile, first_bytes: bytes) -> InputError:
+    """The error for JSON that fits no format: it is not JSON, or has another shape.
 
     Args:
         source: the file.
-        head: its first bytes.
+        first_bytes: its first bytes.
     """
     from rankgate.data.formats.tables import schemas
     from rankgate.data.text import json_text
 
-    first = head.removeprefix(BOM).split(b"\n", 1)[0].strip()
+    first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].strip()
     value = None
     try:
-        value = json_text.parsed(first, source.label)
+        value = json_text.parse_json(first_line, source.label)
     except InputError:
         try:
-            value = json_text.document(source)
+            value = json_text.read_document(source)
         except InputError as fault:
             return fault
     rows = value if isinstance(value, list) and value and isinstance(value[0], dict) else []
-    if rows and schemas.table_of(list(rows[0])):
+    if rows and schemas.find_schema(list(rows[0])):
         problem = "rows in one array; write one object per line, as jq -c '.[]' does."
-    elif isinstance(value, dict) and schemas.table_of(list(value)):
+    elif isinstance(value, dict) and schemas.find_schema(list(value)):
         problem = (
             "an object over several lines, or in another one; write one plain object per line."
         )

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.stretches import starts_of
+from rankgate.data.stretches import range_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CANDIDATES = ("unseen", "all", "sampled")
-"""The sets of candidates; unseen is all but what the user had in training."""
+"""The sets of candidates; unseen is every item that the user did not have in training."""
 
 WARNING = (
     "metrics on sampled candidates can put systems into another order than the exact ones "
@@ -27,29 +27,29 @@ WARNING = (
 _SAMPLED = re.compile(r"\.sampled-(\d+)\b")
 
 
-def mark_in(name: str) -> str:
-    """The mark of judgments whose name says that their candidates were sampled, else nothing.
+def sampling_mark(name: str) -> str:
+    """The mark of judgments whose name says that candidates were sampled, else nothing.
 
-    >>> mark_in("test.sampled-99.qrels"), mark_in("test.qrels")
+    >>> sampling_mark("test.sampled-99.qrels"), sampling_mark("test.qrels")
     ('sampled(99)', '')
     """
-    found = _SAMPLED.search(name)
-    return f"sampled({found[1]})" if found else ""
+    match = _SAMPLED.search(name)
+    return f"sampled({match[1]})" if match else ""
 
 
-def warned(name: str) -> tuple[str, ...]:
-    """What to know of figures by judgments of this name: their candidates may be sampled."""
-    mark = mark_in(name)
+def sampling_warnings(name: str) -> tuple[str, ...]:
+    """Warn of figures by judgments whose name says that their candidates are sampled."""
+    mark = sampling_mark(name)
     return (f"{mark} candidates: {WARNING}",) if mark else ()
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample of candidates: for each user the relevant items, and negatives that were drawn.
+    """A sample of candidates: for each user the relevant items and sampled negatives.
 
     Attributes:
         table: ``query_id`` and ``doc_id``.
-        negatives: how many were to be drawn for each user.
+        negatives: the number of items to draw for each user.
         short: users with fewer items to draw from, who got all of them.
         seed: of the draw.
     """
@@ -61,12 +61,12 @@ class Sample:
 
     @property
     def mark(self) -> str:
-        """What every figure on such candidates is marked with."""
+        """The mark of every figure on such candidates."""
         return f"sampled({self.negatives})"
 
     @property
     def name(self) -> str:
-        """What to call a file of them."""
+        """The name of a file of these candidates."""
         return f"candidates.sampled-{self.negatives}"
 
     @property
@@ -98,48 +98,54 @@ def sample(
     items = log["doc_id"].unique().sort() if items is None else items
     judged = judged.select("query_id", "doc_id")
     users = judged["query_id"].unique().sort()
-    had = pl.concat([log.select("query_id", "doc_id"), judged]).unique()
-    drawn, short = [], 0
+    known_pairs = pl.concat([log.select("query_id", "doc_id"), judged]).unique()
+    negative_codes, short_users = [], 0
     rng = random or np.random.default_rng(seed)
-    for codes in _had(had, users, items):
-        free = len(items) - len(codes)
-        short += free < negatives
-        drawn.append(_drawn(len(items), codes, negatives, rng))
-    lengths = np.fromiter(map(len, drawn), np.int64, len(drawn))
-    picked = np.concatenate([np.zeros(0, np.int64), *drawn])
-    frame = pl.DataFrame(
+    for known_codes in _known_codes(known_pairs, users, items):
+        unknown_count = len(items) - len(known_codes)
+        short_users += unknown_count < negatives
+        negative_codes.append(_draw_negatives(len(items), known_codes, negatives, rng))
+    lengths = np.fromiter(map(len, negative_codes), np.int64, len(negative_codes))
+    all_codes = np.concatenate([np.zeros(0, np.int64), *negative_codes])
+    negative_pairs = pl.DataFrame(
         {
             "query_id": users.gather(np.repeat(np.arange(len(users)), lengths)),
-            "doc_id": items.gather(picked),
+            "doc_id": items.gather(all_codes),
         }
     )
-    table = pl.concat([judged, frame]).sort("query_id", "doc_id")
-    return Sample(table, negatives, short, seed)
+    table = pl.concat([judged, negative_pairs]).sort("query_id", "doc_id")
+    return Sample(table, negatives, short_users, seed)
 
 
-def _had(had: pl.DataFrame, users: pl.Series, items: pl.Series) -> Iterator[NDArray[np.int64]]:
+def _known_codes(
+    known_pairs: pl.DataFrame, users: pl.Series, items: pl.Series
+) -> Iterator[NDArray[np.int64]]:
     """For each user the sorted codes of the items that the user had."""
-    known = had.filter(pl.col("query_id").is_in(users.implode())).sort("query_id", "doc_id")
-    codes = items.search_sorted(known["doc_id"]).to_numpy().astype(np.int64)
-    starts = starts_of(known["query_id"])
-    ends = np.append(starts[1:], len(known))
-    inside = known["doc_id"].is_in(items.implode()).to_numpy()  # an item of the test alone has none
+    sorted_pairs = known_pairs.filter(pl.col("query_id").is_in(users.implode())).sort(
+        "query_id", "doc_id"
+    )
+    codes = items.search_sorted(sorted_pairs["doc_id"]).to_numpy().astype(np.int64)
+    starts = range_starts(sorted_pairs["query_id"])
+    ends = np.append(starts[1:], len(sorted_pairs))
+    is_item = (
+        sorted_pairs["doc_id"].is_in(items.implode()).to_numpy()
+    )  # an item of the test alone has none
     for begin, end in zip(starts, ends, strict=True):
-        yield codes[begin:end][inside[begin:end]]
+        yield codes[begin:end][is_item[begin:end]]
 
 
-def drawn_places(free: int, negatives: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """So many places of free items in the order of drawing, or all where there are fewer."""
-    many = min(negatives, free)
-    places: NDArray[np.int64] = rng.choice(free, many, replace=False, shuffle=False)
-    return places
+def draw_positions(free: int, negatives: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw positions of free items, in the order of drawing; all if there are too few."""
+    count = min(negatives, free)
+    positions: NDArray[np.int64] = rng.choice(free, count, replace=False, shuffle=False)
+    return positions
 
 
-def _drawn(
-    size: int, had: NDArray[np.int64], negatives: int, rng: np.random.Generator
+def _draw_negatives(
+    size: int, known_codes: NDArray[np.int64], negatives: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """So many of the items that are not had: places among the free ones, turned into codes."""
-    places = np.sort(drawn_places(size - len(had), negatives, rng))
-    free_before = had - np.arange(len(had))  # free items before each that is had
-    codes: NDArray[np.int64] = places + np.searchsorted(free_before, places, side="right")
+    """Draw items that a user does not have: positions among the free ones, turned into codes."""
+    positions = np.sort(draw_positions(size - len(known_codes), negatives, rng))
+    free_before = known_codes - np.arange(len(known_codes))  # free items before each that is had
+    codes: NDArray[np.int64] = positions + np.searchsorted(free_before, positions, side="right")
     return codes

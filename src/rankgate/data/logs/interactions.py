@@ -1,4 +1,4 @@
-"""Interactions: who did what with which item, when; the log that a recommender learns from."""
+"""Interactions: users, items, times and kinds; the log that a recommender learns from."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.clock import instants
-from rankgate.data.place import Place
-from rankgate.data.qrels import refuse_holes
+from rankgate.data.logs.clock import parse_instants
+from rankgate.data.place import RowLocation
+from rankgate.data.qrels import check_rows
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import Array, Frame, Source
@@ -28,10 +28,10 @@ SCHEMA = {
 """The columns every log has."""
 
 LogLike: TypeAlias = "Source | Interactions | Frame | Array"
-"""A log, or who had what in training, as functions accept it; see `rankgate.data.inputs`."""
+"""A log, or training data, as functions accept it; see `rankgate.data.inputs`."""
 
 KIND = "interaction"
-"""The kind of an interaction without one."""
+"""The kind of interactions in a log without kinds."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Interactions:
     unit: Unit = "none"
     name: str = "log"
     repeated: int = 0
-    place: Place = field(default=Place("log"))
+    place: RowLocation = field(default=RowLocation("log"))
 
     @property
     def timed(self) -> bool:
-        """Whether rows have a time, or a number that orders them."""
+        """True if rows have a time, or a number that orders them."""
         return self.unit != "none"
 
     def kept(self, rows: pl.Series | pl.Expr) -> Interactions:
@@ -65,15 +65,20 @@ class Interactions:
         return replace(self, table=self.table.filter(rows))
 
 
-def interactions_of(
-    raw: pl.DataFrame, name: str, place: Place, unit: Unit | None = None, *, same: str = "once"
+def make_interactions(
+    raw: pl.DataFrame,
+    name: str,
+    location: RowLocation,
+    unit: Unit | None = None,
+    *,
+    same: str = "once",
 ) -> Interactions:
     """A log from rows with our column names, checked and in order.
 
     Args:
         raw: ``query_id``, ``doc_id`` and, where there are any, ``at``, ``kind``, ``value``.
         name: what to call the log.
-        place: where the rows are, for errors.
+        location: the location of the rows, for errors.
         unit: the unit of times that are numbers, if it is known.
         same: what rows are that are equal in every column: counted ``once``, or ``each``.
 
@@ -82,61 +87,83 @@ def interactions_of(
             mixed units.
     """
     if raw.is_empty():
-        raise InputError("no interactions found.", source=place.label, code="no-interactions")
-    rows, result = checked(raw, place, unit)
-    table = ordered(rows, result, same)
-    return Interactions(completed(table), result, name, len(rows) - len(table), place)
+        raise InputError("no interactions found.", source=location.label, code="no-interactions")
+    rows, time_unit = parse_log_rows(raw, location, unit)
+    table = order_rows(rows, time_unit, same)
+    return Interactions(fill_columns(table), time_unit, name, len(rows) - len(table), location)
 
 
-def checked(raw: pl.DataFrame, place: Place, unit: Unit | None = None) -> tuple[pl.DataFrame, Unit]:
-    """The columns of a log that are there, ids as strings and times as instants, and their unit.
+def parse_log_rows(
+    raw: pl.DataFrame, location: RowLocation, unit: Unit | None = None
+) -> tuple[pl.DataFrame, Unit]:
+    """The columns of a log: ids as strings, times as instants; and the unit of times.
 
     Raises:
-        InputError: as `interactions_of`.
+        InputError: as `make_interactions`.
     """
-    ids = [pl.col("query_id", "doc_id").cast(pl.String)]
+    expressions = [pl.col("query_id", "doc_id").cast(pl.String)]
     if "kind" in raw.columns:
-        ids.append(pl.col("kind").cast(pl.String).fill_null(KIND))
-    value = pl.col("value").cast(pl.Float64) if "value" in raw.columns else pl.lit(1.0)
-    frame = raw.with_columns(*ids, value.alias("value"))
-    refuse_holes(frame, "value", place)
-    words: Unit = "none"
+        expressions.append(pl.col("kind").cast(pl.String).fill_null(KIND))
+    value = _parse_numbers(raw["value"], location) if "value" in raw.columns else pl.lit(1.0)
+    frame = raw.with_columns(*expressions, value.alias("value"))
+    check_rows(frame, "value", location)
+    time_unit: Unit = "none"
     if "at" in raw.columns:
         if raw["at"].null_count():
             row = int(raw["at"].is_null().arg_max() or 0)
             problem = "the time is empty, where other rows have one."
             raise InputError(
-                problem, source=place.file(row), line=place.line(row), code="empty-value"
+                problem, source=location.file(row), line=location.line(row), code="empty-value"
             )
-        at, words = instants(raw["at"], place, unit)
-        frame = frame.with_columns(at.alias("at"))
-    return frame.select(name for name in SCHEMA if name in raw.columns), words
+        instants_column, time_unit = parse_instants(raw["at"], location, unit)
+        frame = frame.with_columns(instants_column.alias("at"))
+    return frame.select(name for name in SCHEMA if name in raw.columns), time_unit
 
 
-def ordered(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:
+def _parse_numbers(values: pl.Series, location: RowLocation) -> pl.Series:
+    """Values as numbers.
+
+    Raises:
+        InputError: one that is not a number, with its line.
+    """
+    numbers = values.cast(pl.Float64, strict=False)
+    if not values.dtype.is_numeric():
+        is_wrong = numbers.is_null() & values.is_not_null()
+        if is_wrong.any():
+            row = int(is_wrong.arg_max() or 0)
+            problem = f"the value {values[row]!r} is not a number."
+            raise InputError(
+                problem, source=location.file(row), line=location.line(row), code="not-a-number"
+            )
+    return numbers
+
+
+def order_rows(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:
     """Rows by user and time; of rows that are equal in every column the first, or each."""
-    rows = by_user(rows, timed=unit != "none")
+    rows = sort_by_user(rows, timed=unit != "none")
     if same == "each":
         return rows
     # only neighbours of one user and time can be equal, and most logs have few such rows
     order = ["query_id", "at"] if unit != "none" else ["query_id"]
-    again = rows.select(pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in order))
-    repeated = again.to_series().fill_null(value=False)
-    near = (repeated | repeated.shift(-1, fill_value=False)).to_numpy()
-    if not near.any():
+    same_as_previous = rows.select(
+        pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in order)
+    )
+    is_repeated = same_as_previous.to_series().fill_null(value=False)
+    is_near = (is_repeated | is_repeated.shift(-1, fill_value=False)).to_numpy()
+    if not is_near.any():
         return rows
-    kept = ~near
-    twins = rows.filter(near).with_row_index("row")
-    first = twins.unique(rows.columns, keep="first")["row"].to_numpy()
-    kept[np.flatnonzero(near)[first]] = True
-    return rows.filter(kept)
+    is_kept = ~is_near
+    near_rows = rows.filter(is_near).with_row_index("row")
+    first_rows = near_rows.unique(rows.columns, keep="first")["row"].to_numpy()
+    is_kept[np.flatnonzero(is_near)[first_rows]] = True
+    return rows.filter(is_kept)
 
 
-def by_user(rows: pl.DataFrame, *, timed: bool) -> pl.DataFrame:
-    """Rows by user, and with ``timed`` by time; those of one time in the order that they had.
+def sort_by_user(rows: pl.DataFrame, *, timed: bool) -> pl.DataFrame:
+    """Rows by user, and with ``timed`` by time; rows of one time keep their order.
 
-    Sorting the numbers of users is several times faster than sorting their names, of which there
-    are fewer than rows.
+    Sorting the numbers of users is several times faster than sorting their names, because there
+    are fewer users than rows.
     """
     users = rows["query_id"].unique().sort()
     owner = rows["query_id"].cast(pl.Enum(users)).to_physical().to_numpy()
@@ -147,8 +174,10 @@ def by_user(rows: pl.DataFrame, *, timed: bool) -> pl.DataFrame:
     return rows.select(pl.all().gather(by_time[keys & np.uint64(0xFFFFFFFF)]))
 
 
-def completed(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same with what the log does not say: no time, one kind, a value of 1."""
-    usual = {"at": pl.lit(None, pl.Int64), "kind": pl.lit(KIND), "value": pl.lit(1.0)}
-    missing = [each.alias(name) for name, each in usual.items() if name not in rows.columns]
+def fill_columns(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with defaults for missing columns: no time, one kind, a value of 1."""
+    defaults = {"at": pl.lit(None, pl.Int64), "kind": pl.lit(KIND), "value": pl.lit(1.0)}
+    missing = [
+        expression.alias(name) for name, expression in defaults.items() if name not in rows.columns
+    ]
     return rows.with_columns(missing).select(*SCHEMA)

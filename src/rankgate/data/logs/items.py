@@ -12,37 +12,44 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.dataframes import polars_frame
 from rankgate.data.duplicates import refuse_repeated
+from rankgate.data.formats.registry import open_table
 from rankgate.data.formats.tables import arrow
-from rankgate.data.logs.columns import ALIASES, mapped
-from rankgate.data.place import Place
-from rankgate.data.streams.part_files import PartRows, is_folder, part_files, refuse_other_columns
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.logs.columns import ALIASES, map_columns
+from rankgate.data.place import RowLocation
+from rankgate.data.streams.part_files import (
+    PartRows,
+    is_folder,
+    list_part_files,
+    refuse_other_columns,
+)
 from rankgate.data.text import json_text, records
 
 if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
     from rankgate.data.inputs import TableLike
+    from rankgate.data.streams.source import InputFile
 
-Whose = Literal["items", "users"]
+TableKind = Literal["items", "users"]
 
-_IDS = {"items": "doc_id", "users": "query_id"}
-_ONE = {"items": "item", "users": "user"}
+_ID_COLUMNS = {"items": "doc_id", "users": "query_id"}
+_SINGULAR = {"items": "item", "users": "user"}
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedTable:
     """A table of items or of users.
 
     Attributes:
-        of: whose it is.
+        of: items or users.
         ids: each once.
-        columns: what describes them.
-        place: where the rows come from.
+        columns: the descriptions.
+        place: the location of the rows.
     """
 
-    of: Whose
+    of: TableKind
     ids: pl.Series
     columns: pl.DataFrame
-    place: Place
+    place: RowLocation
 
     def words(self, column: str) -> pl.Series:
         """One column.
@@ -51,35 +58,38 @@ class Described:
             UsageError: it is not there.
         """
         if column not in self.columns.columns:
-            known = ", ".join(self.columns.columns) or "none"
+            column_names = ", ".join(self.columns.columns) or "none"
             raise UsageError(
-                f"{self.of} have no column '{column}'; there are {known}.", code="missing-column"
+                f"{self.of} have no column '{column}'; there are {column_names}.",
+                code="missing-column",
             )
         return self.columns[column]
 
     def numbers(self, column: str) -> pl.Series:
-        """One column of numbers; null where nothing is.
+        """One column of numbers; empty cells are null.
 
         Raises:
             UsageError: it is not there.
             InputError: a value in it is not a finite number, with its line.
         """
-        words = self.words(column)
-        if words.dtype == pl.String:
-            words = words.str.strip_chars().replace("", None)
-        found = words.cast(pl.Float64, strict=False)
-        wrong = words.is_not_null() & ~found.is_finite().fill_null(value=False)
-        if wrong.any():
-            row = int(wrong.arg_max() or 0)
-            who = f"{_ONE[self.of]} '{self.ids[row]}'"
-            problem = f"{column} '{words[row]}' of {who} is not a finite number."
+        texts = self.words(column)
+        if texts.dtype == pl.String:
+            texts = texts.str.strip_chars().replace("", None)
+        parsed_numbers = texts.cast(pl.Float64, strict=False)
+        is_wrong = texts.is_not_null() & ~parsed_numbers.is_finite().fill_null(value=False)
+        if is_wrong.any():
+            row = int(is_wrong.arg_max() or 0)
+            owner_label = f"{_SINGULAR[self.of]} '{self.ids[row]}'"
+            problem = f"{column} '{texts[row]}' of {owner_label} is not a finite number."
             raise InputError(
                 problem, source=self.place.file(row), line=self.place.line(row), code="not-a-number"
             )
-        return found
+        return parsed_numbers
 
 
-def read_described(table: TableLike | Described, of: Whose = "items") -> Described:
+def read_described_table(
+    table: TableLike | DescribedTable, kind: TableKind = "items"
+) -> DescribedTable:
     """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
 
     A table that was read already is returned as it is.
@@ -88,18 +98,20 @@ def read_described(table: TableLike | Described, of: Whose = "items") -> Describ
         InputError: no column of ids, an id that is missing or appears twice, a record with the
             wrong number of fields; with the line.
     """
-    if isinstance(table, Described):
+    if isinstance(table, DescribedTable):
         return table
-    frame, place = read_frame(table, of)
-    theirs = _id_of(frame.columns, of, place.label)
-    ids = frame[theirs].cast(pl.String).alias(_IDS[of])
+    frame, location = read_frame(table, kind)
+    id_column = _find_id_column(frame.columns, kind, location.label)
+    ids = frame[id_column].cast(pl.String).alias(_ID_COLUMNS[kind])
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
-        problem = f"{_ONE[of]} without an id; give it one, or remove the row."
-        raise InputError(problem, source=place.file(row), line=place.line(row), code="empty-value")
-    mend = "remove one of its rows"
-    refuse_repeated(ids, place, _ONE[of], code="duplicate-id", mend=mend)
-    return Described(of, ids, frame.drop(theirs), place)
+        problem = f"{_SINGULAR[kind]} without an id; give it one, or remove the row."
+        raise InputError(
+            problem, source=location.file(row), line=location.line(row), code="empty-value"
+        )
+    remedy = "remove one of its rows"
+    refuse_repeated(ids, location, _SINGULAR[kind], code="duplicate-id", mend=remedy)
+    return DescribedTable(kind, ids, frame.drop(id_column), location)
 
 
 def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
@@ -108,94 +120,106 @@ def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
     Raises:
         InputError: a column that is missing, or several marks in one file.
     """
-    frame, place = read_frame(table, "candidates")
-    found = mapped(frame.columns, {}, place.label, 1)
+    frame, location = read_frame(table, "candidates")
+    column_map = map_columns(frame.columns, {}, location.label, 1)
     marks = (
         frame["candidates"].unique(maintain_order=True).to_list()
         if "candidates" in frame.columns
         else [""]
     )
     if len(marks) > 1:
-        other = frame["candidates"].ne_missing(frame["candidates"].first())
+        is_other_mark = frame["candidates"].ne_missing(frame["candidates"].first())
         problem = f"candidates of several kinds: {', '.join(map(str, marks[:5]))}."
-        line = place.line(int(other.arg_max() or 0))
-        raise InputError(problem, source=place.label, line=line, code="mixed-kinds")
+        line = location.line(int(is_other_mark.arg_max() or 0))
+        raise InputError(problem, source=location.label, line=line, code="mixed-kinds")
     pairs = frame.select(
-        pl.col(found[ours]).cast(pl.String).alias(ours) for ours in ("query_id", "doc_id")
+        pl.col(column_map[column]).cast(pl.String).alias(column)
+        for column in ("query_id", "doc_id")
     )
     return pairs, str(marks[0] or "") if marks else ""
 
 
-def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, Place]:
-    """All columns of a table as they are, and where the rows are.
+def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, RowLocation]:
+    """All columns of a table unchanged, and the location of the rows.
 
     Raises:
         InputError: a file that cannot be read.
     """
     if not isinstance(table, str | Path):
-        return polars_frame(table, label), Place(label)
-    origin = source(table)
+        return polars_frame(table, label), RowLocation(label)
+    origin, format_ = open_table(table)
     if not is_folder(origin):
-        return _read(origin)
-    return _in_parts(origin)
+        return _read_file(origin, format_)
+    return _read_parts(origin, format_)
 
 
-def _in_parts(folder: InputFile) -> tuple[pl.DataFrame, Place]:
-    """The same of a folder of part files, which have one set of columns.
+def _read_parts(folder: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
+    """Read a folder of part files with one set of columns.
 
     Raises:
-        InputError: a file with other columns; objects may lack what is null.
+        InputError: a file with other columns; objects may leave out null values.
     """
-    where = PartRows(folder.label)
-    parts = part_files(folder)
-    tables = [_read(part) for part in parts]
-    for part, (rows, _) in zip(parts, tables, strict=True):
-        first = tables[0][0].columns
-        if rows.columns != first and part.head(1) != b"{":
-            refuse_other_columns(rows.columns, first, part)
-    frames = where.together((place, [rows]) for rows, place in tables)
-    return pl.concat([tables[0][0].clear(), *frames], how="diagonal_relaxed"), where.place
+    part_rows = PartRows(folder.label)
+    input_files = list_part_files(folder)
+    tables = [_read_file(input_file, form) for input_file in input_files]
+    for input_file, (rows, _) in zip(input_files, tables, strict=True):
+        first_columns = tables[0][0].columns
+        if rows.columns != first_columns and input_file.head(1) != b"{":
+            refuse_other_columns(rows.columns, first_columns, input_file)
+    frames = part_rows.together((location, [rows]) for rows, location in tables)
+    return pl.concat([tables[0][0].clear(), *frames], how="diagonal_relaxed"), part_rows.place
 
 
-def _read(origin: InputFile) -> tuple[pl.DataFrame, Place]:
-    head = origin.head()
-    if head.startswith((b"PAR1", b"ARROW1")):
-        return arrow.collected(arrow.scanned(origin), origin), Place(origin.label)
-    return _objects(origin) if head.lstrip().startswith(b"{") else _separated(origin)
+def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
+    if form is not None and form.name == "jsonl":
+        return _read_jsonl(origin)
+    if form is not None and form.name not in {"csv", "tsv"}:
+        assert form.table
+        return form.table(origin).collect(), RowLocation(origin.label)
+    first_bytes = b"" if form else origin.head()
+    if first_bytes.startswith((b"PAR1", b"ARROW1")):
+        return arrow.collect_frame(arrow.scan_file(origin), origin), RowLocation(origin.label)
+    return _read_jsonl(origin) if first_bytes.lstrip().startswith(b"{") else _read_delimited(origin)
 
 
-def _objects(origin: InputFile) -> tuple[pl.DataFrame, Place]:
+def _read_jsonl(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
     rows, lines = [], []
-    for line, value in json_text.objects(origin):
-        rows.append({name: _word(each) for name, each in value.items()})
+    for line, value in json_text.read_json_objects(origin):
+        rows.append({name: _format_field(field_value) for name, field_value in value.items()})
         lines.append(line)
     frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
-    return frame, Place(origin.label, lambda row: lines[row])
+    return frame, RowLocation(origin.label, lambda row: lines[row])
 
 
-def _word(value: Any) -> str | None:
-    """A value as a field of CSV would have it; several are between bars."""
+def _format_field(value: Any) -> str | None:
+    """A value as a CSV field holds it; a list is joined by bars."""
     if isinstance(value, list):
         return "|".join(map(str, value))
     return None if value is None else str(value)
 
 
-def _separated(origin: InputFile) -> tuple[pl.DataFrame, Place]:
-    first = next(origin.chunks(), b"")
-    counts = {sep: len(records.first_fields(first, sep)) for sep in records.SEPARATORS}
-    header = records.header_in(first, max(counts, key=lambda sep: counts[sep]))
-    plain = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
-    layout = records.ColumnChoice(header, plain, frozenset(), frozenset(plain))
+def _read_delimited(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
+    first_chunk = next(origin.chunks(), b"")
+    counts = {
+        separator: len(records.first_fields(first_chunk, separator))
+        for separator in records.SEPARATORS
+    }
+    header = records.parse_header(first_chunk, max(counts, key=lambda sep: counts[sep]))
+    name_in_file = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
+    layout = records.ColumnChoice(header, name_in_file, frozenset(), frozenset(name_in_file))
     frame = pl.concat(
-        [pl.DataFrame(schema=dict.fromkeys(plain, pl.String)), *records.frames(origin, layout)]
+        [
+            pl.DataFrame(schema=dict.fromkeys(name_in_file, pl.String)),
+            *records.read_record_frames(origin, layout),
+        ]
     )
-    return frame, Place(origin.label, lambda row: records.line_of(origin, header, row))
+    return frame, RowLocation(origin.label, lambda row: records.line_of(origin, header, row))
 
 
-def _id_of(names: Sequence[str], of: Whose, label: str) -> str:
-    lower = {name.strip().lower(): name for name in reversed(names)}
-    for alias in (*ALIASES[_IDS[of]], "id"):
-        if alias in lower:
-            return lower[alias]
-    problem = f"no column of ids among {', '.join(names[:10])}; call one {_ONE[of]}_id."
+def _find_id_column(names: Sequence[str], kind: TableKind, label: str) -> str:
+    name_by_lower_case = {name.strip().lower(): name for name in reversed(names)}
+    for alias in (*ALIASES[_ID_COLUMNS[kind]], "id"):
+        if alias in name_by_lower_case:
+            return name_by_lower_case[alias]
+    problem = f"no column of ids among {', '.join(names[:10])}; call one {_SINGULAR[kind]}_id."
     raise InputError(problem, source=label, line=1, code="missing-column")

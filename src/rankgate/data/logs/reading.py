@@ -1,4 +1,4 @@
-"""Logs of interactions: what a file is, found by looking into it, and how it is read."""
+"""Logs of interactions: detect the format of a file, and read it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.logs import lists as log_lists
 from rankgate.data.logs import tables as log_tables
 from rankgate.data.logs.clock import UNITS
-from rankgate.data.logs.columns import mapped
-from rankgate.data.logs.interactions import Interactions, interactions_of
-from rankgate.data.memory.matrices import is_source, pairs_of, source_of
-from rankgate.data.place import Place
-from rankgate.data.streams.part_files import PartRows, is_folder, part_files, refuse_other_columns
-from rankgate.data.streams.source import InputFile, source
+from rankgate.data.logs.columns import map_columns
+from rankgate.data.logs.interactions import Interactions, make_interactions
+from rankgate.data.memory.matrices import is_source, make_source, nonzero_pairs
+from rankgate.data.place import RowLocation
+from rankgate.data.streams.part_files import (
+    PartRows,
+    is_folder,
+    list_part_files,
+    refuse_other_columns,
+)
+from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -28,11 +33,11 @@ if TYPE_CHECKING:
     from rankgate.data.logs.interactions import LogLike
 
 _RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t|\r?\n)")
-_LIST = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)*[ \t]*\r?$")
+_LIST_LINE = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)*[ \t]*\r?$")
 _U_DATA = re.compile(rb"^\d+\t\d+\t\d+(\.\d+)?\t\d+\r?$")
 _RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
 
-Read = Callable[[InputFile, Mapping[str, str]], tuple[Iterator[pl.DataFrame], Place]]
+Read = Callable[[InputFile, Mapping[str, str]], tuple[Iterator[pl.DataFrame], RowLocation]]
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,10 @@ class LogFormat:
 
     Attributes:
         name: what ``--from`` calls it.
-        title: what it is.
-        fits: whether a file begins like one: its first bytes and its first line.
-        read: its rows under our column names, in pieces, and where they are.
-        unit: the unit of its times, where the format says it.
+        title: its description.
+        fits: True if a file begins like one: takes its first bytes and its first line.
+        read: its rows under our column names, in pieces, and their location.
+        unit: the unit of its times, if the format defines it.
     """
 
     name: str
@@ -54,28 +59,56 @@ class LogFormat:
     unit: Unit | None = None
 
 
-LOGS = (
-    LogFormat("parquet", "Parquet or Arrow with named columns",
-              lambda head, _: head.startswith((b"PAR1", b"ARROW1")), log_tables.columnar),
-    LogFormat("jsonl", "JSONL, one interaction a line",
-              lambda head, _: head.lstrip().startswith(b"{"), log_tables.jsonl),
-    LogFormat("recbole", "RecBole's atomic file (.inter): user_id:token, item_id:token …",
-              lambda _, line: bool(_RECBOLE.match(line + b"\n")), log_tables.recbole),
-    LogFormat("movielens-100k", "MovieLens u.data: user, item, rating, time between tabs",
-              lambda _, line: bool(_U_DATA.match(line)), log_tables.u_data),
-    LogFormat("movielens-1m", "MovieLens ratings.dat: user::item::rating::time",
-              lambda _, line: bool(_RATINGS_DAT.match(line)), log_tables.ratings_dat),
-    LogFormat("lists", "lines of user: item item …, in the order of time",
-              lambda _, line: bool(_LIST.match(line)), log_lists.read,
-              "place"),
-    LogFormat("csv", "CSV or TSV whose first line names the columns (MovieLens' ratings.csv too)",
-              lambda _, line: bool(re.search(rb"[,;|\t]", line)), log_tables.delimited),
-)  # fmt: skip
+LOG_FORMATS = (
+    LogFormat(
+        "parquet",
+        "Parquet or Arrow with named columns",
+        lambda first_bytes, _: first_bytes.startswith((b"PAR1", b"ARROW1")),
+        log_tables.read_columnar,
+    ),
+    LogFormat(
+        "jsonl",
+        "JSONL, one interaction a line",
+        lambda first_bytes, _: first_bytes.lstrip().startswith(b"{"),
+        log_tables.read_jsonl,
+    ),
+    LogFormat(
+        "recbole",
+        "RecBole's atomic file (.inter): user_id:token, item_id:token …",
+        lambda _, line: bool(_RECBOLE.match(line + b"\n")),
+        log_tables.read_recbole,
+    ),
+    LogFormat(
+        "movielens-100k",
+        "MovieLens u.data: user, item, rating, time between tabs",
+        lambda _, line: bool(_U_DATA.match(line)),
+        log_tables.read_u_data,
+    ),
+    LogFormat(
+        "movielens-1m",
+        "MovieLens ratings.dat: user::item::rating::time",
+        lambda _, line: bool(_RATINGS_DAT.match(line)),
+        log_tables.read_ratings_dat,
+    ),
+    LogFormat(
+        "lists",
+        "lines of user: item item …, in the order of time",
+        lambda _, line: bool(_LIST_LINE.match(line)),
+        log_lists.read_user_lists,
+        "place",
+    ),
+    LogFormat(
+        "csv",
+        "CSV or TSV whose first line names the columns (MovieLens' ratings.csv too)",
+        lambda _, line: bool(re.search(rb"[,;|\t]", line)),
+        log_tables.read_delimited,
+    ),
+)
 """Every format of logs, the most particular first."""
 
 
 def read_interactions(
-    log: LogLike,
+    log: LogLike | InputFile,
     columns: Mapping[str, str] | None = None,
     *,
     from_: str | None = None,
@@ -100,104 +133,110 @@ def read_interactions(
     """
     if isinstance(log, Interactions):
         return log
-    raw = opened(log, columns, from_=from_, unit=unit)
+    raw = open_log(log, columns, from_=from_, unit=unit)
     rows = [piece if timed else piece.drop("at", strict=False) for piece in raw.pieces]
     frame = pl.concat(rows) if rows else pl.DataFrame()
-    return interactions_of(frame, raw.name, raw.place, raw.unit, same=same)
+    return make_interactions(frame, raw.name, raw.place, raw.unit, same=same)
 
 
 @dataclass(frozen=True)
-class Raw:
-    """A log that is open, nothing of it read or checked.
+class RawLog:
+    """An open log; nothing of it is read or checked yet.
 
     Attributes:
         name: what to call the log.
-        place: where its rows are.
+        place: the location of its rows.
         pieces: the rows under our column names, once.
         unit: the unit of times that are numbers, if it is known.
     """
 
     name: str
-    place: Place
+    place: RowLocation
     pieces: Iterator[pl.DataFrame]
     unit: Unit | None
 
 
-def opened(
-    log: LogLike,
+def open_log(
+    log: LogLike | InputFile,
     columns: Mapping[str, str] | None = None,
     *,
     from_: str | None = None,
     unit: Unit | None = None,
-) -> Raw:
-    """A log whose rows come piece by piece; arguments as of `read_interactions`.
+) -> RawLog:
+    """Open a log whose rows come piece by piece; arguments as in `read_interactions`.
 
     Raises:
-        InputError, UsageError: as `read_interactions`; what is wrong in rows, when they are read.
+        InputError, UsageError: as `read_interactions`; an error in rows, when they are read.
     """
     refuse_unknown_unit(unit)
     if not isinstance(log, str | Path | InputFile):
-        rows, name, where = _in_memory(log, columns or {})
-        return Raw(name, where, iter((rows,)), unit)
-    place = log if isinstance(log, InputFile) else source(log)
-    if is_folder(place):
-        return _in_parts(place, columns or {}, from_, unit)
-    found = _named(from_) if from_ else detected(place)
-    pieces, where = found.read(place, columns or {})
-    return Raw(place.stem, where, pieces, found.unit or unit)
+        rows, name, location = _frame_of_table(log, columns or {})
+        return RawLog(name, location, iter((rows,)), unit)
+    input_file = log if isinstance(log, InputFile) else open_source(log)
+    if is_folder(input_file):
+        return _open_parts(input_file, columns or {}, from_, unit)
+    log_format = _find_format(from_) if from_ else detect_format(input_file)
+    frames, location = log_format.read(input_file, columns or {})
+    return RawLog(input_file.stem, location, frames, log_format.unit or unit)
 
 
-def _in_parts(
-    folder: InputFile, columns: Mapping[str, str], from_: str | None, unit: Unit | None
-) -> Raw:
+def _open_parts(
+    folder: InputFile, columns: Mapping[str, str], format_name: str | None, unit: Unit | None
+) -> RawLog:
     """A log in a folder of part files, which are read one after another.
 
     Raises:
         InputError: files of several formats, or of a format that orders rows by their lines.
     """
-    parts = part_files(folder)
-    form = _named(from_) if from_ else detected(parts[0])
-    if form.unit == "place":
+    parts = list_part_files(folder)
+    log_format = _find_format(format_name) if format_name else detect_format(parts[0])
+    if log_format.unit == "place":
         problem = "lines of user: item item have no order between files; name one file."
         raise InputError(problem, source=folder.label, code="is-a-folder")
-    for part in parts[1:] if from_ is None else ():
-        if (own := detected(part)) != form:
+    for input_file in parts[1:] if format_name is None else ():
+        if (part_format := detect_format(input_file)) != log_format:
             problem = (
-                f"{own.name}, and {form.name} in {parts[0].label}: files of one folder are one log "
+                f"{part_format.name}, and {log_format.name} in {parts[0].label}: files of one "
+                "folder are one log "
                 "and have one format; name one file."
             )
-            raise InputError(problem, source=part.label, code="mixed-formats")
-    where = PartRows(folder.label)
-    first: dict[str, pl.DataType] = {}
+            raise InputError(problem, source=input_file.label, code="mixed-formats")
+    part_rows = PartRows(folder.label)
+    first_schema: dict[str, pl.DataType] = {}
 
-    def read() -> Iterator[tuple[Place, Iterator[pl.DataFrame]]]:
-        for part in parts:
-            pieces, place = form.read(part, columns)
-            yield place, (_alike(piece, first, part) for piece in pieces)
+    def read() -> Iterator[tuple[RowLocation, Iterator[pl.DataFrame]]]:
+        for input_file in parts:
+            frames, location = log_format.read(input_file, columns)
+            yield (
+                location,
+                (_match_first_schema(frame, first_schema, input_file) for frame in frames),
+            )
 
-    return Raw(folder.stem, where.place, where.together(read()), form.unit or unit)
+    return RawLog(folder.stem, part_rows.place, part_rows.together(read()), log_format.unit or unit)
 
 
-def _alike(piece: pl.DataFrame, first: dict[str, pl.DataType], part: InputFile) -> pl.DataFrame:
+def _match_first_schema(
+    frame: pl.DataFrame, first_schema: dict[str, pl.DataType], input_file: InputFile
+) -> pl.DataFrame:
     """Rows with the columns and types of the first file's.
 
     Raises:
         InputError: other columns, or a type that cannot be that of the first file.
     """
-    if not first:
-        first |= {
-            name: pl.String() if dtype == pl.Null else dtype for name, dtype in piece.schema.items()
+    if not first_schema:
+        first_schema |= {
+            name: pl.String() if dtype == pl.Null else dtype for name, dtype in frame.schema.items()
         }
-    refuse_other_columns(piece.columns, first, part)
+    refuse_other_columns(frame.columns, first_schema, input_file)
     try:
-        return piece.select(pl.col(name).cast(dtype) for name, dtype in first.items())
+        return frame.select(pl.col(name).cast(dtype) for name, dtype in first_schema.items())
     except pl.exceptions.PolarsError as error:
         problem = f"not the types of the first file of the folder: {str(error).splitlines()[0]}."
-        raise InputError(problem, source=part.label, code="columns-differ") from None
+        raise InputError(problem, source=input_file.label, code="columns-differ") from None
 
 
 def refuse_unknown_unit(unit: str | None) -> None:
-    """Check that numbers can have a unit.
+    """Check that a unit is one that numbers can have.
 
     Raises:
         UsageError: no format has this name.
@@ -208,42 +247,45 @@ def refuse_unknown_unit(unit: str | None) -> None:
         )
 
 
-def detected(place: InputFile) -> LogFormat:
-    """The first format that a file's beginning fits.
+def detect_format(input_file: InputFile) -> LogFormat:
+    """The first log format that fits the beginning of a file.
 
     Raises:
-        InputError: none does.
+        InputError: no format fits.
     """
-    head = place.head().removeprefix(BOM)
-    line = head.lstrip().split(b"\n", 1)[0]
-    if not line:
-        raise InputError("no interactions found.", source=place.label, code="no-interactions")
-    for each in LOGS:
-        if each.fits(head, line):
-            return each
+    first_bytes = input_file.head().removeprefix(BOM)
+    first_line = first_bytes.lstrip().split(b"\n", 1)[0]
+    if not first_line:
+        raise InputError("no interactions found.", source=input_file.label, code="no-interactions")
+    for log_format in LOG_FORMATS:
+        if log_format.fits(first_bytes, first_line):
+            return log_format
     problem = "the first line is that of no known log; say its format, or name columns in it."
-    raise InputError(problem, source=place.label, line=1, code="unknown-format")
+    raise InputError(problem, source=input_file.label, line=1, code="unknown-format")
 
 
-def _named(name: str) -> LogFormat:
-    wanted = {"tsv": "csv", "arrow": "parquet"}.get(name, name)
-    for each in LOGS:
-        if each.name == wanted:
-            return each
+def _find_format(name: str) -> LogFormat:
+    full_name = {"tsv": "csv", "arrow": "parquet"}.get(name, name)
+    for log_format in LOG_FORMATS:
+        if log_format.name == full_name:
+            return log_format
     raise UsageError(
-        f"no log is called '{name}'; choose {', '.join(each.name for each in LOGS)}.",
+        f"no log is called '{name}'; choose "
+        f"{', '.join(log_format.name for log_format in LOG_FORMATS)}.",
         code="unknown-choice",
     )
 
 
-def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, str, Place]:
-    """A frame under our column names; of a matrix what is not 0."""
+def _frame_of_table(
+    table: Any, columns: Mapping[str, str]
+) -> tuple[pl.DataFrame, str, RowLocation]:
+    """A frame under our column names; of a matrix, the entries that are not 0."""
     if is_source(table):
-        met = source_of(table, "log")
-        rows, items = pairs_of(met)
-        ids = met.users.names.gather(rows), met.items.names.gather(items)
+        matrix = make_source(table, "log")
+        rows, items = nonzero_pairs(matrix)
+        ids = matrix.users.names.gather(rows), matrix.items.names.gather(items)
         table = pl.DataFrame(
-            [each.alias(name) for each, name in zip(ids, ("query_id", "doc_id"), strict=True)]
+            [column.alias(name) for column, name in zip(ids, ("query_id", "doc_id"), strict=True)]
         )
     if not is_frame(table):
         kind = type(table).__name__
@@ -251,9 +293,9 @@ def _in_memory(table: Any, columns: Mapping[str, str]) -> tuple[pl.DataFrame, st
             f"a {kind} is not a log; give a path or a frame.", source="log", code="wrong-type"
         )
     table = polars_frame(table, "log")
-    found = mapped(table.columns, columns, "log")
+    column_map = map_columns(table.columns, columns, "log")
     return (
-        table.select(pl.col(theirs).alias(ours) for ours, theirs in found.items()),
+        table.select(pl.col(log_column).alias(column) for column, log_column in column_map.items()),
         "log",
-        Place("log"),
+        RowLocation("log"),
     )

@@ -1,4 +1,4 @@
-"""From what users did to judgments: which interactions make an item relevant to a user."""
+"""Make judgments from interactions: which interactions make an item relevant to a user."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from rankgate.data.qrels import Qrels
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions
+    from rankgate.data.streams.source import InputFile
 
 Repeats = Literal["max", "last", "first", "sum", "mean"]
-"""What several interactions of one user with one item are worth together."""
+"""The rules that combine several interactions of one user with one item."""
 
 Grades = Literal["binary", "value"]
-"""What a grade is: 1 from the threshold on and 0 below it, or the worth itself."""
+"""The kinds of grades: 1 from the threshold on and 0 below it, or the worth itself."""
 
-_TOGETHER = {
+_COMBINATIONS = {
     "max": pl.col("worth").max(),
     "last": pl.col("worth").last(),
     "first": pl.col("worth").first(),
@@ -60,19 +61,20 @@ class Truth:
 
     @property
     def tells_zero(self) -> bool:
-        """Whether an interaction may be worth 0, and be no sign for its item."""
+        """True if an interaction may be worth 0, and so not count for its item."""
         return bool(self.weights or self.least)
 
     def __post_init__(self) -> None:
-        if self.repeats not in _TOGETHER:
+        if self.repeats not in _COMBINATIONS:
             raise UsageError(
-                f"repeats='{self.repeats}'; choose {', '.join(_TOGETHER)}.", code="unknown-choice"
+                f"repeats='{self.repeats}'; choose {', '.join(_COMBINATIONS)}.",
+                code="unknown-choice",
             )
         if self.grades not in {"binary", "value"}:
             raise UsageError(
                 f"grades='{self.grades}'; choose binary or value.", code="unknown-choice"
             )
-        if not all(math.isfinite(w) for w in self._numbers()):
+        if not all(math.isfinite(number) for number in self._numbers()):
             raise UsageError("weights and thresholds must be finite numbers.", code="not-a-number")
 
     def _numbers(self) -> tuple[float, ...]:
@@ -84,10 +86,10 @@ class Truth:
 
 
 def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:
-    """Judgments from a log, one for each user and item, the user's items in time order.
+    """Judgments from a log, one for each user and item, a user's items in time order.
 
-    That is the order of the first interactions that are worth anything; then come the items that
-    were none, such as those that were only shown.
+    That is the order of the first interactions with a worth; then come the items without one,
+    such as items that were only shown.
 
     A pair below the threshold is judged with grade 0; a pair that is not in the log is unjudged.
 
@@ -109,39 +111,58 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
     [('u', 'a', 0.0), ('u', 'b', 1.0)]
     """
     rule = rule or Truth()
-    rows = _weighed(log, rule)
-    together = _TOGETHER[rule.repeats].alias("worth")
-    first = pl.col("place").filter(pl.col("worth") != 0).min()
+    rows = _weigh_interactions(log, rule)
+    combined_worth = _COMBINATIONS[rule.repeats].alias("worth")
+    first_place = pl.col("place").filter(pl.col("worth") != 0).min()
     pairs = (
         rows.with_row_index("place")
         .group_by("query_id", "doc_id", maintain_order=True)
-        .agg(together, first)
+        .agg(combined_worth, first_place)
         .sort("query_id", "place", nulls_last=True, maintain_order=True)
     )
-    relevant = pl.col("worth") >= rule.threshold
+    is_relevant = pl.col("worth") >= rule.threshold
     if rule.tells_zero:
-        relevant &= pl.col("worth") != 0
+        is_relevant &= pl.col("worth") != 0
     worth = pl.lit(1.0) if rule.grades == "binary" else pl.col("worth")
-    grade = pl.when(relevant).then(worth).otherwise(0.0).alias("grade")
+    grade = pl.when(is_relevant).then(worth).otherwise(0.0).alias("grade")
     table = pairs.select("query_id", "doc_id", grade)
     return Qrels(table, name=name or log.name, made_by=rule.to_dict(), place=log.place)
 
 
-def _weighed(log: Interactions, rule: Truth) -> pl.DataFrame:
+def judgments_of_log(source: InputFile, form: str) -> Qrels:
+    """A log as judgments: a grade is the rating, or 1 without one; repeats count by the highest.
+
+    Args:
+        source: the log.
+        form: its format.
+
+    Raises:
+        InputError: what is wrong, with file and line.
+    """
+    from rankgate.data.logs.reading import read_interactions
+
+    log = read_interactions(source, from_=form, timed=False)
+    return truth(log, Truth(grades="value"), source.stem)
+
+
+def _weigh_interactions(log: Interactions, rule: Truth) -> pl.DataFrame:
     """The interactions that count, each with its worth."""
     value = pl.col("value")
     if rule.least:
-        low = {kind: float(least) for kind, least in rule.least.items()}
-        floor = pl.col("kind").replace_strict(low, default=-math.inf, return_dtype=pl.Float64)
-        value = pl.when(value >= floor).then(value).otherwise(0.0)
+        lowest_values = {kind: float(lowest) for kind, lowest in rule.least.items()}
+        lowest_of_kind = pl.col("kind").replace_strict(
+            lowest_values, default=-math.inf, return_dtype=pl.Float64
+        )
+        value = pl.when(value >= lowest_of_kind).then(value).otherwise(0.0)
     if not rule.weights:
         return log.table.with_columns(value.alias("worth"))
     kinds = log.table["kind"].unique().sort().to_list()
     for kind in rule.weights:
         if kind not in kinds:
-            known = ", ".join(kinds[:10])
+            kind_names = ", ".join(kinds[:10])
             raise UsageError(
-                f"no interaction is of the kind '{kind}'; there are {known}.", code="unknown-choice"
+                f"no interaction is of the kind '{kind}'; there are {kind_names}.",
+                code="unknown-choice",
             )
     rows = log.table.filter(pl.col("kind").is_in(list(rule.weights)))
     if rows.is_empty():

@@ -1,4 +1,4 @@
-"""Logs larger than memory: sorted on disk, then read in stretches of whole users."""
+"""Logs larger than memory: sorted on disk, then read in ranges of whole users."""
 
 from __future__ import annotations
 
@@ -13,37 +13,44 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.interactions import KIND, Interactions, by_user, checked, completed, ordered
-from rankgate.data.streams.prefetch import ahead
+from rankgate.data.logs.interactions import (
+    KIND,
+    Interactions,
+    fill_columns,
+    order_rows,
+    parse_log_rows,
+    sort_by_user,
+)
+from rankgate.data.streams.prefetch import read_ahead
 
 if TYPE_CHECKING:
     from rankgate.data.logs.clock import Unit
-    from rankgate.data.logs.reading import Raw
-    from rankgate.data.place import Place
+    from rankgate.data.logs.reading import RawLog
+    from rankgate.data.place import RowLocation
 
-ROWS = 4_000_000
-"""Rows of a stretch, and of what is sorted at one time; a user with more has one alone."""
+ROWS_PER_RANGE = 4_000_000
+"""Rows of a range, and rows sorted at one time; a user with more has a range alone."""
 
-_PART = 1 << 17  # rows of a file of a sorted piece
+_ROWS_PER_FILE = 1 << 17  # rows of a file of a sorted piece
 
 
 @dataclass(frozen=True)
-class Stretches:
+class SortedLog:
     """A log on disk: users in byte order, each user's rows as in `Interactions`.
 
     Attributes:
         name: what to call the log.
-        place: where the rows come from.
-        unit: what times were written in.
-        repeated: rows that were left out, as equal to another.
+        place: the location of the rows.
+        unit: the unit of times.
+        repeated: rows that were left out because they equal another.
         items: every item once, in byte order.
         kinds: every kind of interaction once.
-        lengths: the rows of each stretch.
-        files: where each is.
+        lengths: the number of rows of each range.
+        files: the file of each range.
     """
 
     name: str
-    place: Place
+    place: RowLocation
     unit: Unit
     repeated: int
     items: pl.Series
@@ -52,67 +59,69 @@ class Stretches:
     files: tuple[Path, ...]
 
     def __iter__(self) -> Iterator[Interactions]:
-        """One stretch after the other."""
-        for file in self.files:
-            yield self._log(completed(pl.read_ipc(file)))
+        """Yield one range after the other."""
+        for path in self.files:
+            yield self._log(fill_columns(pl.read_ipc(path)))
 
     def narrow(self, *, items: bool) -> Interactions:
         """The whole log in whole numbers: users and times, with `items` also items.
 
         Numbers have the order of the names they represent.
         """
-        users, parts = 0, []
-        for file in self.files:
-            scan = pl.scan_ipc(file)
-            timed = "at" in scan.collect_schema()
-            columns = [(pl.col("query_id").rle_id() + users).alias("query_id")]
-            if timed:
+        user_count, tables = 0, []
+        for path in self.files:
+            scan = pl.scan_ipc(path)
+            has_times = "at" in scan.collect_schema()
+            columns = [(pl.col("query_id").rle_id() + user_count).alias("query_id")]
+            if has_times:
                 columns.append(pl.col("at"))
             if items:
-                place = pl.col("doc_id").cast(pl.Enum(self.items)).to_physical()
-                columns.append(place.cast(pl.UInt32))
-            parts.append(scan.select(columns).collect())
-            users = int(parts[-1]["query_id"][-1]) + 1
-        return self._log(pl.concat(parts, rechunk=True))
+                item_number = pl.col("doc_id").cast(pl.Enum(self.items)).to_physical()
+                columns.append(item_number.cast(pl.UInt32))
+            tables.append(scan.select(columns).collect())
+            user_count = int(tables[-1]["query_id"][-1]) + 1
+        return self._log(pl.concat(tables, rechunk=True))
 
     def _log(self, table: pl.DataFrame) -> Interactions:
         return Interactions(table, self.unit, self.name, self.repeated, self.place)
 
 
-def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> Stretches:
-    """Sort a log on disk and cut it between users.
+def sort_log(
+    raw: RawLog, folder: Path, same: str = "once", rows: int = ROWS_PER_RANGE
+) -> SortedLog:
+    """Sort a log on disk and cut it into ranges of users.
 
-    Each piece is sorted by user and written; what the pieces have of a stretch of users is then
-    read together, so that no more than a few pieces are ever in memory.
+    Each piece is sorted by user and written; the rows of one range are then read from all pieces
+    together, so that no more than a few pieces are ever in memory.
 
     Args:
         raw: the log; it is read once.
-        folder: where there is room for it twice.
+        folder: a folder with space for twice the log.
         same: what rows are that are equal in every column: counted ``once``, or ``each``.
-        rows: of a stretch.
+        rows: the number of rows of a range.
 
     Raises:
         InputError: as `interactions_of`.
     """
-    runs = _Runs(folder)
-    for piece in _pieces(raw.pieces, rows):
-        runs.add(piece, raw)
-    if not runs.rows:
+    sorted_pieces = _SortedPieces(folder)
+    for piece in _merge_frames(raw.pieces, rows):
+        sorted_pieces.add(piece, raw)
+    if not sorted_pieces.rows:
         raise InputError("no interactions found.", source=raw.place.label, code="no-interactions")
     items, kinds = pl.Series("doc_id", dtype=pl.String), frozenset[str]()
     files, lengths = [], []
-    for number, found in enumerate(runs.stretches(rows)):
-        table = ordered(found, runs.unit, same)
+    for number, user_rows in enumerate(sorted_pieces.stretches(rows)):
+        table = order_rows(user_rows, sorted_pieces.unit, same)
         items = pl.concat([items, table["doc_id"].unique()]).unique()
         kinds |= {*table["kind"].unique()} if "kind" in table.columns else {KIND}
         lengths.append(len(table))
         files.append(folder / f"stretch-{number}.arrow")
         table.write_ipc(files[-1], compression="lz4")
-    return Stretches(
+    return SortedLog(
         raw.name,
         raw.place,
-        runs.unit,
-        runs.rows - sum(lengths),
+        sorted_pieces.unit,
+        sorted_pieces.rows - sum(lengths),
         items.sort(),
         kinds,
         tuple(lengths),
@@ -124,12 +133,12 @@ def stretched(raw: Raw, folder: Path, same: str = "once", rows: int = ROWS) -> S
 class _SortedPiece:
     """A piece of the log on disk, sorted by user, in small files.
 
-    A stretch has a little of every piece. Read from one large file, a little would cost as much
-    as all of it: what is compressed together is read together.
+    A range has a few rows of every piece. Read from one large file, a few rows would cost as much
+    as all: what is compressed together is read together.
 
     Attributes:
         first: the first user of each file.
-        files: where each is.
+        files: the path of each file.
     """
 
     first: list[str]
@@ -137,31 +146,31 @@ class _SortedPiece:
 
     @classmethod
     def write(cls, table: pl.DataFrame, name: Path, rows: int) -> _SortedPiece:
-        """Write a sorted table, so many rows a file."""
-        first: list[str] = []
-        files: list[Path] = []
-        for part in table.iter_slices(rows):
-            first.append(part["query_id"][0])
-            files.append(name.with_name(f"{name.name}-{len(files)}.arrow"))
-            part.write_ipc(files[-1], compression="lz4")
-        return cls(first, files)
+        """Write a sorted table, with a number of rows for each file."""
+        first_users: list[str] = []
+        paths: list[Path] = []
+        for rows_of_file in table.iter_slices(rows):
+            first_users.append(rows_of_file["query_id"][0])
+            paths.append(name.with_name(f"{name.name}-{len(paths)}.arrow"))
+            rows_of_file.write_ipc(paths[-1], compression="lz4")
+        return cls(first_users, paths)
 
     def between(self, low: str | None, high: str | None) -> Iterator[pl.DataFrame]:
-        """The rows of the users from one to before another; files without later users go."""
-        begin = 0 if low is None else max(bisect_left(self.first, low) - 1, 0)
+        """The rows of users from one to before another; files without later users are deleted."""
+        first_file = 0 if low is None else max(bisect_left(self.first, low) - 1, 0)
         end = len(self.files) if high is None else bisect_left(self.first, high)
-        for place in range(begin, end):
-            part = pl.read_ipc(self.files[place])
-            users = part["query_id"]
+        for number in range(first_file, end):
+            table = pl.read_ipc(self.files[number])
+            users = table["query_id"]
             start = 0 if low is None else int(users.search_sorted(low))
-            stop = len(part) if high is None else int(users.search_sorted(high))
-            yield part.slice(start, stop - start)
-            if stop == len(part):
-                self.files[place].unlink()
+            stop = len(table) if high is None else int(users.search_sorted(high))
+            yield table.slice(start, stop - start)
+            if stop == len(table):
+                self.files[number].unlink()
 
 
-class _Runs:
-    """Pieces of a log on disk, each sorted by user, and how many rows each user has in all."""
+class _SortedPieces:
+    """Pieces of a log on disk, each sorted by user, and the number of rows of each user."""
 
     def __init__(self, folder: Path) -> None:
         self.unit: Unit = "none"
@@ -170,43 +179,50 @@ class _Runs:
         self._pieces: list[_SortedPiece] = []
         self._users = pl.DataFrame(schema={"query_id": pl.String, "len": pl.UInt32})
 
-    def add(self, piece: pl.DataFrame, raw: Raw) -> None:
+    def add(self, piece: pl.DataFrame, raw: RawLog) -> None:
         """Check a piece, sort it and write it."""
-        first = self.rows
-        place = raw.place.after(first)
-        table, unit = checked(piece, place, raw.unit)
+        first_row = self.rows
+        location = raw.place.after(first_row)
+        table, unit = parse_log_rows(piece, location, raw.unit)
         if self._pieces and unit != self.unit:
             problem = f"times are in '{unit}' from here on and in '{self.unit}' before; fix them."
-            raise InputError(problem, source=place.file(0), line=place.line(0), code="mixed-times")
+            raise InputError(
+                problem, source=location.file(0), line=location.line(0), code="mixed-times"
+            )
         self.unit = unit
         self.rows += len(table)
-        table = by_user(table, timed=False)
+        table = sort_by_user(table, timed=False)
         users = table["query_id"].rle().struct.unnest().rename({"value": "query_id"})
         counts = users.select("query_id", pl.col("len").cast(pl.UInt32))
         self._users = pl.concat([self._users, counts]).group_by("query_id").sum()
         name = self._folder / f"run-{len(self._pieces)}"
-        self._pieces.append(_SortedPiece.write(table, name, _PART))
+        self._pieces.append(_SortedPiece.write(table, name, _ROWS_PER_FILE))
 
     def stretches(self, rows: int) -> Iterator[pl.DataFrame]:
-        """The rows of some users after the others, as they were in the log; each is read once."""
+        """Yield the rows of each range of users, in the order of the log; each is read once."""
         users = self._users.sort("query_id")
-        last = users["len"].cast(pl.Int64).cum_sum().to_numpy() - 1
-        heads = np.flatnonzero(np.diff(last // rows, prepend=-1))
-        edges = [None, *users["query_id"].gather(heads[1:]).to_list(), None]
-        for low, high in pairwise(edges):
+        last_row = users["len"].cast(pl.Int64).cum_sum().to_numpy() - 1
+        range_starts = np.flatnonzero(np.diff(last_row // rows, prepend=-1))
+        range_edges = [None, *users["query_id"].gather(range_starts[1:]).to_list(), None]
+        for low, high in pairwise(range_edges):
             yield pl.concat(
-                [part for piece in self._pieces for part in piece.between(low, high)], rechunk=True
+                [
+                    rows_of_piece
+                    for piece in self._pieces
+                    for rows_of_piece in piece.between(low, high)
+                ],
+                rechunk=True,
             )
 
 
-def _pieces(frames: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
-    """Frames put together until they have so many rows, empty ones left out."""
-    content: list[pl.DataFrame] = []
-    for frame in ahead(frames):
+def _merge_frames(frames: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
+    """Concatenate frames until they have enough rows; empty frames are left out."""
+    frames_so_far: list[pl.DataFrame] = []
+    for frame in read_ahead(frames):
         if len(frame):
-            content.append(frame)
-        if sum(map(len, content)) >= rows:
-            yield pl.concat(content, rechunk=True)
-            content = []
-    if content:
-        yield pl.concat(content, rechunk=True)
+            frames_so_far.append(frame)
+        if sum(map(len, frames_so_far)) >= rows:
+            yield pl.concat(frames_so_far, rechunk=True)
+            frames_so_far = []
+    if frames_so_far:
+        yield pl.concat(frames_so_far, rechunk=True)

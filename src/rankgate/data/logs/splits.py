@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.clock import instant
-from rankgate.data.stretches import starts_of
+from rankgate.data.logs.clock import parse_instant
+from rankgate.data.stretches import range_starts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 Masks = list[tuple[Flags, Flags]]
-"""For each fold the rows to learn from and the rows to predict; a row may be in neither."""
+"""For each fold the training rows and the test rows; a row may be in neither."""
 
 
-Way = Literal[
+SplitMethodName = Literal[
     "global", "windows", "user", "leave-last", "leave-one-out", "random", "cold-users", "cold-items"
 ]
-"""The name of a way to split; `WAYS` has each."""
+"""The name of a method of splitting; `SPLIT_METHODS` has each."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SplitPlan:
     each user), ``leave-last``, ``leave-one-out``, ``random``, ``cold-users`` and ``cold-items``.
     """
 
-    way: Way = "global"
+    way: SplitMethodName = "global"
     share: Annotated[float, Range(0, 1, exclusive=True)] = 0.2
     last: Annotated[int, Range(1)] = 1
     cut: int | str | None = None
@@ -68,9 +68,10 @@ class SplitPlan:
     seed: Annotated[int, Range(0)] = 0
 
     def __post_init__(self) -> None:
-        if self.way not in WAYS:
+        if self.way not in SPLIT_METHODS:
             raise UsageError(
-                f"no split is called '{self.way}'; choose {', '.join(WAYS)}.", code="unknown-choice"
+                f"no split is called '{self.way}'; choose {', '.join(SPLIT_METHODS)}.",
+                code="unknown-choice",
             )
         if not 0 < self.share < 1:
             raise UsageError(
@@ -90,7 +91,7 @@ class SplitPlan:
             )
 
     @classmethod
-    def of(cls, plan: Way | SplitPlan) -> SplitPlan:
+    def of(cls, plan: SplitMethodName | SplitPlan) -> SplitPlan:
         """Return a plan as it is, or make one of a way.
 
         Raises:
@@ -106,12 +107,12 @@ class SplitPlan:
         """
         if not isinstance(self.cut, str):
             return self
-        return replace(self, cut=instant(self.cut, unit))
+        return replace(self, cut=parse_instant(self.cut, unit))
 
 
 @dataclass(frozen=True)
-class SplitWay:
-    """One way: its function, what it does in a sentence, and what it asks of the log."""
+class SplitMethod:
+    """One method: its function, its description in a sentence, and what it needs of the log."""
 
     masks: Callable[[Interactions, SplitPlan], Masks]
     title: str
@@ -119,8 +120,8 @@ class SplitWay:
     drawn: bool = False
 
 
-def masks_of(log: Interactions, plan: SplitPlan) -> Masks:
-    """For each fold the rows to learn from and the rows to predict.
+def make_masks(log: Interactions, plan: SplitPlan) -> Masks:
+    """For each fold the training rows and the test rows.
 
     Args:
         log: the interactions, by user and time.
@@ -131,148 +132,160 @@ def masks_of(log: Interactions, plan: SplitPlan) -> Masks:
         InputError: nothing would be left to learn from, or to predict.
     """
     refuse_untimed(log.unit, log.name, plan)
-    found = WAYS[plan.way].masks(log, plan)
-    for train, test in found:
+    masks = SPLIT_METHODS[plan.way].masks(log, plan)
+    for train, test in masks:
         refuse_empty(bool(train.any()), bool(test.any()), log.place.label, plan)
-    return found
+    return masks
 
 
 def refuse_untimed(unit: Unit, name: str, plan: SplitPlan) -> None:
-    """Check that a log with times in a unit can be split in a way.
+    """Check that a log with times in a unit can be split by a method.
 
     Raises:
-        UsageError: the way needs times that the log has not.
+        UsageError: the method needs times that the log does not have.
     """
-    timed = WAYS[plan.way].timed
-    if timed and (unit == "none" or (timed == "clock" and unit == "place")):
-        needs = "times that hold for all users" if timed == "clock" else "times"
+    needed_times = SPLIT_METHODS[plan.way].timed
+    if needed_times and (unit == "none" or (needed_times == "clock" and unit == "place")):
+        need_text = "times that hold for all users" if needed_times == "clock" else "times"
         raise UsageError(
-            f"{plan.way} needs {needs}, and {name} has none; name their column with "
+            f"{plan.way} needs {need_text}, and {name} has none; name their column with "
             "at=COLUMN, or choose random.",
             code="missing-input",
         )
 
 
 def refuse_empty(train: object, test: object, label: str, plan: SplitPlan) -> None:
-    """Check that there are rows to learn from and rows to predict.
+    """Check that there are training rows and test rows.
 
     Raises:
         InputError: there are none.
     """
-    for rows, part in ((train, "to learn from"), (test, "to predict")):
+    for rows, purpose in ((train, "to learn from"), (test, "to predict")):
         if not rows:
-            problem = f"{plan.way} leaves nothing {part}; choose another share or way."
+            problem = f"{plan.way} leaves nothing {purpose}; choose another share or way."
             raise InputError(problem, source=label, code="no-interactions")
 
 
-def cut_place(rows: int, share: float) -> int:
-    """The place of the first time of the test among so many times in rising order, from 0 on."""
+def find_cut_position(rows: int, share: float) -> int:
+    """The position of the first test time among times in rising order, from 0."""
     return min(rows - 1, math.ceil((1 - share) * rows))
 
 
-def edges_of(first: int, last: int, windows: int) -> list[int]:
-    """The times between which windows lie, from the first time of the test to the last."""
+def window_edges(first: int, last: int, windows: int) -> list[int]:
+    """The times between which windows lie, from the first test time to the last."""
     end = last + 1
     return [first + (end - first) * i // windows for i in range(windows + 1)]
 
 
 def masks_between(log: Interactions, edges: list[int]) -> Masks:
-    """The masks of `windows` by the times between which they lie."""
-    at = _times(log)
-    return [(at < low, (at >= low) & (at < high)) for low, high in pairwise(edges)]
+    """The masks of `windows`, from the times at their edges."""
+    times = _times(log)
+    return [(times < low, (times >= low) & (times < high)) for low, high in pairwise(edges)]
 
 
 def masks_without_one(log: Interactions, random: np.random.Generator) -> Masks:
-    """The masks of `leave-one-out`; the generator goes on drawing for the next users."""
-    place, length = _places(log.table["query_id"])
-    starts = np.flatnonzero(place == 0)
-    drawn = random.integers(0, length[starts])
-    test = np.zeros(len(place), bool)
-    test[(starts + drawn)[length[starts] > 1]] = True
+    """The masks of `leave-one-out`; the generator continues for the next users."""
+    position, length = _positions(log.table["query_id"])
+    starts = np.flatnonzero(position == 0)
+    sampled_position = random.integers(0, length[starts])
+    test = np.zeros(len(position), bool)
+    test[(starts + sampled_position)[length[starts] > 1]] = True
     return [(~test, test)]
 
 
-def _global(log: Interactions, plan: SplitPlan) -> Masks:
-    at = _times(log)
-    cut = plan.dated(log.unit).cut
-    if not isinstance(cut, int):
-        place = cut_place(len(at), plan.share)
-        cut = int(np.partition(at, place)[place])
-    test = at >= cut
+def _split_globally(log: Interactions, plan: SplitPlan) -> Masks:
+    times = _times(log)
+    cut_time = plan.dated(log.unit).cut
+    if not isinstance(cut_time, int):
+        cut_position = find_cut_position(len(times), plan.share)
+        cut_time = int(np.partition(times, cut_position)[cut_position])
+    test = times >= cut_time
     return [(~test, test)]
 
 
-def _windows(log: Interactions, plan: SplitPlan) -> Masks:
-    at = _times(log)
-    place = cut_place(len(at), plan.share)
-    first = int(np.partition(at, place)[place])
-    return masks_between(log, edges_of(first, int(at.max()), plan.windows))
+def _split_windows(log: Interactions, plan: SplitPlan) -> Masks:
+    times = _times(log)
+    cut_position = find_cut_position(len(times), plan.share)
+    first_time = int(np.partition(times, cut_position)[cut_position])
+    return masks_between(log, window_edges(first_time, int(times.max()), plan.windows))
 
 
-def _per_user(log: Interactions, plan: SplitPlan) -> Masks:
-    place, length = _places(log.table["query_id"])
-    predicted = np.minimum(np.floor(plan.share * length + 0.5), length - 1)
-    test = place >= length - predicted
+def _split_users(log: Interactions, plan: SplitPlan) -> Masks:
+    position, length = _positions(log.table["query_id"])
+    test_count = np.minimum(np.floor(plan.share * length + 0.5), length - 1)
+    test = position >= length - test_count
     return [(~test, test)]
 
 
-def _last(log: Interactions, plan: SplitPlan) -> Masks:
-    place, length = _places(log.table["query_id"])
-    test = (place >= length - plan.last) & (length > plan.last)
+def _leave_last(log: Interactions, plan: SplitPlan) -> Masks:
+    position, length = _positions(log.table["query_id"])
+    test = (position >= length - plan.last) & (length > plan.last)
     return [(~test, test)]
 
 
-def _one_out(log: Interactions, plan: SplitPlan) -> Masks:
+def _leave_one_out(log: Interactions, plan: SplitPlan) -> Masks:
     return masks_without_one(log, np.random.default_rng(plan.seed))
 
 
-def _random(log: Interactions, plan: SplitPlan) -> Masks:
+def _split_randomly(log: Interactions, plan: SplitPlan) -> Masks:
     rows = len(log.table)
     test = np.zeros(rows, bool)
-    drawn = np.random.default_rng(plan.seed).permutation(rows)
-    test[drawn[: math.floor(plan.share * rows + 0.5)]] = True
+    row_order = np.random.default_rng(plan.seed).permutation(rows)
+    test[row_order[: math.floor(plan.share * rows + 0.5)]] = True
     return [(~test, test)]
 
 
-def _cold(column: str) -> Callable[[Interactions, SplitPlan], Masks]:
+def _make_cold_split(column: str) -> Callable[[Interactions, SplitPlan], Masks]:
     def masks(log: Interactions, plan: SplitPlan) -> Masks:
         names = log.table[column].unique().sort()
-        drawn = np.random.default_rng(plan.seed).permutation(len(names))
-        cold = names.gather(np.sort(drawn[: math.floor(plan.share * len(names) + 0.5)]))
-        test = log.table[column].is_in(cold.implode()).to_numpy()
+        name_order = np.random.default_rng(plan.seed).permutation(len(names))
+        cold_names = names.gather(np.sort(name_order[: math.floor(plan.share * len(names) + 0.5)]))
+        test = log.table[column].is_in(cold_names.implode()).to_numpy()
         return [(~test, test)]
 
     return masks
 
 
 def _times(log: Interactions) -> NDArray[np.int64]:
-    at: NDArray[np.int64] = log.table["at"].to_numpy()
-    return at
+    times: NDArray[np.int64] = log.table["at"].to_numpy()
+    return times
 
 
-def _places(owner: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The place of each row among those of its user, from 0 on, and how many there are."""
-    starts = starts_of(owner)
+def _positions(owner: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The position of each row among the rows of its user, from 0, and their number."""
+    starts = range_starts(owner)
     lengths = np.diff(starts, append=len(owner))
     return np.arange(len(owner)) - np.repeat(starts, lengths), np.repeat(lengths, lengths)
 
 
-WAYS: Mapping[str, SplitWay] = MappingProxyType(
+SPLIT_METHODS: Mapping[str, SplitMethod] = MappingProxyType(
     {
-        "global": SplitWay(_global, "one point in time separates training from test", "clock"),
-        "windows": SplitWay(
-            _windows, "several consecutive test periods at the end, one fold each", "clock"
+        "global": SplitMethod(
+            _split_globally, "one point in time separates training from test", "clock"
         ),
-        "user": SplitWay(_per_user, "the last share of each user's interactions", "order"),
-        "leave-last": SplitWay(_last, "the last interactions of each user (see --last)", "order"),
-        "leave-one-out": SplitWay(_one_out, "one interaction of each user, at random", drawn=True),
-        "random": SplitWay(_random, "a share of all interactions, at random", drawn=True),
-        "cold-users": SplitWay(
-            _cold("query_id"), "all interactions of a share of the users, at random", drawn=True
+        "windows": SplitMethod(
+            _split_windows, "several consecutive test periods at the end, one fold each", "clock"
         ),
-        "cold-items": SplitWay(
-            _cold("doc_id"), "all interactions with a share of the items, at random", drawn=True
+        "user": SplitMethod(_split_users, "the last share of each user's interactions", "order"),
+        "leave-last": SplitMethod(
+            _leave_last, "the last interactions of each user (see --last)", "order"
+        ),
+        "leave-one-out": SplitMethod(
+            _leave_one_out, "one interaction of each user, at random", drawn=True
+        ),
+        "random": SplitMethod(
+            _split_randomly, "a share of all interactions, at random", drawn=True
+        ),
+        "cold-users": SplitMethod(
+            _make_cold_split("query_id"),
+            "all interactions of a share of the users, at random",
+            drawn=True,
+        ),
+        "cold-items": SplitMethod(
+            _make_cold_split("doc_id"),
+            "all interactions with a share of the items, at random",
+            drawn=True,
         ),
     }
 )
-"""Every way to split, by its name; the first is the default."""
+"""Every method of splitting by its name; the first is the default."""

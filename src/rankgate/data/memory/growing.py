@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class GrowingArray:
-    """An array that grows where it is; pieces that are joined would be in memory twice."""
+    """An array that grows in place; joining pieces would hold the memory twice."""
 
     def __init__(self, dtype: type[np.generic]) -> None:
         self.values = np.empty(0, dtype)

@@ -1,42 +1,43 @@
-"""The ids of rows and columns: given, or the numbers from 0; and the place of an id among them."""
+"""The ids of rows and columns: given, or the numbers from 0; and the position of an id."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, short_repr
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NOWHERE = -1
-"""The place of an id that is not among others."""
+NOT_FOUND = -1
+"""The position of an id that is not among others."""
 
-_MANY = 8  # times as many ids as places
-_BLOCK = 1 << 20  # numbers that are looked at together, so that no copy of all is made
+_MIN_LOOKUP_RATIO = 8  # times as many ids as places
+_BLOCK = 1 << 20  # numbers per block, so that no copy of all numbers is made
 
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """What the places 0, 1, … are called.
+    """Names for the positions 0, 1, … of rows or columns.
 
     Attributes:
-        size: how many there are.
-        given: their names, each once; None where the places are their own names.
+        size: the number of ids.
+        given: their names, each once; None if the positions are their own names.
     """
 
     size: int
     given: pl.Series | None = None
 
     @classmethod
-    def of(cls, names: Sequence[object] | None, size: int, what: str) -> Ids:
+    def of(cls, names: Sequence[object] | None, size: int, label: str) -> Ids:
         """The ids of an array's rows or columns.
 
         Raises:
@@ -44,18 +45,20 @@ class Ids:
         """
         if names is None:
             return cls(size)
-        given = pl.Series([str(each) for each in names], dtype=pl.String)
-        if len(given) != size:
-            problem = f"{len(given)} of them for {size} in the array; give one for each."
-            raise InputError(problem, source=what, code="wrong-shape")
-        if (given == "").any():
-            raise InputError("an id is empty; give each a name.", source=what, code="empty-value")
-        if given.n_unique() < size:
-            twice = given.filter(given.is_duplicated())[0]
+        id_texts = pl.Series([str(name) for name in names], dtype=pl.String)
+        if len(id_texts) != size:
+            problem = f"{len(id_texts)} of them for {size} in the array; give one for each."
+            raise InputError(problem, source=label, code="wrong-shape")
+        if (id_texts == "").any():
+            raise InputError("an id is empty; give each a name.", source=label, code="empty-value")
+        if id_texts.n_unique() < size:
+            repeated_id = id_texts.filter(id_texts.is_duplicated())[0]
             raise InputError(
-                f"'{twice}' appears twice; ids must be unique.", source=what, code="duplicate-id"
+                f"'{repeated_id}' appears twice; ids must be unique.",
+                source=label,
+                code="duplicate-id",
             )
-        return cls(size, given)
+        return cls(size, id_texts)
 
     @cached_property
     def names(self) -> pl.Series:
@@ -65,88 +68,119 @@ class Ids:
         return pl.int_range(self.size, eager=True).cast(pl.String)
 
     def codes(self, ids: pl.Series) -> NDArray[np.int64]:
-        """The place of each id; `NOWHERE` where it is not among these.
+        """The position of each id; `NOT_FOUND` if it is not among these.
 
         >>> Ids(3).codes(pl.Series(["2", "02", "7", "x"])).tolist()
         [2, -1, -1, -1]
         """
         if self.given is not None:
-            return places(ids, self.given)
+            return find_positions(ids, self.given)
         number = ids.cast(pl.Int64, strict=False)
-        own = (number.cast(pl.String) == ids) & (number >= 0) & (number < self.size)
-        return np.where(own.fill_null(value=False), number.fill_null(NOWHERE), NOWHERE)
+        is_known = (number.cast(pl.String) == ids) & (number >= 0) & (number < self.size)
+        return np.where(is_known.fill_null(value=False), number.fill_null(NOT_FOUND), NOT_FOUND)
 
-    def into(self, others: Ids) -> NDArray[np.int64]:
-        """The place of each of these among others, ``(size,)``."""
-        if self.given is None and others.given is None:
-            own = np.arange(self.size)
-            return np.where(own < others.size, own, NOWHERE)
-        return others.codes(self.names)
+    def into(self, other_ids: Ids) -> NDArray[np.int64]:
+        """The position of each of these ids among other ids, ``(size,)``."""
+        if self.given is None and other_ids.given is None:
+            positions = np.arange(self.size)
+            return np.where(positions < other_ids.size, positions, NOT_FOUND)
+        return other_ids.codes(self.names)
 
 
 @dataclass(eq=False)
-class Growing:
-    """Ids by their places, in the order in which they were met.
+class GrowingIds:
+    """Ids by their positions, in the order in which they first appeared.
 
     Attributes:
-        ids: those met so far, each once.
+        ids: those seen so far, each once.
     """
 
     ids: pl.Series = field(default_factory=lambda: pl.Series("id", [], dtype=pl.String))
 
     def codes(self, ids: pl.Series) -> NDArray[np.int64]:
-        """The place of each id; new ones get the next places.
+        """The position of each id; new ids get the next positions.
 
-        >>> Growing().codes(pl.Series(["b", "a", "b"])).tolist()
+        >>> GrowingIds().codes(pl.Series(["b", "a", "b"])).tolist()
         [0, 1, 0]
         """
-        found = places(ids, self.ids)
-        fresh = ids.filter(pl.Series(found == NOWHERE)).unique(maintain_order=True)
-        if len(fresh):
-            self.ids = pl.concat([self.ids, fresh])
-            found = places(ids, self.ids)
-        return found
+        positions = find_positions(ids, self.ids)
+        new_ids = ids.filter(pl.Series(positions == NOT_FOUND)).unique(maintain_order=True)
+        if len(new_ids):
+            self.ids = pl.concat([self.ids, new_ids])
+            positions = find_positions(ids, self.ids)
+        return positions
 
 
-def places(ids: pl.Series, among: pl.Series) -> NDArray[np.int64]:
-    """The place of each id in a series of different ids; `NOWHERE` where it is not in it."""
-    if len(ids) > _MANY * len(among):  # quicker, but for the making of its table
-        coded = ids.cast(pl.Enum(among), strict=False).to_physical()
-        return coded.cast(pl.Int64).fill_null(NOWHERE).to_numpy()
-    known = pl.DataFrame({"id": among, "place": np.arange(len(among), dtype=np.int64)})
-    found = pl.DataFrame({"id": ids}).join(known, on="id", how="left", maintain_order="left")
-    return found["place"].fill_null(NOWHERE).to_numpy()
+def find_positions(ids: pl.Series, vocabulary: pl.Series) -> NDArray[np.int64]:
+    """The position of each id in a series of different ids; `NOT_FOUND` if it is not in it."""
+    if len(ids) > _MIN_LOOKUP_RATIO * len(vocabulary):  # quicker, but for the making of its table
+        coded = ids.cast(pl.Enum(vocabulary), strict=False).to_physical()
+        return coded.cast(pl.Int64).fill_null(NOT_FOUND).to_numpy()
+    position_of_id = pl.DataFrame(
+        {"id": vocabulary, "place": np.arange(len(vocabulary), dtype=np.int64)}
+    )
+    joined = pl.DataFrame({"id": ids}).join(
+        position_of_id, on="id", how="left", maintain_order="left"
+    )
+    return joined["place"].fill_null(NOT_FOUND).to_numpy()
 
 
-def present(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Each of some places once, rising: quicker than to sort them, as places are near 0.
+def unique_codes(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Each distinct position once, rising; faster than sorting, as positions are near 0.
 
-    >>> present(np.array([3, 1, 3])).tolist()
+    >>> unique_codes(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
-    flat = codes.ravel()
-    there = np.zeros(int(flat.max(initial=-1)) + 1, np.bool_)
-    for begin in range(0, len(flat), _BLOCK):
-        there[flat[begin : begin + _BLOCK]] = True
-    return np.flatnonzero(there)
+    flat_codes = codes.ravel()
+    is_present = np.zeros(int(flat_codes.max(initial=-1)) + 1, np.bool_)
+    for begin in range(0, len(flat_codes), _BLOCK):
+        is_present[flat_codes[begin : begin + _BLOCK]] = True
+    return np.flatnonzero(is_present)
 
 
-def rising(keys: NDArray[Any]) -> NDArray[Any]:
-    """Each of some numbers once, rising; those that do not rise are sorted in their own memory.
+def unique_sorted(keys: NDArray[Any]) -> NDArray[Any]:
+    """Each distinct number once, rising; numbers that do not rise are sorted in place.
 
-    >>> rising(np.array([3, 1, 3])).tolist()
+    >>> unique_sorted(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
     starts = range(0, len(keys), _BLOCK)
-    windows = (keys[at : at + _BLOCK + 1] for at in starts)
-    if all((each[1:] > each[:-1]).all() for each in windows):
+    windows = (keys[start : start + _BLOCK + 1] for start in starts)
+    if all((window[1:] > window[:-1]).all() for window in windows):
         return keys
     keys.sort()
-    end, last = 0, None
-    for at in starts:
-        part = keys[at : at + _BLOCK]
-        fresh = np.append(last is None or part[0] != last, part[1:] != part[:-1])
-        last, once = part[-1], part[fresh]
-        keys[end : end + len(once)] = once
-        end += len(once)
+    end, last_key = 0, None
+    for start in starts:
+        block = keys[start : start + _BLOCK]
+        is_new = np.append(last_key is None or block[0] != last_key, block[1:] != block[:-1])
+        last_key, unique_keys = block[-1], block[is_new]
+        keys[end : end + len(unique_keys)] = unique_keys
+        end += len(unique_keys)
     return keys[:end]
+
+
+def text_ids(ids: Iterable[Any], label: str) -> list[str]:
+    """Ids as texts, which differ if the ids do.
+
+    Raises:
+        InputError: an id that is neither a text nor a whole number; two that are one text.
+    """
+    texts = [text_id(value) for value in ids]
+    if len(set(texts)) < len(texts):
+        problem = f"two ids of {label} are one text, as 1 and '1' are; use texts."
+        raise InputError(problem, source="ids", code="duplicate-id")
+    return texts
+
+
+def text_id(value: object) -> str:
+    """An id as text.
+
+    Raises:
+        InputError: neither a text, nor a whole number, nor a UUID.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | np.integer | UUID):
+        problem = (
+            f"the id {short_repr(value)} is a {type(value).__name__}; use texts or whole numbers."
+        )
+        raise InputError(problem, source="ids", code="invalid-id")
+    return str(value)

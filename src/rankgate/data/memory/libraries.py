@@ -8,63 +8,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankgate.core.errors import InputError
-from rankgate.data.memory.devices import home
+from rankgate.data.memory.devices import to_numpy
 from rankgate.data.memory.matrices import Lists
 
-_PAIR = 2
+if TYPE_CHECKING:
+    from rankgate.data.rows import Part
+
+_PAIR_LENGTH = 2
 _UNRANKED = float(np.finfo(np.float32).min)
 """The score of an item that implicit took out of a list; RecBole has minus infinity there."""
 
 
-def from_library(table: Any, *, judged: bool = False) -> Any:
-    """A library's result as `Lists` or a dictionary; anything else as it is.
-
-    Args:
-        table: a run or judgments in any form.
-        judged: whether it is judgments: then item lists with ratings have grades.
-
-    Raises:
-        InputError: item lists by several keys, or without the scores or the order of items.
-
-    >>> pair = np.array([[3, 1]]), np.array([[0.9, 0.2]])
-    >>> from_library(pair).items.tolist()
-    [[3, 1]]
-    """
-    if _is_collection(table):
-        return dict(_judged(table) if judged else _ranked(table))
-    return _lists(*table) if is_pair(table) else table
-
-
 def is_pair(table: object) -> bool:
-    """Whether something is items and scores of users: two matrices of one shape, not of one kind.
+    """True for a pair of items and scores of users: matrices of one shape, but of two dtypes.
 
-    Two runs as matrices are both scores, and so are not such a pair.
+    Two runs as matrices are both scores, so they are not such a pair.
     """
-    if not isinstance(table, tuple) or len(table) != _PAIR:
+    if not isinstance(table, tuple) or len(table) != _PAIR_LENGTH:
         return False
-    shapes = [tuple(getattr(each, "shape", ())) for each in table]
+    shapes = [tuple(getattr(array, "shape", ())) for array in table]
     return (
-        len(shapes[0]) == _PAIR and shapes[0] == shapes[1] and len({_whole(e) for e in table}) > 1
+        len(shapes[0]) == _PAIR_LENGTH
+        and shapes[0] == shapes[1]
+        and len({_has_integers(array) for array in table}) > 1
     )
 
 
-def _whole(array: Any) -> bool:
+def _has_integers(array: Any) -> bool:
     return str(getattr(array, "dtype", "")).rpartition(".")[2].startswith(("int", "uint"))
 
 
-def _lists(one: Any, two: Any) -> Lists:
-    items, scores = (one, two) if _whole(one) else (two, one)
-    numbers = home(scores).astype(np.float64)
-    return Lists(items, values=np.where(numbers > _UNRANKED, numbers, np.nan))
+def padded_lists(first_array: Any, second_array: Any) -> Lists:
+    """The items of users by number, and their scores, in either order.
+
+    >>> padded_lists(np.array([[0.9, 0.2]]), np.array([[3, 1]])).items.tolist()
+    [[3, 1]]
+    """
+    item_numbers, scores = (
+        (first_array, second_array) if _has_integers(first_array) else (second_array, first_array)
+    )
+    float_scores = to_numpy(scores).astype(np.float64)
+    return Lists(item_numbers, values=np.where(float_scores > _UNRANKED, float_scores, np.nan))
 
 
-def _is_collection(table: object) -> bool:
-    return all(hasattr(table, name) for name in ("key_fields", "lists", "items"))
+def lists_by_user(collection: Any, input_kind: Part) -> dict[str, Any]:
+    """The lists of LensKit's ``ItemListCollection`` as a dictionary.
+
+    Args:
+        collection: the item lists.
+        input_kind: what they are read as: item lists with ratings have grades if read as judgments.
+
+    Raises:
+        InputError: item lists by several keys, or without the scores or the order of items.
+    """
+    return dict(
+        _grades_by_user(collection) if input_kind == "qrels" else _rankings_by_user(collection)
+    )
 
 
 def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:
@@ -72,28 +76,28 @@ def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:
         keys = ", ".join(collection.key_fields)
         problem = f"item lists by {keys}; give a collection with one key, such as user_id."
         raise InputError(problem, source="item lists", code="wrong-type")
-    for key, items in collection.items():
-        yield str(key[0]), items
+    for key, item_list in collection.items():
+        yield str(key[0]), item_list
 
 
-def _ranked(collection: Any) -> Iterator[tuple[str, list[str]]]:
+def _rankings_by_user(collection: Any) -> Iterator[tuple[str, list[str]]]:
     """The items of each user, the best first; NaN as a score is not ranked."""
-    for user, items in _item_lists(collection):
-        ids = np.asarray([str(each) for each in items.ids()], dtype=object)
-        if not getattr(items, "ordered", False):
-            found = items.scores()
-            if found is None:
+    for user, item_list in _item_lists(collection):
+        ids = np.asarray([str(item_id) for item_id in item_list.ids()], dtype=object)
+        if not getattr(item_list, "ordered", False):
+            scores_or_none = item_list.scores()
+            if scores_or_none is None:
                 problem = f"the list of '{user}' has no order and no scores; score it first."
                 raise InputError(problem, source="item lists", code="missing-column")
-            scores = np.asarray(found, np.float64)
-            by = np.argsort(-scores, kind="stable")
-            ids = ids[by[~np.isnan(scores[by])]]
+            scores = np.asarray(scores_or_none, np.float64)
+            order = np.argsort(-scores, kind="stable")
+            ids = ids[order[~np.isnan(scores[order])]]
         yield user, ids.tolist()
 
 
-def _judged(collection: Any) -> Iterator[tuple[str, dict[str, float]]]:
-    """The grade of each item: its rating, or 1."""
-    for user, items in _item_lists(collection):
-        ids, ratings = [str(each) for each in items.ids()], items.field("rating")
+def _grades_by_user(collection: Any) -> Iterator[tuple[str, dict[str, float]]]:
+    """The grade of each item: its rating, or 1 without ratings."""
+    for user, item_list in _item_lists(collection):
+        ids, ratings = [str(item_id) for item_id in item_list.ids()], item_list.field("rating")
         grades = np.ones(len(ids)) if ratings is None else np.asarray(ratings, np.float64)
         yield user, dict(zip(ids, grades.tolist(), strict=True))

@@ -14,8 +14,8 @@ import numpy as np
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.memory.devices import home, library
-from rankgate.data.memory.ids import NOWHERE, Ids, rising
+from rankgate.data.memory.devices import array_library, to_numpy
+from rankgate.data.memory.ids import NOT_FOUND, Ids, unique_sorted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Flat: TypeAlias = tuple[Codes, Codes, Floats]
 
-_MATRIX = 2
-_DIRECT = 1 << 20
+_MATRIX_DIMENSIONS = 2
+_MAX_DIRECT_ITEMS = 1 << 20
 """Numbers of items up to this are codes as they are, even if few of them occur."""
 
 
@@ -69,7 +69,7 @@ class Lists:
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """A whole matrix, wherever it lives."""
+    """A whole matrix, on any device."""
 
     name: str
     users: Ids
@@ -77,15 +77,15 @@ class Dense:
     values: Any
 
     def flat(self, rows: slice) -> Flat:
-        """Row (from 0), item and number of what is there in some rows."""
-        block = numbers(home(self.values[rows], self.name), self.name)
+        """Row (from 0), item and number of each entry in some rows."""
+        block = require_numbers(to_numpy(self.values[rows], self.name), self.name)
         owner, item = np.nonzero(~np.isnan(block))
-        return _real(owner, item, block[owner, item])
+        return _drop_nan(owner, item, block[owner, item])
 
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """What is there of a sparse matrix, row after row."""
+    """The stored entries of a sparse matrix, row after row."""
 
     name: str
     users: Ids
@@ -95,11 +95,11 @@ class Sparse:
     values: NDArray[Any]
 
     def flat(self, rows: slice) -> Flat:
-        """As of `Dense`."""
+        """As for `Dense`."""
         offsets = self.offsets[rows.start : rows.stop + 1]
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         valid = slice(offsets[0], offsets[-1])
-        return _real(owner, self.columns[valid].astype(np.int64), self.values[valid])
+        return _drop_nan(owner, self.columns[valid].astype(np.int64), self.values[valid])
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +107,11 @@ class Padded:
     """Lists of items by number.
 
     Attributes:
-        name, users, items: as of the others.
+        name, users, items: as for the other sources.
         codes: ``(U, K)``, whole numbers.
-        values: ``(U, K)``, or None where the order ranks.
+        values: ``(U, K)``, or None if the order ranks.
         padding: the number that is no item.
-        vocabulary: the number of each code where numbers are too great to be codes; rising.
+        vocabulary: the number of each code if numbers are too great to be codes; rising.
     """
 
     name: str
@@ -123,51 +123,58 @@ class Padded:
     vocabulary: NDArray[Any] | None = field(default=None)
 
     def lists(self, rows: slice, *, refuse: bool = True) -> Codes:
-        """The items of some rows in their order, padded behind, ``(B, K)``.
+        """The items of some rows in their order, padded at the end, ``(B, K)``.
 
         Raises:
             DuplicateError: an item appears twice in a list, and that is to be refused.
         """
         block = self.codes[rows]
-        there = block != self.padding
-        codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, there)
-        if not there.all():
-            codes = np.where(there, codes, NOWHERE)
-            if (there[:, 1:] & ~there[:, :-1]).any():  # gaps: what follows moves up
-                codes = np.take_along_axis(codes, np.argsort(~there, axis=1, kind="stable"), 1)
+        is_item = block != self.padding
+        codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, is_item)
+        if not is_item.all():
+            codes = np.where(is_item, codes, NOT_FOUND)
+            if (is_item[:, 1:] & ~is_item[:, :-1]).any():  # gaps: what follows moves up
+                codes = np.take_along_axis(codes, np.argsort(~is_item, axis=1, kind="stable"), 1)
         if refuse:
             self._refuse_repeated(codes, rows.start)
         return codes
 
     def flat(self, rows: slice, *, refuse: bool = True) -> Flat:
-        """As of `Dense`; without values numbers are -1, -2, … from the first to the last.
+        """As for `Dense`; without values numbers are -1, -2, … from the first to the last.
 
         Raises:
             DuplicateError: as `lists`.
         """
         if self.values is None:
             codes = self.lists(rows, refuse=refuse)
-            owner, place = np.nonzero(codes != NOWHERE)
-            return _real(owner, codes[owner, place], -1.0 - place)
+            owner, position = np.nonzero(codes != NOT_FOUND)
+            return _drop_nan(owner, codes[owner, position], -1.0 - position)
         block = self.codes[rows]
-        there = block != self.padding
-        codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, there)
+        is_item = block != self.padding
+        codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, is_item)
         if refuse:
-            self._refuse_repeated(np.where(there, codes, NOWHERE), rows.start)
-        owner, place = np.nonzero(there)
-        return _real(owner, codes[owner, place], self.values[rows][owner, place])
+            self._refuse_repeated(np.where(is_item, codes, NOT_FOUND), rows.start)
+        owner, position = np.nonzero(is_item)
+        return _drop_nan(owner, codes[owner, position], self.values[rows][owner, position])
 
-    def _coded(self, block: NDArray[Any], there: NDArray[np.bool_]) -> Codes:
+    def _coded(self, block: NDArray[Any], is_item: NDArray[np.bool_]) -> Codes:
         assert self.vocabulary is not None
-        codes: Codes = np.where(there, np.searchsorted(self.vocabulary, block), NOWHERE)
+        codes: Codes = np.where(is_item, np.searchsorted(self.vocabulary, block), NOT_FOUND)
         return codes
 
-    def _refuse_repeated(self, codes: Codes, first: int) -> None:
-        ordered = np.sort(codes.astype(np.int32) if self.items.size < 1 << 31 else codes, axis=1)
-        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOWHERE)
-        if twice.any():
-            row, place = (int(each[0]) for each in np.nonzero(twice))
-            item, user = self.items.names[int(ordered[row, place])], self.users.names[first + row]
+    def _refuse_repeated(self, codes: Codes, first_row: int) -> None:
+        sorted_codes = np.sort(
+            codes.astype(np.int32) if self.items.size < 1 << 31 else codes, axis=1
+        )
+        is_repeated = (sorted_codes[:, 1:] == sorted_codes[:, :-1]) & (
+            sorted_codes[:, 1:] != NOT_FOUND
+        )
+        if is_repeated.any():
+            row, position = (int(indexes[0]) for indexes in np.nonzero(is_repeated))
+            item, user = (
+                self.items.names[int(sorted_codes[row, position])],
+                self.users.names[first_row + row],
+            )
             problem = f"item '{item}' appears twice in the list of '{user}'; remove one of the two."
             raise DuplicateError(problem, source=self.name)
 
@@ -175,8 +182,8 @@ class Padded:
 MatrixInput: TypeAlias = Dense | Sparse | Padded
 
 
-def pairs_of(source: MatrixInput) -> tuple[Codes, Codes]:
-    """Row and item of what is there and not 0: who met what, where a matrix is a log."""
+def nonzero_pairs(source: MatrixInput) -> tuple[Codes, Codes]:
+    """Row and item of each entry that is not 0: the pairs of a log given as a matrix."""
     rows = slice(0, source.users.size)
     repeated = {"refuse": False} if isinstance(source, Padded) else {}
     owner, item, number = source.flat(rows, **repeated)
@@ -185,15 +192,15 @@ def pairs_of(source: MatrixInput) -> tuple[Codes, Codes]:
 
 
 def is_source(table: object) -> bool:
-    """Whether something is a matrix or lists by number: an array, and no frame."""
+    """True for a matrix or lists by number: an array, but not a frame."""
     if isinstance(table, Matrix | Lists | MatrixInput):
         return True
-    array = hasattr(table, "__dlpack__") or hasattr(table, "tocoo")
-    return array and not hasattr(table, "__arrow_c_stream__")
+    is_array = hasattr(table, "__dlpack__") or hasattr(table, "tocoo")
+    return is_array and not hasattr(table, "__arrow_c_stream__")
 
 
-def source_of(table: Any, name: str) -> MatrixInput:
-    """What is in an array, a `Matrix` or `Lists`.
+def make_source(table: Any, name: str) -> MatrixInput:
+    """The source of an array, a `Matrix` or `Lists`.
 
     Raises:
         InputError: no numbers, not two dimensions, ids that are not as many or no whole numbers.
@@ -202,30 +209,30 @@ def source_of(table: Any, name: str) -> MatrixInput:
     if isinstance(table, MatrixInput):
         return table
     if isinstance(table, Lists):
-        return _padded(table, name)
-    given = table if isinstance(table, Matrix) else Matrix(table)
-    values = given.values
+        return _make_padded(table, name)
+    matrix = table if isinstance(table, Matrix) else Matrix(table)
+    values = matrix.values
     if "sparse" in str(getattr(values, "layout", "")):
         raise InputError(
             "a sparse tensor; give SciPy's matrix, or .to_dense().", source=name, code="wrong-type"
         )
-    if not hasattr(values, "tocoo") and library(values) is None:
-        values = home(values, name)
+    if not hasattr(values, "tocoo") and array_library(values) is None:
+        values = to_numpy(values, name)
     if len(values.shape) == 1 and not hasattr(values, "tocoo"):
         values = values[None, :]
     refuse_shape(values, name, "(users, items)")
-    users = Ids.of(given.query_ids, int(values.shape[0]), f"{name}: query_ids")
-    items = Ids.of(given.doc_ids, int(values.shape[1]), f"{name}: doc_ids")
+    users = Ids.of(matrix.query_ids, int(values.shape[0]), f"{name}: query_ids")
+    items = Ids.of(matrix.doc_ids, int(values.shape[1]), f"{name}: doc_ids")
     if hasattr(values, "tocoo"):
-        return _sparse(values, users, items, name)
+        return _make_sparse(values, users, items, name)
     if isinstance(values, np.ndarray):
-        numbers(values[:0], name)
+        require_numbers(values[:0], name)
     return Dense(name, users, items, values)
 
 
-def _sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
+def _make_sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
     rows = values.tocsr()
-    numbers(rows.data[:0], name)
+    require_numbers(rows.data[:0], name)
     if rows.nnz == values.nnz and not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()  # sorts too
@@ -235,21 +242,23 @@ def _sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
     return Sparse(name, users, items, rows.indptr.astype(np.int64), rows.indices, rows.data)
 
 
-def _padded(table: Lists, name: str) -> Padded:
-    codes = home(table.items, name)
+def _make_padded(table: Lists, name: str) -> Padded:
+    codes = to_numpy(table.items, name)
     codes = codes[None, :] if codes.ndim == 1 else codes
     refuse_shape(codes, name, "(users, places)")
     if codes.dtype.kind not in "iu":
         problem = f"items of {codes.dtype}, where whole numbers are needed; cast them to int64."
         raise InputError(problem, source=name, code="wrong-type")
-    values = None if table.values is None else numbers(home(table.values, name), name)
+    values = None if table.values is None else require_numbers(to_numpy(table.values, name), name)
     values = values[None, :] if values is not None and values.ndim == 1 else values
     if values is not None and values.shape != codes.shape:
-        words = f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
-        raise InputError(words, source=name, code="wrong-shape")
-    least, greatest = _ends(codes, table.padding)
-    if least < 0:
-        problem = f"item {least} is below 0, and the padding is {table.padding}; set padding."
+        message = (
+            f"values of shape {values.shape}, where items have {codes.shape}; make them equal."
+        )
+        raise InputError(message, source=name, code="wrong-shape")
+    lowest, greatest = _item_range(codes, table.padding)
+    if lowest < 0:
+        problem = f"item {lowest} is below 0, and the padding is {table.padding}; set padding."
         raise InputError(problem, source=name, code="wrong-shape")
     if greatest > np.iinfo(np.int64).max:
         problem = f"item {greatest} does not fit 64 bits with a sign; number items from 0."
@@ -261,41 +270,41 @@ def _padded(table: Lists, name: str) -> Padded:
             problem = f"item {greatest}, where doc_ids names {items.size} from 0 on."
             raise InputError(problem, source=name, code="wrong-shape")
         return Padded(name, users, items, codes, values, table.padding)
-    if greatest < max(_DIRECT, codes.size):
+    if greatest < max(_MAX_DIRECT_ITEMS, codes.size):
         return Padded(name, users, Ids(greatest + 1), codes, values, table.padding)
-    known = rising(codes[codes != table.padding])
-    names = Ids.of(known.tolist(), len(known), name)
-    return Padded(name, users, names, codes, values, table.padding, known)
+    vocabulary = unique_sorted(codes[codes != table.padding])
+    names = Ids.of(vocabulary.tolist(), len(vocabulary), name)
+    return Padded(name, users, names, codes, values, table.padding, vocabulary)
 
 
-def _ends(codes: NDArray[Any], padding: int) -> tuple[int, int]:
-    """The least and the greatest item; 0 and -1 if there is none."""
+def _item_range(codes: NDArray[Any], padding: int) -> tuple[int, int]:
+    """The lowest and the greatest item; 0 and -1 if there is none."""
     if not codes.size:
-        return 0, NOWHERE
-    least, greatest = int(codes.min()), int(codes.max())
-    if padding in {least, greatest}:
+        return 0, NOT_FOUND
+    lowest, greatest = int(codes.min()), int(codes.max())
+    if padding in {lowest, greatest}:
         valid = codes[codes != padding]
-        least, greatest = (int(valid.min()), int(valid.max())) if valid.size else (0, NOWHERE)
-    return least, greatest
+        lowest, greatest = (int(valid.min()), int(valid.max())) if valid.size else (0, NOT_FOUND)
+    return lowest, greatest
 
 
 def refuse_shape(array: Any, name: str, needed: str) -> None:
-    """Refuse an array that is no matrix."""
-    if len(array.shape) != _MATRIX:
+    """Refuse an array that is not a matrix."""
+    if len(array.shape) != _MATRIX_DIMENSIONS:
         problem = f"shape {tuple(array.shape)}, where {needed} is needed; reshape it."
         raise InputError(problem, source=name, code="wrong-shape")
 
 
-def numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """An array, which holds numbers."""
+def require_numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Check that an array holds numbers, and return it."""
     if array.dtype.kind not in "biuf":
         problem = f"an array of {array.dtype}, where numbers are needed; turn it into floats."
         raise InputError(problem, source=name, code="wrong-type")
     return array
 
 
-def _real(owner: NDArray[Any], item: NDArray[Any], value: NDArray[Any]) -> Flat:
-    """Without what is NaN."""
+def _drop_nan(owner: NDArray[Any], item: NDArray[Any], value: NDArray[Any]) -> Flat:
+    """Leave out entries that are NaN."""
     numbers: Floats = value.astype(np.float64)
     valid = ~np.isnan(numbers)
     if valid.all():

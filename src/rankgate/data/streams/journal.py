@@ -40,28 +40,30 @@ class Journal(Closing):
             InputError: a line that is not a JSON object, with its number.
             UsageError: a file that cannot be written.
         """
-        place = Path(path)
+        journal_path = Path(path)
         try:
-            handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            handle = os.open(journal_path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise UsageError(
                 f"{path}: cannot be written: {error.strerror}.", code="cannot-write"
             ) from None
         try:
-            _alone(handle, path)
-            data = _whole(handle)
-            if _object(data[data.rfind(b"\n") + 1 :]):  # whole, and only the line's end is missing
+            _lock(handle, path)
+            data = _read_all(handle)
+            if _parse_object(
+                data[data.rfind(b"\n") + 1 :]
+            ):  # whole, and only the line's end is missing
                 os.write(handle, b"\n")
                 data += b"\n"
-            rows, end = _rows(data, str(path))
+            rows, end = _parse_rows(data, str(path))
             if end < len(data):
                 os.ftruncate(handle, end)
             os.fsync(handle)
-            _folder_synced(place)
+            _sync_folder(journal_path)
         except BaseException:
             os.close(handle)
             raise
-        return cls(place, rows, len(data) - end, handle)
+        return cls(journal_path, rows, len(data) - end, handle)
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Write a row; when this returns, it is on disk.
@@ -79,28 +81,29 @@ class Journal(Closing):
         """
         lines = [json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in rows]
         data = "".join(f"{line}\n" for line in lines).encode()
-        before = os.fstat(self._handle).st_size
-        why = "no space left"
+        size_before = os.fstat(self._handle).st_size
+        reason = "no space left"
         try:
-            written = os.write(self._handle, data)
+            written_bytes = os.write(self._handle, data)
             os.fsync(self._handle)
         except OSError as error:
-            written, why = 0, error.strerror or why
-        if written < len(data):
-            os.ftruncate(self._handle, before)
+            written_bytes, reason = 0, error.strerror or reason
+        if written_bytes < len(data):
+            os.ftruncate(self._handle, size_before)
             raise UsageError(
-                f"{self.path}: cannot be written: {why}; the last is not kept.", code="cannot-write"
+                f"{self.path}: cannot be written: {reason}; the last is not kept.",
+                code="cannot-write",
             )
         self.rows.extend(map(dict, rows))
 
     def close(self) -> None:
-        """Let go of the file; again does nothing."""
+        """Close the file; to call it again does nothing."""
         handle, self._handle = self._handle, -1
         if handle >= 0:
             os.close(handle)
 
 
-def _alone(handle: int, path: str | Path) -> None:
+def _lock(handle: int, path: str | Path) -> None:
     """Refuse a journal that another program is writing."""
     try:
         import fcntl
@@ -114,19 +117,19 @@ def _alone(handle: int, path: str | Path) -> None:
         ) from None
 
 
-def _whole(handle: int) -> bytes:
-    pieces = []
-    while piece := os.read(handle, 1 << 20):
-        pieces.append(piece)
-    return b"".join(pieces)
+def _read_all(handle: int) -> bytes:
+    chunks = []
+    while chunk := os.read(handle, 1 << 20):
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
-def _rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
-    """The complete lines, and where they end."""
+def _parse_rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
+    """The complete lines, and the offset of their end."""
     end = data.rfind(b"\n") + 1
     rows = []
     for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
-        row = _object(line)
+        row = _parse_object(line)
         if row is None:
             problem = "it is not a JSON object; is this a file that rankgate wrote?"
             raise InputError(problem, source=label, line=number, code="invalid-json")
@@ -134,7 +137,7 @@ def _rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
     return rows, end
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _parse_object(line: bytes) -> dict[str, Any] | None:
     try:
         row = json.loads(line)
     except ValueError:
@@ -142,10 +145,10 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
-def _folder_synced(place: Path) -> None:
-    """A new file's name is on disk only when its folder is."""
+def _sync_folder(path: Path) -> None:
+    """Sync the folder of a new file; only then is the file's name on disk."""
     try:
-        folder = os.open(place.resolve().parent, os.O_RDONLY)
+        folder = os.open(path.resolve().parent, os.O_RDONLY)
     except OSError:
         return  # a system where folders cannot be opened
     try:

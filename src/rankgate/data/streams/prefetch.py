@@ -15,28 +15,28 @@ T = TypeVar("T")
 _WORKERS = 2  # a piece is parsed by one core; more pieces at a time would only take memory
 
 
-def ahead(pieces: Iterator[T]) -> Iterator[T]:
+def read_ahead(chunks: Iterator[T]) -> Iterator[T]:
     """The same pieces; the next one is made while the caller works on this one.
 
     An error of the maker reaches the caller at the piece that it belongs to.
     """
     with ThreadPoolExecutor(1, "rankgate-read") as maker:
-        coming = maker.submit(next, pieces, None)
-        while (piece := coming.result()) is not None:
-            coming = maker.submit(next, pieces, None)
-            yield piece
+        next_chunk = maker.submit(next, chunks, None)
+        while (chunk := next_chunk.result()) is not None:
+            next_chunk = maker.submit(next, chunks, None)
+            yield chunk
 
 
-def in_order(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
-    """What some tasks return, in their order, a few of them at work at a time.
+def run_in_order(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """The results of some tasks, in their order, with a few tasks at work at a time.
 
-    An error of a task reaches the caller in its turn.
+    An error of a task reaches the caller when its result is due.
     """
     with ThreadPoolExecutor(_WORKERS, "rankgate-parse") as makers:
-        coming: deque[Future[T]] = deque()
+        futures: deque[Future[T]] = deque()
         for task in tasks:
-            coming.append(makers.submit(task))
-            if len(coming) > _WORKERS:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()
+            futures.append(makers.submit(task))
+            if len(futures) > _WORKERS:
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 from collections import deque
 
-_ROOMS = 5  # one piece is read, two are parsed, two wait
+_MAX_BUFFERS = 5  # one piece is read, two are parsed, two wait
 
 
-class Rooms:
+class BufferPool:
     """Reads pieces into the memory of earlier pieces that are no longer in use.
 
-    Fresh memory for every piece would make reading take half as long again. A piece that is
+    New memory for every piece would make reading take half as long again. A piece that is
     still in use when its memory is needed does not change: `io.BytesIO` copies what it shares.
     """
 
@@ -20,7 +20,7 @@ class Rooms:
 
     def read(self, stream: io.BufferedReader, size: int) -> bytes:
         """The next bytes of a stream, fewer than ``size`` at its end only."""
-        if len(self._rooms) < _ROOMS:
+        if len(self._rooms) < _MAX_BUFFERS:
             piece = stream.read(size)
             self._rooms.append(io.BytesIO(piece))  # shares the piece
             return piece
@@ -31,6 +31,6 @@ class Rooms:
             room.seek(size - 1)
             room.write(b"\n")
         with room.getbuffer() as memory:
-            count = stream.readinto(memory)
-        room.truncate(count)
+            byte_count = stream.readinto(memory)
+        room.truncate(byte_count)
         return room.getvalue()

@@ -1,4 +1,4 @@
-"""Where bytes come from: a file, a compressed file, or standard input."""
+"""Input files: plain, compressed, or standard input."""
 
 from __future__ import annotations
 
@@ -9,54 +9,77 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.streams.rooms import Rooms
+from rankgate.data.streams.rooms import BufferPool
 
 CHUNK = 16 << 20
 """Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""
 
-LIMIT = 1 << 30
+MAX_UNPACKED_BYTES = 1 << 30
 """Bytes that are unpacked into memory at most, where a format cannot be read in pieces."""
 
-JUDGMENTS = 2048
+MAX_JUDGMENTS_MB = 2048
 """Megabytes of judgments that are read, unpacked, unless RANKGATE_MAX_JUDGMENTS_MB says; all of
 them are kept in memory, which takes about five times as much."""
 
-EXPANSION = 100
-"""How many times its size a compressed file may unpack to, unless RANKGATE_MAX_EXPANSION says: runs
+MAX_EXPANSION = 100
+"""The factor by which a compressed file may grow, unless RANKGATE_MAX_EXPANSION is set: runs
 that show everybody the same list reach 90 with zstd, files made to fill the memory 1,000 and more.
-A factor and no size, as real runs have many GB."""
+It is a factor, not a size, as real runs have many GB."""
 
 _SMALL = 64 << 20  # bytes that any compressed file may unpack to
 _PACKED = 1 << 17  # bytes unpacked at one time
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_SUFFIXES = frozenset({".gz", ".zst", ".zstd"})
-_KNOWN = frozenset({
-    ".run", ".txt", ".trec", ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".qrels", ".qrel",
-})  # fmt: skip
+_BZIP2, _XZ = b"BZh", b"\xfd7zXZ\x00"
+_COMPRESSION_SUFFIXES = frozenset({".gz", ".zst", ".zstd", ".bz2", ".xz"})
+_KNOWN_SUFFIXES = frozenset(
+    {
+        ".run",
+        ".txt",
+        ".trec",
+        ".csv",
+        ".tsv",
+        ".parquet",
+        ".jsonl",
+        ".json",
+        ".qrels",
+        ".qrel",
+    }
+)
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """A readable place; standard input and pipes are kept whole: they cannot be read twice."""
+    """A readable place; standard input and pipes are kept whole: they cannot be read twice.
+
+    Attributes:
+        path: None for standard input.
+        content: bytes that are read in place of those of the file.
+        most: bytes that are read at most.
+        renamed: our names of columns that its table has in place of theirs.
+        table: of a database, or the sheet of a workbook; empty for the only one.
+    """
 
     path: Path | None
     content: bytes | None = None
     most: float = math.inf
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    table: str = ""
 
     @property
     def label(self) -> str:
-        """What an error calls this source."""
-        return str(self.path) if self.path else "standard input"
+        """The name of this source in errors."""
+        path = str(self.path) if self.path else "standard input"
+        return f"{path}:{self.table}" if self.table else path
 
     @property
     def stem(self) -> str:
@@ -66,9 +89,11 @@ class InputFile:
         """
         if self.path is None:
             return "-"
-        packed = self.path.suffix.lower() in _SUFFIXES
-        name = Path(self.path.stem if packed else self.path.name)
-        return name.stem if name.suffix.lower() in _KNOWN and name.stem else name.name
+        if self.table:
+            return self.table
+        is_compressed = self.path.suffix.lower() in _COMPRESSION_SUFFIXES
+        name = Path(self.path.stem if is_compressed else self.path.name)
+        return name.stem if name.suffix.lower() in _KNOWN_SUFFIXES and name.stem else name.name
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -78,17 +103,17 @@ class InputFile:
             InputError: the file is missing, is a folder, or cannot be opened; it was written, or
                 cut, by others while it was read to its end.
         """
-        with self.raw() as raw, _unpacked(raw, self) as stream:
-            before = _state(raw)
-            if before is not None and before[0] > self.most:
+        with self.raw() as raw, _open_unpacked(raw, self) as stream:
+            state_before = _file_state(raw)
+            if state_before is not None and state_before[0] > self.most:
                 raise self.too_large()
             yield stream
-            if _state(raw) != before:
+            if _file_state(raw) != state_before:
                 problem = "it changed while it was read; read it again when it is written."
                 raise InputError(problem, source=self.label, code="file-changed")
 
     def too_large(self) -> InputError:
-        """The error of more judgments than are read."""
+        """The error for more judgments than are read."""
         return InputError(
             f"more than {self.most / (1 << 20):,.0f} MB of judgments, which take about five times "
             "as much memory; leave out queries that are not evaluated, or set "
@@ -127,28 +152,32 @@ class InputFile:
             InputError: damaged compression, or a line longer than a whole piece.
         """
         with self.open() as stream:
-            plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
-            whole = partial(self._to_line_end, Rooms()) if plain else self._with_line_end
-            at = 0
-            while piece := whole(stream, at, size):
-                yield piece
-                at += len(piece)
+            is_plain_file = isinstance(stream, io.BufferedReader) and isinstance(
+                stream.raw, io.FileIO
+            )
+            read_chunk = (
+                partial(self._to_line_end, BufferPool()) if is_plain_file else self._with_line_end
+            )
+            offset = 0
+            while chunk := read_chunk(stream, offset, size):
+                yield chunk
+                offset += len(chunk)
 
-    def _to_line_end(self, rooms: Rooms, stream: IO[bytes], at: int, size: int) -> bytes:
+    def _to_line_end(self, buffers: BufferPool, stream: IO[bytes], offset: int, size: int) -> bytes:
         """The next piece of a file; its end is looked up first, so that it is read in one go."""
-        stream.seek(at + size)
-        end = size + len(self._line(stream, at + size, size))
-        stream.seek(at)
-        return self._checked(lambda: rooms.read(cast("io.BufferedReader", stream), end))
+        stream.seek(offset + size)
+        end = size + len(self._line(stream, offset + size, size))
+        stream.seek(offset)
+        return self._checked(lambda: buffers.read(cast("io.BufferedReader", stream), end))
 
-    def _with_line_end(self, stream: IO[bytes], at: int, size: int) -> bytes:
-        """The next piece of a stream that cannot be looked into."""
-        piece = self.read(stream, size)
-        end = self._line(stream, at + len(piece), size) if piece else b""
-        return piece + end if end else piece
+    def _with_line_end(self, stream: IO[bytes], offset: int, size: int) -> bytes:
+        """The next piece of a stream that cannot seek."""
+        chunk = self.read(stream, size)
+        line_end = self._line(stream, offset + len(chunk), size) if chunk else b""
+        return chunk + line_end if line_end else chunk
 
-    def everything(self, limit: int = LIMIT) -> bytes:
-        """Everything, decompressed; for formats that are not line by line.
+    def everything(self, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+        """Read the whole file, decompressed; for formats that are not line by line.
 
         Raises:
             InputError: more than the limit, damaged compression.
@@ -170,22 +199,22 @@ class InputFile:
     def _line_at(self, offset: int) -> int:
         """The number of the line that a byte is in."""
         with self.open() as stream:
-            pieces = (stream.read(min(CHUNK, offset - at)) for at in range(0, offset, CHUNK))
-            return 1 + sum(piece.count(b"\n") for piece in pieces)
+            chunks = (stream.read(min(CHUNK, offset - start)) for start in range(0, offset, CHUNK))
+            return 1 + sum(chunk.count(b"\n") for chunk in chunks)
 
-    def _line(self, stream: IO[bytes], at: int, size: int) -> bytes:
-        """The rest of the line that the stream is in, at some byte."""
-        rest = self._checked(lambda: stream.readline(size))
-        if len(rest) < size:
-            return rest
+    def _line(self, stream: IO[bytes], offset: int, size: int) -> bytes:
+        """The rest of the stream's current line, which goes on at some byte."""
+        line_rest = self._checked(lambda: stream.readline(size))
+        if len(line_rest) < size:
+            return line_rest
         problem = (
             f"a line of more than {size >> 20} MB, where a line holds one document; "
             "check whether this is the right file."
         )
-        raise InputError(problem, source=self.label, line=self._line_at(at), code="too-large")
+        raise InputError(problem, source=self.label, line=self._line_at(offset), code="too-large")
 
     def read(self, stream: IO[bytes], size: int) -> bytes:
-        """Some bytes of a stream that `open` gave.
+        """Read some bytes of a stream from `open`.
 
         Raises:
             InputError: damaged compression, a file that cannot be read.
@@ -207,71 +236,132 @@ class InputFile:
 
 
 @contextmanager
-def _unpacked(raw: io.BufferedReader, place: InputFile) -> Iterator[IO[bytes]]:
+def _open_unpacked(raw: io.BufferedReader, input_file: InputFile) -> Iterator[IO[bytes]]:
     """The bytes without their compression."""
-    magic = raw.peek(4)[:4]
+    magic = raw.peek(6)[:6]
     if magic.startswith(_GZIP):
         with gzip.GzipFile(fileobj=raw) as unpacked:
-            yield cast("IO[bytes]", io.BufferedReader(_Bounded(unpacked, raw, place), 1 << 20))
-    elif magic == _ZSTD:
-        with _Zstd(raw) as plain, io.BufferedReader(_Bounded(plain, raw, place), 1 << 20) as stream:
+            yield cast(
+                "IO[bytes]",
+                io.BufferedReader(_SizeLimitedStream(unpacked, raw, input_file), 1 << 20),
+            )
+    elif magic.startswith(_BZIP2) and magic[3:4].isdigit():
+        import bz2
+
+        with _open_library_stream(bz2.BZ2File(raw), raw, input_file) as stream:
+            yield stream
+    elif magic == _XZ:
+        import lzma
+
+        with _open_library_stream(lzma.LZMAFile(raw), raw, input_file) as stream:
+            yield stream
+    elif magic.startswith(_ZSTD):
+        with (
+            _Zstd(raw) as plain,
+            io.BufferedReader(_SizeLimitedStream(plain, raw, input_file), 1 << 20) as stream,
+        ):
             yield stream
     else:
         yield raw
 
 
-def _state(raw: io.BufferedReader) -> tuple[int, int] | None:
-    """How large a file is, and when it was written; None of what is not a file on a disk."""
+def _open_library_stream(
+    stream: io.BufferedIOBase, raw: IO[bytes], input_file: InputFile
+) -> io.BufferedReader:
+    """A stream that a library unpacks, with its errors turned into ours."""
+    return io.BufferedReader(_SizeLimitedStream(_LibraryStream(stream), raw, input_file), 1 << 20)
+
+
+class _LibraryStream(io.RawIOBase):
+    """A stream of bz2 or lzma; damage raises its own error, distinct from an error of the disk."""
+
+    def __init__(self, stream: io.BufferedIOBase) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        import lzma
+
+        try:
+            return self._stream.readinto(buffer)
+        except (OSError, lzma.LZMAError) as error:
+            raise DamageError(str(error)) from None
+
+
+def _file_state(raw: io.BufferedReader) -> tuple[int, int] | None:
+    """The size of a file and its time of writing; None if it is not a file on a disk."""
     if not isinstance(raw.raw, io.FileIO):
         return None
-    result = os.fstat(raw.fileno())
-    return (result.st_size, result.st_mtime_ns) if stat.S_ISREG(result.st_mode) else None
+    file_status = os.fstat(raw.fileno())
+    return (
+        (file_status.st_size, file_status.st_mtime_ns)
+        if stat.S_ISREG(file_status.st_mode)
+        else None
+    )
 
 
-def source(place: str | Path) -> InputFile:
-    """A source for a path; ``-`` reads standard input to its end, and a pipe is read likewise."""
-    if str(place) == "-":
+def open_source(path_text: str | Path) -> InputFile:
+    """A source for a path; ``-`` reads standard input to its end, and a pipe is read likewise.
+
+    ``FILE:TABLE`` is a table of a database, or a sheet of a workbook.
+    """
+    if str(path_text) == "-":
         return InputFile(None, sys.stdin.buffer.read())
-    path = Path(place)
-    return InputFile(path, path.read_bytes() if path.is_fifo() else None)
+    path, table = split_table(path_text)
+    return InputFile(path, path.read_bytes() if path.is_fifo() else None, table=table)
 
 
-def limit_of(variable: str, default: int) -> float:
+def split_table(path_text: str | Path) -> tuple[Path, str]:
+    """The file and the table of ``FILE:TABLE``; any other path without a table."""
+    path = Path(path_text)
+    path_part, colon, table = str(path_text).rpartition(":")
+    if colon and path_part and table and not path.exists() and Path(path_part).is_file():
+        return Path(path_part), table
+    return path, ""
+
+
+def read_limit(variable: str, default: int) -> float:
     """A limit that a variable of the environment may set; 0 is without a limit."""
-    result = os.environ.get(variable, "")
+    setting = os.environ.get(variable, "")
     try:
-        limit = float(result or default)
+        limit = float(setting or default)
     except ValueError:
         limit = -1.0
     if not limit >= 0:
         raise UsageError(
-            f"{variable} is {result!r}; set it to a number such as {default}, or to 0 for no "
+            f"{variable} is {setting!r}; set it to a number such as {default}, or to 0 for no "
             "limit.",
             code="not-a-number",
         )
     return limit
 
 
-def of_judgments(place: InputFile) -> InputFile:
-    """The same place, which is not read beyond the limit of judgments.
+def limit_judgments(input_file: InputFile) -> InputFile:
+    """The same file, which is not read beyond the limit of judgments.
 
     Raises:
         UsageError: a limit that is not a number.
     """
-    megabytes = limit_of("RANKGATE_MAX_JUDGMENTS_MB", JUDGMENTS)
-    return replace(place, most=megabytes * (1 << 20) if megabytes else math.inf)
+    megabytes = read_limit("RANKGATE_MAX_JUDGMENTS_MB", MAX_JUDGMENTS_MB)
+    return replace(input_file, most=megabytes * (1 << 20) if megabytes else math.inf)
 
 
-class _Bounded(io.RawIOBase):
+class _SizeLimitedStream(io.RawIOBase):
     """An unpacked stream that ends in an error where a small file becomes a huge one."""
 
     def __init__(
-        self, stream: io.RawIOBase | io.BufferedIOBase, raw: IO[bytes], place: InputFile
+        self, stream: io.RawIOBase | io.BufferedIOBase, raw: IO[bytes], input_file: InputFile
     ) -> None:
-        self._stream, self._place, self._bytes = stream, place, 0
-        packed = os.fstat(raw.fileno()).st_size if place.content is None else len(place.content)
-        self._times = limit = limit_of("RANKGATE_MAX_EXPANSION", EXPANSION)
-        self._most = max(packed * limit, _SMALL) if limit else math.inf
+        self._stream, self._place, self._bytes = stream, input_file, 0
+        packed_size = (
+            os.fstat(raw.fileno()).st_size
+            if input_file.content is None
+            else len(input_file.content)
+        )
+        self._times = limit = read_limit("RANKGATE_MAX_EXPANSION", MAX_EXPANSION)
+        self._most = max(packed_size * limit, _SMALL) if limit else math.inf
 
     def readable(self) -> bool:
         return True
@@ -317,17 +407,17 @@ class _Zstd(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while not self._ready:
-            packed = self._frame.unused_data if self._frame.eof else b""
+            packed_bytes = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
                 self._frame, self._began = self._new(), False
-            packed = packed or self._raw.read(_PACKED)
-            if not packed:
+            packed_bytes = packed_bytes or self._raw.read(_PACKED)
+            if not packed_bytes:
                 if self._began:
                     raise EOFError
                 return 0
             self._began = True
             try:
-                self._ready = memoryview(self._frame.decompress(packed))
+                self._ready = memoryview(self._frame.decompress(packed_bytes))
             except self._failure as error:
                 raise DamageError(str(error)) from None
         size = min(len(buffer), len(self._ready))

@@ -9,57 +9,57 @@ from rankgate.data.text.json_text import DEPTH
 from rankgate.data.text.utf8 import BOM
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
-_MOST = 20_000  # words looked at
+_MAX_TOKENS = 20_000  # tokens to read
 
 
 @lru_cache(maxsize=4)
-def keys(head: bytes) -> frozenset[str]:
-    """The paths of all keys in JSON or JSON lines that may be cut off, or be no JSON at all.
+def find_key_paths(first_bytes: bytes) -> frozenset[str]:
+    """The paths of all keys in JSON or JSON lines, which may be cut off or not be JSON at all.
 
-    Keys are joined by dots; ``[]`` is after what holds a list.
+    Keys are joined by dots; ``[]`` follows a path that holds a list.
 
-    >>> sorted(keys(b'{"queries": [{"text": "a", "n": {"x": 1}}, {"te'))
+    >>> sorted(find_key_paths(b'{"queries": [{"text": "a", "n": {"x": 1}}, {"te'))
     ['queries', 'queries[]', 'queries[].n', 'queries[].n.x', 'queries[].text']
-    >>> sorted(keys(b'[{"id": 1}]'))
+    >>> sorted(find_key_paths(b'[{"id": 1}]'))
     ['[]', '[].id']
     """
-    found: set[str] = set()
+    key_paths: set[str] = set()
     stack: list[tuple[bytes, str]] = []  # each open bracket, and the path of what is in it
-    key, last = "", b""
-    for seen, match in enumerate(_TOKEN.finditer(head.removeprefix(BOM))):
-        word = match[0]
-        if seen > _MOST or len(stack) > DEPTH:
+    key, last_string = "", b""
+    for token_count, match in enumerate(_TOKEN.finditer(first_bytes.removeprefix(BOM))):
+        token = match[0]
+        if token_count > _MAX_TOKENS or len(stack) > DEPTH:
             break
         path = stack[-1][1] if stack else ""
-        if word == b":" and stack and stack[-1][0] == b"{":
-            name = last[1:-1].decode(errors="replace")
+        if token == b":" and stack and stack[-1][0] == b"{":
+            name = last_string[1:-1].decode(errors="replace")
             key = f"{path}.{name}" if path else name
-            found.add(key)
-        elif word in {b"{", b"["}:
-            inside = key or path
-            if word == b"[":
-                inside += "[]"
-                found.add(inside)
-            stack.append((word, inside))
+            key_paths.add(key)
+        elif token in {b"{", b"["}:
+            inner_path = key or path
+            if token == b"[":
+                inner_path += "[]"
+                key_paths.add(inner_path)
+            stack.append((token, inner_path))
             key = ""
-        elif word in {b"}", b"]"}:
+        elif token in {b"}", b"]"}:
             if not stack:
                 break
             stack.pop()
             key = ""
-        elif word == b",":
+        elif token == b",":
             key = ""
-        elif word.startswith(b'"'):
-            last = word
-    return frozenset(found)
+        elif token.startswith(b'"'):
+            last_string = token
+    return frozenset(key_paths)
 
 
-def have(head: bytes, *paths: str) -> bool:
-    """Whether the beginning of a file has every one of these keys."""
-    return set(paths) <= keys(head)
+def has_keys(first_bytes: bytes, *paths: str) -> bool:
+    """True if the beginning of a file has every one of these keys."""
+    return set(paths) <= find_key_paths(first_bytes)
 
 
-def matching(head: bytes, pattern: str) -> bool:
-    """Whether the path of some key is all of a pattern."""
-    whole = re.compile(pattern)
-    return any(whole.fullmatch(path) for path in keys(head))
+def matches_key(first_bytes: bytes, pattern: str) -> bool:
+    """True if a pattern matches the whole path of some key."""
+    path_pattern = re.compile(pattern)
+    return any(path_pattern.fullmatch(path) for path in find_key_paths(first_bytes))

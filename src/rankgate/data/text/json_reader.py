@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
-from rankgate.data.text.json_text import identifier, kind, member
+from rankgate.data.text.json_text import describe_type, identifier, member
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 TOP = "the document"
-"""What errors call the outermost value."""
+"""The name of the outermost value in errors."""
 
 
-def whole_object(value: Any, source: InputFile) -> dict[str, Any]:
+def require_object(value: Any, source: InputFile) -> dict[str, Any]:
     """A document that must be an object.
 
     Raises:
@@ -23,56 +23,60 @@ def whole_object(value: Any, source: InputFile) -> dict[str, Any]:
     """
     if not isinstance(value, dict):
         raise InputError(
-            f"{kind(value)}, where an object is needed.", source=source.label, code="wrong-type"
+            f"{describe_type(value)}, where an object is needed.",
+            source=source.label,
+            code="wrong-type",
         )
     return value
 
 
-def each(values: Any, where: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a list, each with its place.
+def list_objects(values: Any, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a list, each with its JSON path.
 
     Args:
         values: what should be the list.
-        where: its place, such as ``queries``; empty for the document itself.
+        list_path: its JSON path, such as ``queries``; empty for the document itself.
         label: the file.
 
     Raises:
         InputError: no list, or something in it that is not an object.
     """
     if not isinstance(values, list):
-        shown = f"'{where}'" if where else TOP
+        list_name = f"'{list_path}'" if list_path else TOP
         raise InputError(
-            f"{shown} is {kind(values)}, where a list is needed.", source=label, code="wrong-type"
+            f"{list_name} is {describe_type(values)}, where a list is needed.",
+            source=label,
+            code="wrong-type",
         )
     for index, value in enumerate(values):
-        place = f"{where}[{index}]"
+        object_path = f"{list_path}[{index}]"
         if not isinstance(value, dict):
-            problem = f"{place} is {kind(value)}, where an object is needed."
+            problem = f"{object_path} is {describe_type(value)}, where an object is needed."
             raise InputError(problem, source=label, code="wrong-type")
-        yield place, value
+        yield object_path, value
 
 
-def inside(
-    table: Mapping[str, Any], key: str, where: str, label: str
+def objects_under_key(
+    table: Mapping[str, Any], key: str, path: str, label: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a list under a key, which must be there; as `each`."""
+    """The objects of the list under a required key; as `list_objects`."""
     if key not in table:
-        raise InputError(f"{where or TOP} has no '{key}'.", source=label, code="missing-key")
-    yield from each(table[key], f"{where}.{key}" if where else key, label)
+        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
+    yield from list_objects(table[key], f"{path}.{key}" if path else key, label)
 
 
-def an_id(table: Mapping[str, Any], key: str, where: str, label: str) -> str:
-    """The id under a key, which must be there.
+def read_id(table: Mapping[str, Any], key: str, path: str, label: str) -> str:
+    """The id under a required key.
 
     Raises:
         InputError: there is none.
     """
     if key not in table:
-        raise InputError(f"{where or TOP} has no '{key}'.", source=label, code="missing-key")
-    return identifier(table[key], f"'{key}' of {where or TOP}", label)
+        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
+    return identifier(table[key], f"'{key}' of {path or TOP}", label)
 
 
-def a_text(table: Mapping[str, Any], key: str, where: str, label: str) -> str | None:
+def read_text(table: Mapping[str, Any], key: str, path: str, label: str) -> str | None:
     """The string under a key, or None if there is none or null.
 
     Raises:
@@ -80,11 +84,11 @@ def a_text(table: Mapping[str, Any], key: str, where: str, label: str) -> str | 
     """
     if table.get(key) is None:
         return None
-    text: str = member(table, key, str, where or TOP, label)
+    text: str = member(table, key, str, path or TOP, label)
     return text
 
 
-def an_object(table: Mapping[str, Any], key: str, where: str, label: str) -> dict[str, Any]:
+def read_object(table: Mapping[str, Any], key: str, path: str, label: str) -> dict[str, Any]:
     """The object under a key, empty if there is none or null.
 
     Raises:
@@ -92,5 +96,5 @@ def an_object(table: Mapping[str, Any], key: str, where: str, label: str) -> dic
     """
     if table.get(key) is None:
         return {}
-    found: dict[str, Any] = member(table, key, dict, where or TOP, label)
-    return found
+    value: dict[str, Any] = member(table, key, dict, path or TOP, label)
+    return value

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
-from rankgate.data.text.json_depth import deeper
-from rankgate.data.text.utf8 import BOM, decoded
+from rankgate.data.text.json_depth import exceeds_depth
+from rankgate.data.text.utf8 import BOM, decode_utf8
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -25,17 +25,17 @@ DEPTH = 64
 VALUES, OBJECTS = 16_000_000, 4_000_000
 """Values, and objects among them, of one document; Python's take about 60 and 250 bytes each."""
 
-_SHOWN = 40
+_MAX_SHOWN_LENGTH = 40
 _COMMA_LAST = re.compile(r",\s*[}\]]")
 _CLOSING = ("}", "]")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:\n]|[^"{}\[\],:\n]+|"', re.DOTALL)
 
 
-class _DoubleKeyError(ValueError):
-    """An object with one key twice; its place is sought by `_second`."""
+class _DuplicateKeyError(ValueError):
+    """An object with one key twice; its place is sought by `_find_duplicate_key_line`."""
 
 
-def document(source: InputFile, limit: int = LIMIT) -> Any:
+def read_document(source: InputFile, limit: int = LIMIT) -> Any:
     """The one JSON value of a file.
 
     Args:
@@ -46,21 +46,21 @@ def document(source: InputFile, limit: int = LIMIT) -> Any:
         InputError: no JSON, a key twice in one object, too long or too deep, NaN or Infinity;
             with the line.
     """
-    pieces, size = [], 0
+    chunks, size = [], 0
     with source.open() as stream:
-        while piece := source.read(stream, 1 << 20):
-            size += len(piece)
+        while chunk := source.read(stream, 1 << 20):
+            size += len(chunk)
             if size > limit:
                 problem = f"more than {limit >> 20} MB in one JSON value; split it, or use JSONL."
                 raise InputError(problem, source=source.label, code="too-large")
-            pieces.append(piece)
+            chunks.append(chunk)
     if not size:
         problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
-    return parsed(b"".join(pieces), source.label)
+    return parse_json(b"".join(chunks), source.label)
 
 
-def parsed(data: bytes, label: str, line: int = 1) -> Any:
+def parse_json(data: bytes, label: str, line: int = 1) -> Any:
     """One JSON value from bytes.
 
     Args:
@@ -69,19 +69,22 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:
         line: the number of their first line.
 
     Raises:
-        InputError: as `document`.
+        InputError: as `read_document`.
     """
-    text = decoded(data.removeprefix(BOM), label, line)
+    text = decode_utf8(data.removeprefix(BOM), label, line)
     if data.count(b",") > VALUES or data.count(b"{") > OBJECTS:
         problem = "too many values for one JSON document; split it, or use JSONL or CSV."
         raise InputError(problem, source=label, code="too-large")
-    if data.count(b"{") + data.count(b"[") > DEPTH and deeper(data, DEPTH):
+    if data.count(b"{") + data.count(b"[") > DEPTH and exceeds_depth(data, DEPTH):
         problem = f"more than {DEPTH} brackets inside each other; no format needs so many."
         raise InputError(
-            problem, source=label, line=line + max(_too_deep(text), 1) - 1, code="too-deep"
+            problem,
+            source=label,
+            line=line + max(_find_too_deep_line(text), 1) - 1,
+            code="too-deep",
         )
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # half a pair is no character
     except UnicodeEncodeError:
@@ -89,10 +92,13 @@ def parsed(data: bytes, label: str, line: int = 1) -> Any:
         raise InputError(problem, source=label, line=line, code="invalid-json") from None
     except json.JSONDecodeError as error:
         raise _not_json(text, error, label, line) from None
-    except _DoubleKeyError as error:
+    except _DuplicateKeyError as error:
         problem = f"key '{_short(str(error))}' appears twice in one object; remove one of them."
         raise InputError(
-            problem, source=label, line=line + _second(text) - 1, code="duplicate-key"
+            problem,
+            source=label,
+            line=line + _find_duplicate_key_line(text) - 1,
+            code="duplicate-key",
         ) from None
     except ValueError as error:  # NaN, or a number of thousands of digits
         problem = f"not JSON: {str(error).split(';')[0]}."
@@ -106,93 +112,98 @@ def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> 
     Since 3.13 Python reports a comma before a closing bracket where the comma is; before, it
     reported the bracket.
     """
-    message, at = error.msg, error.pos
-    after = _COMMA_LAST.match(text, at)
-    before = text[:at].rstrip()
-    if after or (text[at : at + 1] in _CLOSING and before.endswith(",")):
-        message, at = "a comma before a closing bracket", (after.end() - 1 if after else at)
-    column = at - text.rfind("\n", 0, at)
+    message, offset = error.msg, error.pos
+    comma_match = _COMMA_LAST.match(text, offset)
+    text_before = text[:offset].rstrip()
+    if comma_match or (text[offset : offset + 1] in _CLOSING and text_before.endswith(",")):
+        message, offset = (
+            "a comma before a closing bracket",
+            (comma_match.end() - 1 if comma_match else offset),
+        )
+    column = offset - text.rfind("\n", 0, offset)
     problem = f"not JSON: {message} in column {column}."
-    where = line + text.count("\n", 0, at)
-    return InputError(problem, source=label, line=where, code="invalid-json")
+    error_line = line + text.count("\n", 0, offset)
+    return InputError(problem, source=label, line=error_line, code="invalid-json")
 
 
-def lines(source: InputFile) -> Iterator[tuple[int, Any]]:
+def read_json_lines(source: InputFile) -> Iterator[tuple[int, Any]]:
     """The values of a file of one JSON value a line, each with its line; blank lines are skipped.
 
     Raises:
-        InputError: as `document`; a line of more than 16 MB.
+        InputError: as `read_document`; a line of more than 16 MB.
     """
     line = 0
-    for piece in source.chunks():
-        for text in piece.split(b"\n"):
+    for chunk in source.chunks():
+        for text in chunk.split(b"\n"):
             line += 1
             if text.strip().removeprefix(BOM):
-                yield line, parsed(text.strip(), source.label, line)
-        line -= piece.endswith(b"\n")
+                yield line, parse_json(text.strip(), source.label, line)
+        line -= chunk.endswith(b"\n")
 
 
-def objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    """As `lines`, where every value is an object.
+def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    """As `read_json_lines`, where every value is an object.
 
     Raises:
-        InputError: as `lines`; a value that is not an object.
+        InputError: as `read_json_lines`; a value that is not an object.
     """
-    for line, value in lines(source):
+    for line, value in read_json_lines(source):
         if not isinstance(value, dict):
-            problem = f"{kind(value)}, where an object is needed."
+            problem = f"{describe_type(value)}, where an object is needed."
             raise InputError(problem, source=source.label, line=line, code="wrong-type")
         yield line, value
 
 
-def member(table: Mapping[str, Any], key: str, type_: type, where: str, label: str) -> Any:
-    """What an object has under a key, checked to be of a type.
+def member(table: Mapping[str, Any], key: str, type_: type, object_path: str, label: str) -> Any:
+    """The value of an object's key, checked to be of a type.
 
     Args:
         table: the object.
         key: the key.
         type_: ``str``, ``list``, ``dict``, ``int``, ``float`` (any number) or ``bool``.
-        where: what the object is, for the error: ``queries[3]``.
+        object_path: what the object is, for the error: ``queries[3]``.
         label: the file.
 
     Raises:
         InputError: nothing is there, or something else is.
     """
     if key not in table:
-        raise InputError(f"{where} has no '{key}'.", source=label, code="missing-key")
+        raise InputError(f"{object_path} has no '{key}'.", source=label, code="missing-key")
     value = table[key]
-    wanted = (int, float) if type_ is float else type_
-    if not isinstance(value, wanted) or (isinstance(value, bool) and type_ is not bool):
-        needed = _KINDS.get(type_, type_.__name__)
-        problem = f"'{key}' of {where} is {kind(value)}, where {needed} is needed."
+    expected_type = (int, float) if type_ is float else type_
+    if not isinstance(value, expected_type) or (isinstance(value, bool) and type_ is not bool):
+        type_label = _KINDS.get(type_, type_.__name__)
+        problem = (
+            f"'{key}' of {object_path} is {describe_type(value)}, where {type_label} is needed."
+        )
         raise InputError(problem, source=label, code="wrong-type")
     return value
 
 
-def number(value: Any, where: str, label: str, line: int | None = None) -> float:
+def number(value: Any, name: str, label: str, line: int | None = None) -> float:
     """A finite number from a number or a string that writes one.
 
     Args:
         value: what is there.
-        where: what it is, for the error: ``grade``.
+        name: what it is, for the error: ``grade``.
         label: the file.
         line: its line, if known.
 
     Raises:
         InputError: it is not valid.
     """
-    found = math.nan
+    parsed_number = math.nan
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
-            found = math.nan if "_" in str(value) else float(value)
-    if not math.isfinite(found):
-        shown = _short(json.dumps(value, ensure_ascii=False, default=str))
-        problem = f"{where} {shown} is not a finite number; write one such as 12.5."
+            parsed_number = math.nan if "_" in str(value) else float(value)
+    if not math.isfinite(parsed_number):
+        value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
+        problem = f"{name} {value_text} is not a finite number; write one such as 12.5."
         raise InputError(problem, source=label, line=line, code="not-a-number")
-    return found
+    return parsed_number
 
 
-def identifier(value: Any, where: str, label: str, line: int | None = None) -> str:
+def identifier(value: Any, name: str, label: str, line: int | None = None) -> str:
     """An id: a string that is not empty, or a whole number as its digits.
 
     Arguments as of `number`.
@@ -204,15 +215,17 @@ def identifier(value: Any, where: str, label: str, line: int | None = None) -> s
         return str(value)
     if isinstance(value, str) and value:
         return value
-    shown = _short(json.dumps(value, ensure_ascii=False, default=str))
-    problem = f"{where} {shown} is not an id; write a string that is not empty, or a whole number."
+    value_text = _short(json.dumps(value, ensure_ascii=False, default=str))
+    problem = (
+        f"{name} {value_text} is not an id; write a string that is not empty, or a whole number."
+    )
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
-def kind(value: Any) -> str:
-    """What a JSON value is, with its article.
+def describe_type(value: Any) -> str:
+    """The type of a JSON value as words with an article.
 
-    >>> kind([]), kind(None), kind(1.5), kind(True)
+    >>> describe_type([]), describe_type(None), describe_type(1.5), describe_type(True)
     ('a list', 'null', 'a number', 'true')
     """
     if value is None or isinstance(value, bool):
@@ -220,21 +233,21 @@ def kind(value: Any) -> str:
     return _KINDS.get(type(value), "something else")
 
 
-def dumped(value: Any, indent: int | None = None) -> str:
-    """JSON text: UTF-8 as it is, no NaN, whole floats without a point.
+def format_json(value: Any, indent: int | None = None) -> str:
+    """Write JSON text: UTF-8 as it is, no NaN, whole floats without a point.
 
-    >>> dumped({"rating": 3.0, "text": "ä"})
+    >>> format_json({"rating": 3.0, "text": "ä"})
     '{"rating": 3, "text": "ä"}'
     """
-    return json.dumps(whole(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return json.dumps(whole_numbers(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def whole(value: Any) -> Any:
+def whole_numbers(value: Any) -> Any:
     """The same value with floats that are whole numbers as integers."""
     if isinstance(value, dict):
-        return {key: whole(inside) for key, inside in value.items()}
+        return {key: whole_numbers(member_value) for key, member_value in value.items()}
     if isinstance(value, list | tuple):
-        return [whole(inside) for inside in value]
+        return [whole_numbers(inside) for inside in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value
@@ -250,51 +263,52 @@ _KINDS = {
 }
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object as a dictionary; a key that stands twice is an error."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise _DoubleKeyError(next(key for i, key in enumerate(keys) if key in keys[:i]))
-    return found
+        raise _DuplicateKeyError(next(key for i, key in enumerate(keys) if key in keys[:i]))
+    return members
 
 
-def _refused(word: str) -> Any:
+def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
 
 
-def _too_deep(text: str) -> int:
+def _find_too_deep_line(text: str) -> int:
     """The line where brackets get too deep; 0 if they do not."""
     depth, line = 0, 1
     for match in _WORD.finditer(text):
-        word = match[0]
-        line += word.count("\n")
-        depth += (word in ("{", "[")) - (word in ("}", "]"))
+        symbol = match[0]
+        line += symbol.count("\n")
+        depth += (symbol in ("{", "[")) - (symbol in ("}", "]"))
         if depth > DEPTH:
             return line
     return 0
 
 
-def _second(text: str) -> int:
+def _find_duplicate_key_line(text: str) -> int:
     """The line of the first key that is in its object for the second time."""
-    line, stack, last = 1, [], ""
+    line, stack, last_string = 1, [], ""
     keys: list[set[str]] = []
     for match in _WORD.finditer(text):
-        word = match[0]
-        if word in ("{", "["):
-            stack.append(word)
+        symbol = match[0]
+        if symbol in ("{", "["):
+            stack.append(symbol)
             keys.append(set())
-        elif word in ("}", "]") and stack:
+        elif symbol in ("}", "]") and stack:
             stack.pop()
             keys.pop()
-        elif word == ":" and stack and stack[-1] == "{":
-            if last in keys[-1]:
+        elif symbol == ":" and stack and stack[-1] == "{":
+            if last_string in keys[-1]:
                 return line
-            keys[-1].add(last)
-        elif word.startswith('"') and len(word) > 1:
-            last = json.loads(word)
-        line += word.count("\n")
+            keys[-1].add(last_string)
+        elif symbol.startswith('"') and len(symbol) > 1:
+            last_string = json.loads(symbol)
+        line += symbol.count("\n")
     return line

@@ -25,24 +25,26 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.rows import with_defects
-from rankgate.data.streams.prefetch import in_order
+from rankgate.data.streams.prefetch import run_in_order
 from rankgate.data.text.utf8 import BOM, NOT_UTF8
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_BLOCK = 1 << 18  # bytes looked at together: small enough for the cache
-_HEAD = 1 << 16  # bytes in which the first line is looked for
+_BLOCK = 1 << 18  # bytes of one block: small enough for the cache
+_HEADER_BYTES = 1 << 16  # bytes that are searched for the first line
 _BLANK = 32
-_MOST = 6  # fields that a line of a TREC file has
-_BEYOND = "beyond"  # the field after the last
+_MAX_FIELDS = 6  # fields that a line of a TREC file has
+_EXTRA_FIELD = "beyond"  # the field after the last
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
-_NUL = "NUL bytes, where lines of text are needed; check whether this is the right file."
-JOINED = (
+_NUL_MESSAGE = "NUL bytes, where lines of text are needed; check whether this is the right file."
+JOINED_FILES_MESSAGE = (
     "a byte order mark in the middle of the file, as where two files were put together; remove it."
 )
-RETURNS = "carriage returns where newlines are needed; convert them, as tr '\\r' '\\n' does."
-_BINARY = (
+CARRIAGE_RETURNS_MESSAGE = (
+    "carriage returns where newlines are needed; convert them, as tr '\\r' '\\n' does."
+)
+_BINARY_MESSAGE = (
     "control characters, where lines of text are needed; check whether this is the right file."
 )
 _INFINITE = r"(?i)^[+-]?inf"
@@ -76,85 +78,89 @@ class Layout:
         return len(self.fields)
 
 
-def frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame]:
+def read_line_frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame]:
     """The kept fields of every line, piece by piece; the number as Float64.
 
     Raises:
         InputError: a line with the wrong number of fields, a number that is not a finite
             number, bytes that are not UTF-8 text; with file and line.
     """
-    pieces = enumerate(source.chunks())
-    tasks = (partial(_frame, number, piece, layout, source) for number, piece in pieces)
-    for frame in in_order(tasks):
+    chunks = enumerate(source.chunks())
+    tasks = (partial(_parse_chunk, number, chunk, layout, source) for number, chunk in chunks)
+    for frame in run_in_order(tasks):
         if frame is not None:
             yield frame
 
 
-def _frame(number: int, piece: bytes, layout: Layout, source: InputFile) -> pl.DataFrame | None:
-    """One piece as a frame; None where there is nothing but blank lines and comments."""
-    data = piece if number else piece.removeprefix(BOM)
-    if not layout.loose and joined(data) is not None:
-        raise _fault(number, layout, source)
-    lines = _regular(data, layout.width)
+def _parse_chunk(
+    number: int, chunk: bytes, layout: Layout, source: InputFile
+) -> pl.DataFrame | None:
+    """One piece as a frame; None if it has only blank lines and comments."""
+    data = chunk if number else chunk.removeprefix(BOM)
+    if not layout.loose and find_inner_mark(data) is not None:
+        raise _find_fault(number, layout, source)
+    lines = _count_regular_lines(data, layout.width)
     frame = _parse(data, layout, lines) if lines else None
-    if frame is not None and _finite(frame, layout.number):
+    if frame is not None and _is_all_finite(frame, layout.number):
         return frame
-    data = _tidy(data, layout)
+    data = _normalize_blanks(data, layout)
     if not data:
         return None
-    lines = _regular(data, layout.width)
+    lines = _count_regular_lines(data, layout.width)
     frame = _parse(data, layout, lines) if lines else None
-    if lines and (frame is None or not _finite(frame, layout.number)):
-        frame = _reread(data, layout, lines)
+    if lines and (frame is None or not _is_all_finite(frame, layout.number)):
+        frame = _parse_nonfinite(data, layout, lines)
     if frame is None:
-        raise _fault(number, layout, source)
+        raise _find_fault(number, layout, source)
     return frame
 
 
-def _reread(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
-    """Lines with a number that is not finite: nothing, unless the layout takes such."""
+def _parse_nonfinite(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
+    """Lines with a number that is not finite, if the layout takes them, else None."""
     if not layout.loose and not layout.defects:
         return None
     frame = _parse(data, replace(layout, number=""), lines)
     if frame is None or not layout.number:
         return frame
-    return _loose(frame, layout.number) if layout.loose else with_defects(frame, layout.number)
+    return (
+        _parse_as_atof(frame, layout.number) if layout.loose else with_defects(frame, layout.number)
+    )
 
 
-def joined(data: bytes) -> int | None:
-    """Where a line begins with a byte order mark, which only a file may."""
+def find_inner_mark(data: bytes) -> int | None:
+    """The offset of a line that begins with a byte order mark, which only a file may."""
     if b"\xef" not in data:  # quicker than to look for all of it
         return None
-    at = 0 if data.startswith(BOM) else data.find(b"\n" + BOM) + 1
-    return at if data.startswith(BOM, at) else None
+    offset = 0 if data.startswith(BOM) else data.find(b"\n" + BOM) + 1
+    return offset if data.startswith(BOM, offset) else None
 
 
 def line_of(source: InputFile, row: int) -> int:
     """The number of the line that holds the given 0-based row of the table."""
     line = 0
-    for piece in source.chunks():
-        lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
-        if row >= lines and _full(piece):  # a row a line, and the row is not among them
+    for chunk in source.chunks():
+        lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+        if row >= lines and _is_all_rows(chunk):  # a row a line, and the row is not among them
             line, row = line + lines, row - lines
             continue
-        for text in piece.split(b"\n"):
+        for text in chunk.split(b"\n"):
             line += 1
             content = text.removeprefix(BOM).strip()
             if content and not content.startswith(b"#"):
                 if not row:
                     return line
                 row -= 1
-        line -= piece.endswith(b"\n")
+        line -= chunk.endswith(b"\n")
     return line
 
 
-def _full(piece: bytes) -> bool:
-    """Whether surely every line holds a row: none is blank or a comment."""
-    values = np.frombuffer(piece, np.uint8)
-    white = values <= _BLANK
-    if white[0] or (white[1:] & white[:-1]).any():
+def _is_all_rows(chunk: bytes) -> bool:
+    """True if surely every line holds a row: none is blank or a comment."""
+    codes = np.frombuffer(chunk, np.uint8)
+    is_white = codes <= _BLANK
+    if is_white[0] or (is_white[1:] & is_white[:-1]).any():
         return False
-    return not piece.startswith(b"#") and b"\n#" not in piece
+    return not chunk.startswith(b"#") and b"\n#" not in chunk
 
 
 def first_fields(source: InputFile) -> list[str]:
@@ -163,26 +169,31 @@ def first_fields(source: InputFile) -> list[str]:
     Raises:
         InputError: the file is empty, or is not text.
     """
-    head = source.head(_HEAD)
-    if not head.removeprefix(BOM).strip():
+    first_bytes = source.head(_HEADER_BYTES)
+    if not first_bytes.removeprefix(BOM).strip():
         problem = "the file is empty; check whether it was written completely."
         raise InputError(problem, source=source.label, code="empty-file")
-    if b"\x00" in head:
-        raise InputError(_NUL, source=source.label, code="binary-file")
-    short = b"" if len(head) == _HEAD else head  # the last line may be cut
-    whole = head[: head.rfind(b"\n") + 1] or short
-    for data in chain([whole], source.chunks()):
+    if b"\x00" in first_bytes:
+        raise InputError(_NUL_MESSAGE, source=source.label, code="binary-file")
+    last_line = (
+        b"" if len(first_bytes) == _HEADER_BYTES else first_bytes
+    )  # the last line may be cut
+    complete_lines = first_bytes[: first_bytes.rfind(b"\n") + 1] or last_line
+    for data in chain([complete_lines], source.chunks()):
         for text in data.removeprefix(BOM).split(b"\n"):
             content = text.strip()
             if content and not content.startswith(b"#"):
                 if re.search(_CONTROL, content):
                     raise InputError(
-                        _BINARY, source=source.label, line=line_of(source, 0), code="binary-file"
+                        _BINARY_MESSAGE,
+                        source=source.label,
+                        line=line_of(source, 0),
+                        code="binary-file",
                     )
                 fields = content.split()
-                if b"\r" in content and (len(fields) > _MOST or b"\n" not in head):
+                if b"\r" in content and (len(fields) > _MAX_FIELDS or b"\n" not in first_bytes):
                     raise InputError(
-                        RETURNS,
+                        CARRIAGE_RETURNS_MESSAGE,
                         source=source.label,
                         line=line_of(source, 0),
                         code="carriage-returns",
@@ -192,35 +203,35 @@ def first_fields(source: InputFile) -> list[str]:
     raise InputError(problem, source=source.label, code="empty-file")
 
 
-def _regular(data: bytes, width: int) -> int:
-    """How many lines, if blanks and newlines are as the fast way needs them; else 0.
+def _count_regular_lines(data: bytes, width: int) -> int:
+    """The number of lines, if blanks and newlines are as the fast way needs them; else 0.
 
     The counts cannot tell a line with a field too few from one with a field too many when
     both occur, nor a newline from a tab; the parser sees the first of the two, and fewer lines.
     """
-    values = np.frombuffer(data, np.uint8)
-    blanks = whites = 0
-    room = np.empty((2, _BLOCK + 1), bool)  # fresh memory for every block would take longer
-    for begin in range(0, len(values), _BLOCK):
-        block = values[begin : begin + _BLOCK + 1]
-        white, other = room[:, : len(block)]
-        np.less_equal(block, _BLANK, out=white)
-        if np.logical_and(white[1:], white[:-1], out=other[1:]).any():
+    codes = np.frombuffer(data, np.uint8)
+    blank_count = white_count = 0
+    buffers = np.empty((2, _BLOCK + 1), bool)  # fresh memory for every block would take longer
+    for begin in range(0, len(codes), _BLOCK):
+        block = codes[begin : begin + _BLOCK + 1]
+        is_white, scratch = buffers[:, : len(block)]
+        np.less_equal(block, _BLANK, out=is_white)
+        if np.logical_and(is_white[1:], is_white[:-1], out=scratch[1:]).any():
             return 0
-        whites += int(np.count_nonzero(white[:_BLOCK]))
-        np.equal(block, _BLANK, out=other)
-        blanks += int(np.count_nonzero(other[:_BLOCK]))
+        white_count += int(np.count_nonzero(is_white[:_BLOCK]))
+        np.equal(block, _BLANK, out=scratch)
+        blank_count += int(np.count_nonzero(scratch[:_BLOCK]))
         hash_at = data.find(b"#", begin, begin + _BLOCK)
         if hash_at >= 0 and data.find(b"\n#", max(hash_at - 1, 0), begin + _BLOCK) >= 0:
             return 0
     if data[:1] in (b" ", b"\n", b"#"):
         return 0
-    lines = whites - blanks + (not data.endswith(b"\n"))
-    fits = blanks == (width - 1) * lines and data[-1:] != b" "
-    return lines if fits else 0
+    lines = white_count - blank_count + (not data.endswith(b"\n"))
+    is_regular = blank_count == (width - 1) * lines and data[-1:] != b" "
+    return lines if is_regular else 0
 
 
-def _tidy(data: bytes, layout: Layout) -> bytes:
+def _normalize_blanks(data: bytes, layout: Layout) -> bytes:
     """The same lines with single blanks and without comments, blank lines and extra fields."""
     data = data.translate(bytes.maketrans(b"\t\r\x0b\x0c", b"    "))
     data = re.sub(rb" {2,}", b" ", data)
@@ -233,101 +244,101 @@ def _tidy(data: bytes, layout: Layout) -> bytes:
 
 
 def _parse(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
-    """The kept fields of some lines, or nothing where a line or a number is wrong.
+    """The kept fields of some lines, or None if a line or a number is wrong.
 
     There are as many fields as in regular lines, so that where a line has too few, another one has
     too many. It is quicker to ask for a field after the last, which must be empty, than for the
     last one, which must be there: no strings are made of it.
     """
-    beyond = layout.fields[-1] not in layout.kept and _inserts_fields()
-    asked = _BEYOND if beyond else layout.fields[-1]
+    asks_beyond = layout.fields[-1] not in layout.kept and _inserts_fields()
+    last_field = _EXTRA_FIELD if asks_beyond else layout.fields[-1]
     schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
-    options: dict[str, Any] = {"missing_columns": "insert"} if beyond else {}
+    options: dict[str, Any] = {"missing_columns": "insert"} if asks_beyond else {}
     table = pl.scan_csv(
         data,
         has_header=False,
         separator=" ",
         quote_char=None,
-        schema={**schema, _BEYOND: pl.Boolean} if beyond else schema,
+        schema={**schema, _EXTRA_FIELD: pl.Boolean} if asks_beyond else schema,
         **options,
     )
     try:
-        frame = table.select(*layout.kept, *{asked}.difference(layout.kept)).collect()
+        frame = table.select(*layout.kept, *{last_field}.difference(layout.kept)).collect()
     except (pl.exceptions.PolarsError, OSError):  # as in records
         return None
-    if len(frame) != lines or frame[asked].null_count() != (lines if beyond else 0):
+    if len(frame) != lines or frame[last_field].null_count() != (lines if asks_beyond else 0):
         return None
     return frame.select(layout.kept)
 
 
 @cache
 def _inserts_fields() -> bool:
-    """Whether this version of Polars may be asked for fields that no line has."""
+    """True if this version of Polars fills in fields that no line has."""
     return "missing_columns" in signature(pl.scan_csv).parameters
 
 
-def _loose(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The number as C's ``atof`` reads it; 0 if there is none.
+def _parse_as_atof(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Read the number as C's ``atof`` does; 0 if there is none.
 
-    What is infinite becomes the greatest finite number, which sorts alike.
+    Infinity becomes the greatest finite number, which sorts alike.
     """
-    written = pl.col(name)
-    sign = pl.when(written.str.starts_with("-")).then(-1.0).otherwise(1.0)
+    number_text = pl.col(name)
+    sign = pl.when(number_text.str.starts_with("-")).then(-1.0).otherwise(1.0)
     number = (
-        pl.when(written.str.contains(_INFINITE))
+        pl.when(number_text.str.contains(_INFINITE))
         .then(sign * math.inf)
-        .otherwise(written.str.extract(_PREFIX, 1).cast(pl.Float64).fill_null(0.0))
+        .otherwise(number_text.str.extract(_PREFIX, 1).cast(pl.Float64).fill_null(0.0))
         .clip(-sys.float_info.max, sys.float_info.max)
         .alias(name)
     )
     return frame.with_columns(number)
 
 
-def _finite(frame: pl.DataFrame, number: str) -> bool:
+def _is_all_finite(frame: pl.DataFrame, number: str) -> bool:
     if not number:
         return True
     values = frame[number]
-    finite = math.isfinite(values.sum()) or values.is_finite().all()  # a sum may overflow
-    return finite and not values.null_count()
+    is_finite = math.isfinite(values.sum()) or values.is_finite().all()  # a sum may overflow
+    return is_finite and not values.null_count()
 
 
-def _fault(number: int, layout: Layout, source: InputFile) -> InputError:
-    """What is wrong in the first wrong line of a piece."""
-    pieces = source.chunks()
-    start = sum(piece.count(b"\n") for piece in islice(pieces, number))
-    piece = next(pieces, b"")
+def _find_fault(number: int, layout: Layout, source: InputFile) -> InputError:
+    """The error of the first wrong line of a piece."""
+    chunks = source.chunks()
+    lines_before = sum(chunk.count(b"\n") for chunk in islice(chunks, number))
+    chunk = next(chunks, b"")
     # line by line: a list of all lines of a piece would take many times its memory
-    for line, text in enumerate(BytesIO(piece), start + 1):
-        code, problem = _wrong(text.removeprefix(BOM) if line == 1 else text, layout)
+    for line, text in enumerate(BytesIO(chunk), lines_before + 1):
+        code, problem = _line_fault(text.removeprefix(BOM) if line == 1 else text, layout)
         if problem:
             if code == "wrong-field-count" and b"\r" in text.strip():
-                code, problem = "carriage-returns", RETURNS
+                code, problem = "carriage-returns", CARRIAGE_RETURNS_MESSAGE
             return InputError(problem, source=source.label, line=line, code=code)
     return InputError(
         "cannot be read as fields between blanks.", source=source.label, code="wrong-field-count"
     )
 
 
-def _wrong(text: bytes, layout: Layout) -> tuple[str, str]:
-    """The code and the message of what is wrong with one line; both empty where nothing is."""
+def _line_fault(text: bytes, layout: Layout) -> tuple[str, str]:
+    """The code and the message of a fault in one line; both empty if there is none."""
     content = text.strip()
     if not content or content.startswith(b"#"):
         return "", ""
     if re.search(_CONTROL, content):
-        return "binary-file", _BINARY
+        return "binary-file", _BINARY_MESSAGE
     if content.startswith(BOM):
-        return "joined-lines", JOINED
+        return "joined-lines", JOINED_FILES_MESSAGE
     try:
         fields = [field.decode() for field in content.split()]
     except UnicodeDecodeError:
         return "not-utf8", NOT_UTF8
-    return _wrong_fields(fields, layout)
+    return _field_fault(fields, layout)
 
 
-def _wrong_fields(fields: list[str], layout: Layout) -> tuple[str, str]:
+def _field_fault(fields: list[str], layout: Layout) -> tuple[str, str]:
     if len(fields) < layout.width or (len(fields) > layout.width and not layout.longer):
-        found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
-        problem = f"{found}, expected {layout.width} ({' '.join(layout.fields)})."
+        field_count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+        problem = f"{field_count}, expected {layout.width} ({' '.join(layout.fields)})."
         return "wrong-field-count", problem
     if not layout.number or layout.loose or layout.defects:
         return "", ""

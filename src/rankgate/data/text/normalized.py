@@ -12,12 +12,12 @@ _SPELLINGS = str.maketrans(
 )
 
 
-def normalized(text: str) -> str:
+def normalize_text(text: str) -> str:
     r"""A text in Unicode's form NFKC, in lower case, with plain quotes and hyphens.
 
     Soft hyphens and other characters without a width are left out.
 
-    >>> normalized("The \u201cof\ufb01ce\u201d, Cafe\u0301 and co\u00adoperate")
+    >>> normalize_text("The \u201cof\ufb01ce\u201d, Cafe\u0301 and co\u00adoperate")
     'the "office", café and cooperate'
     """
     if text.isascii():

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import re
 
-_SHOWN = 40
+_MAX_SHOWN_LENGTH = 40
 
 
 def number_fault(text: str, name: str) -> str:
-    """What keeps a text from being a finite number; empty where nothing does."""
-    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    """The reason why a text is not a finite number; empty if it is one."""
+    short_text = text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
     value = _number(text)
     if value is None:
-        return f"{name} '{shown}' is not a number; write one such as 12.5."
+        return f"{name} '{short_text}' is not a number; write one such as 12.5."
     if not math.isfinite(value):
-        return f"{name} '{shown}' is not a finite number; write one such as 12.5."
+        return f"{name} '{short_text}' is not a finite number; write one such as 12.5."
     return ""
 
 

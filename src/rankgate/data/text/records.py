@@ -20,11 +20,11 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.rows import with_defects
-from rankgate.data.streams.prefetch import in_order
+from rankgate.data.streams.prefetch import run_in_order
 from rankgate.data.streams.source import CHUNK
-from rankgate.data.text.lines import JOINED, joined
+from rankgate.data.text.lines import JOINED_FILES_MESSAGE, find_inner_mark
 from rankgate.data.text.numbers import number_fault
-from rankgate.data.text.utf8 import BOM, decoded
+from rankgate.data.text.utf8 import BOM, decode_utf8
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SEPARATORS = (",", "\t", ";", "|")
 
 _NEWLINE, _QUOTE = 10, 34
-_IRREGULAR = 256 << 20  # bytes that are read record by record, and kept in memory
+_MAX_IRREGULAR_BYTES = 256 << 20  # bytes that are read record by record, and kept in memory
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Header:
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Which columns to keep.
+    """The columns to keep.
 
     Attributes:
         header: the header.
@@ -74,44 +74,47 @@ class ColumnChoice:
 
     @property
     def places(self) -> dict[str, int]:
-        """Where each kept column is; the first of that name."""
-        return {ours: self.header.names.index(theirs) for ours, theirs in self.kept.items()}
+        """The index of each kept column; of two with one name, the first."""
+        return {name: self.header.names.index(file_name) for name, file_name in self.kept.items()}
 
 
-def first_fields(head: bytes, separator: str) -> tuple[str, ...]:
+def first_fields(first_bytes: bytes, separator: str) -> tuple[str, ...]:
     """The fields of the first line, without blanks around them."""
-    first = head.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
+    first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
     try:
-        fields = next(csv.reader([first.rstrip("\r")], delimiter=separator), [])
+        fields = next(csv.reader([first_line.rstrip("\r")], delimiter=separator), [])
     except csv.Error:  # a field that is longer than any name
         return ()
     return tuple(field.strip() for field in fields)
 
 
-def header_of(source: InputFile, separator: str) -> Header:
+def read_header(source: InputFile, separator: str) -> Header:
     """The header of a file.
 
     Raises:
         InputError: a line of more than 16 MB, a file that cannot be read.
     """
-    return header_in(next(source.chunks(), b""), separator)
+    return parse_header(next(source.chunks(), b""), separator)
 
 
-def header_in(first: bytes, separator: str) -> Header:
+def parse_header(first_bytes: bytes, separator: str) -> Header:
     """The header in the first bytes of a file."""
-    size = first.find(b"\n") + 1 or len(first)
-    return Header(separator, first_fields(first[:size], separator), size)
+    size = first_bytes.find(b"\n") + 1 or len(first_bytes)
+    return Header(separator, first_fields(first_bytes[:size], separator), size)
 
 
-def frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.DataFrame]:
+def read_record_frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.DataFrame]:
     """The kept columns of all records, piece by piece, numbers as Float64.
 
     Raises:
         InputError: a record with the wrong number of fields, a number that is not a finite
             number, an empty id, bytes that are not UTF-8 text; with file and line.
     """
-    tasks = (partial(_frame, piece, layout, source) for piece in _pieces(source, layout))
-    for frame in in_order(tasks):
+    tasks = (
+        partial(_parse_piece, piece, layout, source)
+        for piece in _read_record_pieces(source, layout)
+    )
+    for frame in run_in_order(tasks):
         if len(frame):
             yield frame
 
@@ -142,31 +145,37 @@ class _RecordPiece:
     regular: bool = True
 
 
-def _pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_RecordPiece]:
+def _read_record_pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_RecordPiece]:
     """Pieces that end where a record ends, without the header.
 
-    Behind a quote in the middle of a field nobody knows without reading which newlines are
+    After a quote in the middle of a field, only reading tells which newlines are
     inside of quotes, so that all that follows is one piece.
     """
-    line, rest, skipped, regular = 1, b"", layout.header.size, True
+    line, pending, header_size, is_regular = 1, b"", layout.header.size, True
     for chunk in source.chunks():
-        data = rest + chunk
-        if skipped:
-            data, line, skipped = data[skipped:], line + data.count(b"\n", 0, skipped), 0
-        end = _record_end(data) if regular else 0
-        regular = regular and _regular(data[:end], layout.header.separator)
-        end = end if regular else 0
-        rest = data[end:]
-        if len(rest) > (CHUNK if regular else _IRREGULAR):
-            raise _unclosed(source, line + data.count(b"\n", 0, end), regular=regular)
+        data = pending + chunk
+        if header_size:
+            data, line, header_size = (
+                data[header_size:],
+                line + data.count(b"\n", 0, header_size),
+                0,
+            )
+        end = _find_record_end(data) if is_regular else 0
+        is_regular = is_regular and _has_regular_quotes(data[:end], layout.header.separator)
+        end = end if is_regular else 0
+        pending = data[end:]
+        if len(pending) > (CHUNK if is_regular else _MAX_IRREGULAR_BYTES):
+            raise _unclosed_quote_error(
+                source, line + data.count(b"\n", 0, end), regular=is_regular
+            )
         if end:
             yield _RecordPiece(data[:end], line)
             line += data.count(b"\n", 0, end)
-    if rest:
-        yield _RecordPiece(rest, line, regular=False)
+    if pending:
+        yield _RecordPiece(pending, line, regular=False)
 
 
-def _unclosed(source: InputFile, line: int, *, regular: bool) -> InputError:
+def _unclosed_quote_error(source: InputFile, line: int, *, regular: bool) -> InputError:
     problem = (
         "a quoted field of more than 16 MB; check whether its quote is closed."
         if regular
@@ -175,94 +184,102 @@ def _unclosed(source: InputFile, line: int, *, regular: bool) -> InputError:
     return InputError(problem, source=source.label, line=line, code="unclosed-quote")
 
 
-def _record_end(data: bytes) -> int:
-    """Where the last record ends that is whole: behind a newline that no quotes are around."""
+def _find_record_end(data: bytes) -> int:
+    """The end of the last complete record: after a newline outside of quotes."""
     if data.count(b'"') % 2 == 0:
         return len(data)
     values = np.frombuffer(data, np.uint8)
     newlines = np.flatnonzero(values == _NEWLINE)
-    before = np.searchsorted(np.flatnonzero(values == _QUOTE), newlines)
-    outside = newlines[before % 2 == 0]
-    return int(outside[-1]) + 1 if len(outside) else 0
+    quotes_before = np.searchsorted(np.flatnonzero(values == _QUOTE), newlines)
+    record_ends = newlines[quotes_before % 2 == 0]
+    return int(record_ends[-1]) + 1 if len(record_ends) else 0
 
 
-def _regular(data: bytes, separator: str) -> bool:
-    """Whether each quote begins or ends a field, or is one of two that stand for one.
+def _has_regular_quotes(data: bytes, separator: str) -> bool:
+    """True if each quote begins or ends a field, or is one of two that stand for one.
 
-    Polars loses rows without a word where one does not.
+    Polars silently loses rows otherwise.
     """
     if b'"' not in data:
         return True
-    values = np.frombuffer(b"\n" + data.replace(b'""', b"") + b"\n", np.uint8)
-    quotes = np.flatnonzero(values == _QUOTE)
-    around = np.frombuffer(f"{separator}\n\r".encode(), np.uint8)
-    opening, closing = values[quotes[::2] - 1], values[quotes[1::2] + 1]
-    fine = np.isin(opening, around[:2]).all() and np.isin(closing, around).all()
-    return bool(fine) and len(quotes) % 2 == 0
+    codes = np.frombuffer(b"\n" + data.replace(b'""', b"") + b"\n", np.uint8)
+    quote_offsets = np.flatnonzero(codes == _QUOTE)
+    delimiters = np.frombuffer(f"{separator}\n\r".encode(), np.uint8)
+    before_opening, after_closing = codes[quote_offsets[::2] - 1], codes[quote_offsets[1::2] + 1]
+    are_valid = (
+        np.isin(before_opening, delimiters[:2]).all() and np.isin(after_closing, delimiters).all()
+    )
+    return bool(are_valid) and len(quote_offsets) % 2 == 0
 
 
-def _frame(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
-    at = joined(piece.data)
-    if at is not None and piece.data.count(b'"', 0, at) % 2 == 0:  # else it is in a field
-        line = piece.line + piece.data.count(b"\n", 0, at)
-        raise InputError(JOINED, source=source.label, line=line, code="joined-lines")
-    frame = _quick(piece.data, layout) if piece.regular else None
-    return _careful(piece.data, piece.line, layout, source) if frame is None else frame
+def _parse_piece(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
+    mark_offset = find_inner_mark(piece.data)
+    if (
+        mark_offset is not None and piece.data.count(b'"', 0, mark_offset) % 2 == 0
+    ):  # else it is in a field
+        line = piece.line + piece.data.count(b"\n", 0, mark_offset)
+        raise InputError(JOINED_FILES_MESSAGE, source=source.label, line=line, code="joined-lines")
+    frame = _parse_with_polars(piece.data, layout) if piece.regular else None
+    return _parse_by_record(piece.data, piece.line, layout, source) if frame is None else frame
 
 
-def _quick(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None:
-    """The kept columns as Polars reads them; None where anything needs a closer look."""
-    number = {str(place) for ours, place in layout.places.items() if ours in layout.numbers}
+def _parse_with_polars(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None:
+    """The kept columns as Polars reads them; None if the piece needs a closer look."""
+    number = {str(index) for name, index in layout.places.items() if name in layout.numbers}
     names = map(str, range(len(layout.header.names)))
     schema = {name: pl.Float64 if name in number else pl.String for name in names}
-    kept = [pl.col(str(place)).alias(ours) for ours, place in layout.places.items()]
+    expressions = [pl.col(str(index)).alias(name) for name, index in layout.places.items()]
     separator, last = layout.header.separator, len(schema) - 1
-    quoted = b'"' in data
-    if quoted:  # then separators cannot be counted, and a record may be cut off before the last
-        kept.append(pl.col(str(last)).alias("last field"))
+    has_quotes = b'"' in data
+    if has_quotes:  # then separators cannot be counted, and a record may be cut off before the last
+        expressions.append(pl.col(str(last)).alias("last field"))
     data = data if data.endswith(b"\n") else data + b"\n"  # or an extra field at the end is lost
     try:
         scan = pl.scan_csv(data, has_header=False, separator=separator, schema=schema)
-        frame = scan.select(kept).collect()
+        frame = scan.select(expressions).collect()
     except (pl.exceptions.PolarsError, OSError):  # text that begins as packed files do, too
         return None
-    if not quoted and data.count(separator.encode()) != last * len(frame):
+    if not has_quotes and data.count(separator.encode()) != last * len(frame):
         return None
     for column in frame:
-        fine = column.is_finite() if column.dtype == pl.Float64 else column != ""
-        if column.null_count() or not fine.all():
+        is_valid = column.is_finite() if column.dtype == pl.Float64 else column != ""
+        if column.null_count() or not is_valid.all():
             return None
     return frame.select(*layout.places)
 
 
-def _careful(data: bytes, line: int, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
-    """The same, record by record."""
+def _parse_by_record(
+    data: bytes, line: int, layout: ColumnChoice, source: InputFile
+) -> pl.DataFrame:
+    """The kept columns, read record by record."""
     if layout.defects:
-        text = replace(layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False)
-        frame = _careful(data, line, text, source)
+        text_layout = replace(
+            layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False
+        )
+        frame = _parse_by_record(data, line, text_layout, source)
         for number in layout.numbers:
             frame = with_defects(frame, number)
         return frame
-    places = list(layout.places.items())
-    columns: dict[str, list[str | float | None]] = {ours: [] for ours, _ in places}
-    for at, fields in _records(data, line, layout.header, source):
-        for ours, place in places:
-            value = _value(fields[place], ours, layout)
+    indexes = list(layout.places.items())
+    columns: dict[str, list[str | float | None]] = {name: [] for name, _ in indexes}
+    for record_line, fields in _records(data, line, layout.header, source):
+        for name, index in indexes:
+            value = _parse_field(fields[index], name, layout)
             if isinstance(value, Exception):
-                code = "not-a-number" if ours in layout.numbers else "empty-value"
-                raise InputError(str(value), source=source.label, line=at, code=code)
-            columns[ours].append(value)
-    schema = {ours: pl.Float64 if ours in layout.numbers else pl.String for ours in columns}
+                code = "not-a-number" if name in layout.numbers else "empty-value"
+                raise InputError(str(value), source=source.label, line=record_line, code=code)
+            columns[name].append(value)
+    schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in columns}
     return pl.DataFrame(columns, schema=schema)
 
 
-def _value(text: str, ours: str, layout: ColumnChoice) -> str | float | ValueError | None:
-    """A field's value, or what is wrong with it."""
-    if not text.strip() and ours in layout.empty:
+def _parse_field(text: str, name: str, layout: ColumnChoice) -> str | float | ValueError | None:
+    """A field's value, or an error that says why it is wrong."""
+    if not text.strip() and name in layout.empty:
         return None
-    if ours not in layout.numbers:
-        return text or ValueError(f"{ours} is empty.")
-    problem = number_fault(text.strip(" "), ours)
+    if name not in layout.numbers:
+        return text or ValueError(f"{name} is empty.")
+    problem = number_fault(text.strip(" "), name)
     return ValueError(problem) if problem else float(text)
 
 
@@ -270,24 +287,31 @@ def _records(
     data: bytes, line: int, header: Header, source: InputFile
 ) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not blank, with its line."""
-    text = decoded(data, source.label, line)
+    text = decode_utf8(data, source.label, line)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=header.separator)
-    width, at = len(header.names), line
+    width, record_line = len(header.names), line
     while True:
         try:
             fields = next(reader, None)
         except csv.Error as error:
             problem = f"cannot be read as separated fields: {error}."
-            raise InputError(problem, source=source.label, line=at, code="invalid-syntax") from None
+            raise InputError(
+                problem, source=source.label, line=record_line, code="invalid-syntax"
+            ) from None
         if fields is None:
             return
-        blank = not fields or (len(fields) == 1 and not fields[0].strip())
-        if len(fields) != width and not blank:
-            many, wanted = len(fields), width
+        is_blank = not fields or (len(fields) == 1 and not fields[0].strip())
+        if len(fields) != width and not is_blank:
+            field_count, expected_count = len(fields), width
             if header.doubled:
-                many, wanted = (many + 1) // 2, (wanted + 1) // 2
-            problem = f"{many} field{'s' * (many != 1)}, expected {wanted} as in the first line."
-            raise InputError(problem, source=source.label, line=at, code="wrong-field-count")
-        if not blank:
-            yield at, fields
-        at = line + reader.line_num
+                field_count, expected_count = (field_count + 1) // 2, (expected_count + 1) // 2
+            problem = (
+                f"{field_count} field{'s' * (field_count != 1)}, expected {expected_count} as in "
+                "the first line."
+            )
+            raise InputError(
+                problem, source=source.label, line=record_line, code="wrong-field-count"
+            )
+        if not is_blank:
+            yield record_line, fields
+        record_line = line + reader.line_num

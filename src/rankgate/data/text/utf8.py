@@ -26,7 +26,7 @@ def refuse_surrogates(ids: Iterable[str], label: str) -> None:
             raise InputError(problem, source=label, code="invalid-id") from None
 
 
-def decoded(data: bytes, label: str, line: int = 1) -> str:
+def decode_utf8(data: bytes, label: str, line: int = 1) -> str:
     """The text of bytes whose first line has this number.
 
     Raises:
@@ -35,5 +35,5 @@ def decoded(data: bytes, label: str, line: int = 1) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        where = line + data.count(b"\n", 0, error.start)
-        raise InputError(NOT_UTF8, source=label, line=where, code="not-utf8") from None
+        error_line = line + data.count(b"\n", 0, error.start)
+        raise InputError(NOT_UTF8, source=label, line=error_line, code="not-utf8") from None

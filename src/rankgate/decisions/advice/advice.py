@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.resolve import resolved
+from rankgate.core.present.resolve import load_name
 from rankgate.core.present.result import Notice, Result
-from rankgate.decisions.advice.carried_metrics import Carrying  # noqa: TC001 - from_dict reads it
+from rankgate.decisions.advice.carried_metrics import MetricPower  # noqa: TC001 - from_dict reads it
 from rankgate.decisions.advice.facts import Answers, DataFacts
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a metric has its role: a rule, its words, and the key of its source."""
+    """Reason for a metric's role: a rule, its sentence, and the key of its source."""
 
     rule: str
     words: str
@@ -40,7 +40,7 @@ class AdvisedMetric:
     reasons: tuple[Reason, ...]
     sees: str
     blind_to: str
-    carrying: Carrying | None
+    carrying: MetricPower | None
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class Advice(Result):
 
     def of(self, role: str) -> tuple[AdvisedMetric, ...]:
         """The choices of one role."""
-        return tuple(each for each in self.choices if each.role == role)
+        return tuple(choice for choice in self.choices if choice.role == role)
 
     @property
     def heading(self) -> str:
-        """What the advice is about."""
+        """The heading of the advice in a report."""
         return "Which metrics to decide by"
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Advice(Result):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
+        """Read the output of ``to_dict``."""
         facts = {**values["facts"], "judged": tuple(values["facts"]["judged"].items())}
         qrels = {"qrels": values["qrels"]["name"], "qrels_sha256": values["qrels"]["sha256"]}
         return super().from_dict({**values, "facts": facts, **qrels})
@@ -105,12 +105,12 @@ class Advice(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The cautions of runs, and those that no choice of metrics repairs."""
-        cautions = tuple(Notice(each.rule, each.words) for each in self.cautions)
+        """The cautions of the runs, and those that hold for any choice of metrics."""
+        cautions = tuple(Notice(caution.rule, caution.words) for caution in self.cautions)
         return (*self.input_notices, *cautions)
 
     @property
     def policy(self) -> str:
-        """The advice as TOML, a policy that ``rankgate.gate`` takes once it is in a file."""
-        made: str = resolved("rankgate.decisions.advice.policy:policy")(self)
-        return made
+        """The advice as a policy in TOML; saved to a file, ``rankgate.gate`` reads it."""
+        policy_text: str = load_name("rankgate.decisions.advice.policy:policy")(self)
+        return policy_text

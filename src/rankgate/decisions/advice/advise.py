@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rankgate.core.declare import Cutoff
 from rankgate.core.present.result import run_notices
 from rankgate.core.progress import step
-from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
+from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.decisions.advice.advice import Advice, AdvisedMetric, Reason
-from rankgate.decisions.advice.carried_metrics import carrying
+from rankgate.decisions.advice.carried_metrics import metric_power
 from rankgate.decisions.advice.facts import (
     DEPTH,
     MARGIN,
@@ -19,10 +19,10 @@ from rankgate.decisions.advice.facts import (
     Answers,
     DataFacts,
     PlannedJudgments,
-    facts_of,
-    facts_supposed,
+    planned_facts,
+    read_facts,
 )
-from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, STEPS, named, worded
+from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, STEPS, fill_cutoffs, fill_facts
 from rankgate.decisions.advice.sources import SOURCES
 from rankgate.decisions.comparison import compared as parts
 from rankgate.decisions.comparison.inference import Test
@@ -30,7 +30,7 @@ from rankgate.measurement.evaluation.ceilings import cutoff_of
 from rankgate.measurement.evaluation.metric import metric_details
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.names import parse
-from rankgate.measurement.scoring.run_names import systems_apart
+from rankgate.measurement.scoring.run_names import rename_duplicates
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
@@ -49,7 +49,7 @@ def advise(
     convention: str | Convention = "trec",
     test: Test | None = None,
 ) -> Advice:
-    """Recommend metrics for your data: to gate on, to watch and to report.
+    """Recommend metrics for your data: which should decide, which to monitor, which to report.
 
     Args:
         collection: judgments, or a `Collection`, as ``evaluate`` takes them; `PlannedJudgments`,
@@ -78,7 +78,7 @@ def advise(
     plan = collection if isinstance(collection, PlannedJudgments) else PlannedJudgments()
     alpha = round(1 - test.level, 12)
     margin = test.margin or MARGIN
-    said = Answers(
+    answers = Answers(
         task,
         stage,
         page,
@@ -91,103 +91,115 @@ def advise(
         plan.complete,
     )
     if collection is None or isinstance(collection, PlannedJudgments):
-        return _advice(said, facts_supposed(said), None, ())
+        return _make_advice(answers, planned_facts(answers), None, ())
     collection = Collection.of(collection)
-    collection.refuse("advise", *OF_TASKS, *OF_SAMPLES)
+    collection.refuse("advise", *TASK_FIELDS, *SAMPLE_FIELDS)
     judgments = collection.qrels()
     step("looking at judgments")
-    top = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
-    read = replace(collection, judgments=judgments, grades={})
-    scorer = Scorer.of(read, _every(said, top), convention, depth=said.depth)
-    systems, places = [], []
-    for name, run in parts.named(runs):
+    top_grade = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
+    loaded_collection = replace(collection, judgments=judgments, grades={})
+    scorer = Scorer.of(
+        loaded_collection, _possible_metrics(answers, top_grade), convention, depth=answers.depth
+    )
+    systems, run_inputs = [], []
+    for name, run in parts.iterate_candidates(runs):
         step(f"scoring {name or run if isinstance(run, str) else 'a run'}")
         systems.append(scorer.scored(run, name))
-        places.append(run)
-    systems = systems_apart(systems, places)
-    facts = facts_of(judgments, len(scorer.index.query_ids), systems, said)
-    return _advice(said, facts, scorer, tuple(systems))
+        run_inputs.append(run)
+    systems = rename_duplicates(systems, run_inputs)
+    facts = read_facts(judgments, len(scorer.index.query_ids), systems, answers)
+    return _make_advice(answers, facts, scorer, tuple(systems))
 
 
-def _advice(
-    said: Answers, facts: DataFacts, scorer: Scorer | None, systems: tuple[ScoredRun, ...]
+def _make_advice(
+    answers: Answers, facts: DataFacts, scorer: Scorer | None, systems: tuple[ScoredRun, ...]
 ) -> Advice:
-    every = choices(facts)
-    chosen = tuple(
+    advised_metrics = choices(facts)
+    recommended = tuple(
         replace(
-            each, carrying=None if _about_judgments(each) else carrying(each.metric, systems, said)
+            choice,
+            carrying=None
+            if _is_judgment_metric(choice)
+            else metric_power(choice.metric, systems, answers),
         )
-        for each in every
-        if each.role != "avoid"
+        for choice in advised_metrics
+        if choice.role != "avoid"
     )
-    avoided = tuple(each for each in every if each.role == "avoid")
+    avoided = tuple(choice for choice in advised_metrics if choice.role == "avoid")
     cautions = tuple(
-        Reason(each.id, worded(each.words, facts), each.source)
-        for each in CAUTIONS
-        if each.when(facts)
+        Reason(caution.id, fill_facts(caution.words, facts), caution.source)
+        for caution in CAUTIONS
+        if caution.when(facts)
     )
-    cited = {r.source for each in every for r in each.reasons} | {r.source for r in cautions}
+    cited_keys = {reason.source for choice in advised_metrics for reason in choice.reasons} | {
+        reason.source for reason in cautions
+    }
     return Advice(
-        said,
+        answers,
         facts,
         scorer.qrels.name if scorer else "",
         scorer.qrels.sha256 if scorer else "",
         tuple(system.name for system in systems),
         scorer.how.to_dict() if scorer else {},
-        chosen,
+        recommended,
         avoided,
         cautions,
-        {key: words for key, words in SOURCES.items() if key in cited},
+        {key: citation for key, citation in SOURCES.items() if key in cited_keys},
         tuple(notice for system in systems for notice in run_notices(system.name, system.cautions)),
     )
 
 
-def _every(said: Answers, top: float) -> list[str]:
-    """Every metric that a rule may choose, so that runs are read once."""
-    chosen = [
+def _possible_metrics(answers: Answers, top: float) -> list[str]:
+    """List every metric that a rule may choose, so that each run is read once."""
+    templates = [
         rule.metric
         for rule in RULES
         if rule.role != "avoid" and (top <= STEPS or "{most}" not in rule.metric)
     ]
-    return list(dict.fromkeys(named(metric, said.page, said.depth, top) for metric in chosen))
+    return list(
+        dict.fromkeys(
+            fill_cutoffs(metric, answers.page, answers.depth, top) for metric in templates
+        )
+    )
 
 
 def choices(facts: DataFacts) -> list[AdvisedMetric]:
-    """Each metric in its strongest role, with the reasons for that role; the strongest first."""
+    """Choose metrics in their strongest role, with its reasons; the strongest role first."""
     roles = list(ROLES)
     reasons: dict[tuple[str, str], list[Reason]] = {}
     for rule in RULES:
         if rule.when(facts):
-            metric = named(rule.metric, facts.page, facts.depth, facts.top)
-            reason = Reason(rule.id, worded(rule.reason, facts), rule.source)
+            metric = fill_cutoffs(rule.metric, facts.page, facts.depth, facts.top)
+            reason = Reason(rule.id, fill_facts(rule.reason, facts), rule.source)
             reasons.setdefault((metric, rule.role), []).append(reason)
-    found: dict[str, str] = {}
+    strongest_role: dict[str, str] = {}
     for metric, role in reasons:
-        found[metric] = min(found.get(metric, role), role, key=roles.index)
-    kept = [
+        strongest_role[metric] = min(strongest_role.get(metric, role), role, key=roles.index)
+    metric_roles = [
         (metric, role)
         for metric, role in reasons
         # a metric that is only reported may also be one not to decide by
-        if role == found[metric] or (role == "avoid" and found[metric] == "report")
+        if role == strongest_role[metric]
+        or (role == "avoid" and strongest_role[metric] == "report")
     ]
-    kept.sort(key=lambda pair: roles.index(pair[1]))
-    return [_choice(metric, role, reasons[metric, role]) for metric, role in kept]
+    metric_roles.sort(key=lambda pair: roles.index(pair[1]))
+    return [_make_choice(metric, role, reasons[metric, role]) for metric, role in metric_roles]
 
 
-def deepest(metrics: Sequence[str]) -> int:
+def largest_cutoff(metrics: Sequence[str]) -> int:
     """The last rank that any of the metrics looks at; 0 where none has a cutoff.
 
-    >>> deepest(["RR@10", "R@100", "Bpref"]), deepest(["AP"])
+    >>> largest_cutoff(["RR@10", "R@100", "Bpref"]), largest_cutoff(["AP"])
     (100, 0)
     """
     return max((cutoff_of(parse(name)) or 0 for name in metrics), default=0)
 
 
-def _about_judgments(choice: AdvisedMetric) -> bool:
-    """Whether it says something of the judgments, and nothing of the ranking."""
+def _is_judgment_metric(choice: AdvisedMetric) -> bool:
+    """True for a metric of the judgments, which does not depend on the ranking."""
     return choice.metric.startswith("Judged@")
 
 
-def _choice(metric: str, role: str, reasons: Sequence[Reason]) -> AdvisedMetric:
+def _make_choice(metric: str, role: str, reasons: Sequence[Reason]) -> AdvisedMetric:
     details = metric_details(parse(metric).name)
     return AdvisedMetric(metric, role, tuple(reasons), details.sees, details.blind_to, None)

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.comparison.many import matrix_of
-from rankgate.decisions.comparison.values import values_of
+from rankgate.decisions.comparison.many import value_matrix
+from rankgate.decisions.comparison.values import pair_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,8 @@ _CLOSE = 1e-12
 
 
 @dataclass(frozen=True)
-class Carrying:
-    """What queries show by one metric.
+class MetricPower:
+    """Differences that the queries can detect with one metric.
 
     Attributes:
         means: of each run, with its name.
@@ -36,7 +36,7 @@ class Carrying:
         margin: the smallest margin at which a candidate that is as good passes with the wanted
             power, one-sided.
         needed: queries that the margin asked for takes.
-        carries: whether n queries are as many.
+        carries: true if n queries are enough.
         unmoved: the share of the lists with another page for which the metric does not move.
         e_rho2, low, high: how far the queries order these systems as others would; of three runs
             or more.
@@ -55,8 +55,8 @@ class Carrying:
     high: float | None
 
 
-def carrying(metric: str, systems: Sequence[ScoredRun], said: Answers) -> Carrying | None:
-    """Hold the differences of each run to the first against what a gate shall show.
+def metric_power(metric: str, systems: Sequence[ScoredRun], answers: Answers) -> MetricPower | None:
+    """Compare the runs' differences to the first run with what a gate must detect.
 
     The sd is that of a paired comparison; n queries detect t-wise what Cohen (1988) and Sakai
     (2016) have: see ``stats.power``. Reliability as Urbano et al. (2013).
@@ -64,7 +64,7 @@ def carrying(metric: str, systems: Sequence[ScoredRun], said: Answers) -> Carryi
     Args:
         metric: its label.
         systems: the runs, all scored by it; the first is the baseline.
-        said: margin, alpha, power, page.
+        answers: margin, alpha, power, page.
 
     Returns:
         None without runs.
@@ -73,25 +73,25 @@ def carrying(metric: str, systems: Sequence[ScoredRun], said: Answers) -> Carryi
         return None
     means = tuple((system.name, _mean(system, metric)) for system in systems)
     deltas = [_delta(metric, systems[0], system) for system in systems[1:]]
-    usable = [delta for delta in deltas if len(delta) > 1 and np.ptp(delta) > _CLOSE]
-    unmoved = _unmoved(metric, systems, said.page)
-    rho = _reliable(metric, systems)
-    if not usable:
+    usable_deltas = [delta for delta in deltas if len(delta) > 1 and np.ptp(delta) > _CLOSE]
+    unmoved = _unmoved_share(metric, systems, answers.page)
+    rho = _reliability(metric, systems)
+    if not usable_deltas:
         n = max((len(delta) for delta in deltas), default=0)
-        return Carrying(means, n, None, None, None, None, None, unmoved, *rho)
-    from rankgate.measurement.stats.planning.power import detectable, needed
+        return MetricPower(means, n, None, None, None, None, None, unmoved, *rho)
+    from rankgate.measurement.stats.planning.power import detectable_difference, queries_for_power
 
-    widest = max(usable, key=lambda delta: float(delta.std(ddof=1)))
-    sd, n = float(widest.std(ddof=1)), len(widest)
-    wanted = needed(said.margin, sd, said.alpha, said.power, sides=1)
-    return Carrying(
+    widest_deltas = max(usable_deltas, key=lambda delta: float(delta.std(ddof=1)))
+    sd, n = float(widest_deltas.std(ddof=1)), len(widest_deltas)
+    needed_queries = queries_for_power(answers.margin, sd, answers.alpha, answers.power, sides=1)
+    return MetricPower(
         means,
         n,
         sd,
-        float(detectable(sd, n, said.alpha, said.power)),
-        float(detectable(sd, n, said.alpha, said.power, sides=1)),
-        wanted,
-        n >= wanted,
+        float(detectable_difference(sd, n, answers.alpha, answers.power)),
+        float(detectable_difference(sd, n, answers.alpha, answers.power, sides=1)),
+        needed_queries,
+        n >= needed_queries,
         unmoved,
         *rho,
     )
@@ -102,43 +102,49 @@ def _mean(system: ScoredRun, metric: str) -> float | None:
     return mean if isinstance(mean, float) else None
 
 
-def _delta(metric: str, before: ScoredRun, after: ScoredRun) -> Floats:
-    values = values_of(before, after, "zero")
+def _delta(metric: str, baseline: ScoredRun, candidate: ScoredRun) -> Floats:
+    values = pair_values(baseline, candidate, "zero")
     j = values.metrics.index(metric)
     delta = values.candidate[:, j] - values.baseline[:, j]
     return delta[~np.isnan(delta)]
 
 
-def _unmoved(metric: str, systems: Sequence[ScoredRun], page: int) -> float | None:
-    """Over all runs against the first: of the queries whose page changed, where it is still."""
-    changed = still = 0
-    first = _pages(systems[0], page)
+def _unmoved_share(metric: str, systems: Sequence[ScoredRun], page: int) -> float | None:
+    """The share of the lists with another page than the first run for which the metric is equal."""
+    changed_count = unmoved_count = 0
+    baseline_pages = _result_pages(systems[0], page)
     for system in systems[1:]:
-        both = first.join(_pages(system, page), on="query_id", how="full", coalesce=True)
-        other = both.filter(pl.col("docs").ne_missing(pl.col("docs_right")))["query_id"]
-        values = values_of(systems[0], system, "zero")
-        j, asked = values.metrics.index(metric), set(other.to_list())
+        joined = baseline_pages.join(
+            _result_pages(system, page), on="query_id", how="full", coalesce=True
+        )
+        changed_queries = joined.filter(pl.col("docs").ne_missing(pl.col("docs_right")))["query_id"]
+        values = pair_values(systems[0], system, "zero")
+        j, changed_query_ids = values.metrics.index(metric), set(changed_queries.to_list())
         delta = values.candidate[:, j] - values.baseline[:, j]
-        own = [d for q, d in zip(values.query_ids, delta, strict=True) if q in asked]
-        changed += len(own)
-        still += sum(abs(float(d)) <= _CLOSE for d in own)
-    return still / changed if changed else None
+        changed_deltas = [
+            d for q, d in zip(values.query_ids, delta, strict=True) if q in changed_query_ids
+        ]
+        changed_count += len(changed_deltas)
+        unmoved_count += sum(abs(float(d)) <= _CLOSE for d in changed_deltas)
+    return unmoved_count / changed_count if changed_count else None
 
 
-def _pages(system: ScoredRun, page: int) -> pl.DataFrame:
-    top = system.lists.filter(pl.col("rank") <= page).sort("query_id", "rank")
-    return top.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").alias("docs"))
+def _result_pages(system: ScoredRun, page: int) -> pl.DataFrame:
+    first_documents = system.lists.filter(pl.col("rank") <= page).sort("query_id", "rank")
+    return first_documents.group_by("query_id", maintain_order=True).agg(
+        pl.col("doc_id").alias("docs")
+    )
 
 
-def _reliable(
+def _reliability(
     metric: str, systems: Sequence[ScoredRun]
 ) -> tuple[float | None, float | None, float | None]:
-    """Eρ² with its interval; nothing of fewer than three runs."""
+    """Eρ² with its interval; None with fewer than three runs."""
     if len(systems) < 3:  # of two systems no variance is worth estimating
         return None, None, None
     from rankgate.measurement.stats.reliability import reliability
 
-    values = reliability(matrix_of(systems, metric))
-    ends = (values.e_rho2, values.e_rho2_low, values.e_rho2_high)
-    one, low, high = (None if np.isnan(each) else float(each) for each in ends)
-    return one, low, high
+    coefficients = reliability(value_matrix(systems, metric))
+    estimates = (coefficients.e_rho2, coefficients.e_rho2_low, coefficients.e_rho2_high)
+    e_rho2, low, high = (None if np.isnan(estimate) else float(estimate) for estimate in estimates)
+    return e_rho2, low, high

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.again import again
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.again import repeat_arguments
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import deliver
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.places import write_output
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import TEST, SectionOption
-from rankgate.core.console.terminal import width
+from rankgate.core.console.terminal import output_width
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
-from rankgate.decisions.advice.advise import advise, deepest
+from rankgate.decisions.advice.advise import advise, largest_cutoff
 from rankgate.decisions.advice.facts import MARGIN, STAGES, TASKS, PlannedJudgments
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement import metric_options
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _POLICY = "rankgate.toml"
 
 
-def _of_plan(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--grades N`` is how many grades planned judgments will have; else of the collection."""
+def _add_grades_to_plan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Read ``--grades N`` as the number of planned grades, and other texts as the collection's."""
 
     @functools.wraps(function)
     def with_plan(
@@ -50,8 +50,8 @@ def _of_plan(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_plan
 
 
-def _section_of_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--margin``, ``--alpha`` and ``--power``; the command gets ``test``."""
+def _add_test_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--margin``, ``--alpha`` and ``--power``, and pass them to the command as ``test``."""
 
     @functools.wraps(function)
     def with_test(*args: Any, margin: float, alpha: float, power: float, **options: Any) -> object:
@@ -94,13 +94,13 @@ def _section_of_test(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="STAGE",
     help="What happens to the list next (see Stages below).",
 )
-@options_of(advise, "page", "depth")
-@collected("plan", PlannedJudgments, "queries", "complete")
+@verb_options(advise, "page", "depth")
+@value_options("plan", PlannedJudgments, "queries", "complete")
 @metric_options.convention
-@_section_of_test
+@_add_test_options
 @options.form(*FORMS, "policy")
 @options.output
-@_of_plan
+@_add_grades_to_plan
 @of_collection("runs")
 def command(
     collection: Collection,
@@ -109,9 +109,9 @@ def command(
     plan: PlannedJudgments,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **settings: Any,
 ) -> None:
-    """Recommend metrics for your data: to gate on, to watch and to report.
+    """Recommend metrics for your data: which should decide, which to monitor, which to report.
 
     Without QRELS, --grades N says how many grades judgments will have; 2 for yes and no.
 
@@ -132,45 +132,49 @@ def command(
             "are; leave these answers out.",
             code="conflicting-options",
         )
-    with Progress(len(runs) + 1):
-        advice = advise(collection if collection.stated() else plan, list(runs), **chosen)
+    with TerminalProgress(len(runs) + 1):
+        advice = advise(collection if collection.stated() else plan, list(runs), **settings)
     if form == "policy":
-        deliver(advice.policy, output)
+        write_output(advice.policy, output)
         return
     if form == "json":
         print_result(advice, form, output)
         return
     qrels = context.params["qrels"]
-    places = (qrels, *context.params["runs"]) if qrels else ()
-    commands = _commands(advice, places, context)
-    print_result(advice, form, output, commands=commands, columns=width(output))
+    paths = (qrels, *context.params["runs"]) if qrels else ()
+    commands = _next_commands(advice, paths, context)
+    print_result(advice, form, output, commands=commands, columns=output_width(output))
 
 
-def _commands(advice: Advice, places: tuple[str, ...], context: click.Context) -> list[list[str]]:
-    """What to run next, as it can be run; nothing without files to name."""
-    if not places or "-" in places:
+def _next_commands(
+    advice: Advice, paths: tuple[str, ...], context: click.Context
+) -> list[list[str]]:
+    """Commands to run next, with their arguments; none if the inputs are not files."""
+    if not paths or "-" in paths:
         return []
-    rules = again(context, ("convention", "overrides", *COLLECTION_NAMES))
-    chosen = [each.metric for each in advice.choices if each.role in {"gate", "watch"}]
-    every = [each.metric for each in advice.choices]
-    found = []
-    if len(places) == 2:  # judgments and one run
-        found.append(["eval", *places, *_metrics(every), *rules])
-    elif len(places) > 2:
-        pair = places[:3]
+    rules = repeat_arguments(context, ("convention", "overrides", *COLLECTION_NAMES))
+    decisive_metrics = [
+        choice.metric for choice in advice.choices if choice.role in {"gate", "watch"}
+    ]
+    all_metrics = [choice.metric for choice in advice.choices]
+    commands = []
+    if len(paths) == 2:  # judgments and one run
+        commands.append(["eval", *paths, *_metric_arguments(all_metrics), *rules])
+    elif len(paths) > 2:
+        pair = paths[:3]
         if advice.facts.complete != 1 and advice.answers.task != "recommend":
-            deep = deepest(chosen)
-            depth = ["--depth", str(deep)] if deep > DEPTH_OF_HOLES else []
-            found.append(["holes", *pair, *_metrics(chosen), *depth, *rules])
-        found += [
-            ["compare", *places, *_metrics(chosen), *rules],
-            ["advise", *again(context), "--format", "policy", "-o", _POLICY],
-            ["gate", *pair, *again(context, COLLECTION_NAMES), "--policy", _POLICY],
+            deepest_cutoff = largest_cutoff(decisive_metrics)
+            depth = ["--depth", str(deepest_cutoff)] if deepest_cutoff > DEPTH_OF_HOLES else []
+            commands.append(["holes", *pair, *_metric_arguments(decisive_metrics), *depth, *rules])
+        commands += [
+            ["compare", *paths, *_metric_arguments(decisive_metrics), *rules],
+            ["advise", *repeat_arguments(context), "--format", "policy", "-o", _POLICY],
+            ["gate", *pair, *repeat_arguments(context, COLLECTION_NAMES), "--policy", _POLICY],
         ]
     else:
-        found.append(["advise", *again(context), "--format", "policy", "-o", _POLICY])
-    return [["rankgate", *words] for words in found]
+        commands.append(["advise", *repeat_arguments(context), "--format", "policy", "-o", _POLICY])
+    return [["rankgate", *arguments] for arguments in commands]
 
 
-def _metrics(names: list[str]) -> list[str]:
-    return [word for name in names for word in ("-m", name)]
+def _metric_arguments(names: list[str]) -> list[str]:
+    return [argument for name in names for argument in ("-m", name)]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Code, Document, Entries, Entry, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import number, whole
-from rankgate.core.present.forms.as_text import shortened
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import UNDEFINED, decimal
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.figures import format_number, format_query_count
+from rankgate.core.present.forms.as_text import shorten_middle
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import UNDEFINED, format_decimal
 
 if TYPE_CHECKING:
     from rankgate.core.present.document import Block
@@ -27,110 +27,131 @@ _ROLES = {
 def document(
     advice: Advice, *, commands: Sequence[Sequence[str]] = (), columns: int = 78
 ) -> Document:
-    """What to decide by and why, what the queries can show, cautions, what to run next, sources.
+    """Recommended metrics with reasons, power of the queries, cautions, next commands, sources.
 
     Args:
         advice: the advice.
-        commands: to run next, their words.
-        columns: of the lines of these commands.
+        commands: arguments of the commands to run next.
+        columns: the width of their lines.
     """
     margin = advice.answers.margin
     blocks: list[Block] = [Warnings(tuple(notice.text for notice in advice.input_notices))]
     blocks += [
         Entries(
-            tuple(Entry(each.metric, _lines(each, margin)) for each in advice.of(role)), heading
+            tuple(Entry(choice.metric, _entry_lines(choice, margin)) for choice in advice.of(role)),
+            heading,
         )
         for role, heading in _ROLES.items()
     ]
-    avoided = tuple(Entry(each.metric, tuple(_reasons(each))) for each in advice.avoided)
+    avoided = tuple(Entry(choice.metric, tuple(_reason_lines(choice))) for choice in advice.avoided)
     blocks.append(Entries(avoided, "do not decide by"))
     blocks += [Table(heading, grid) for heading, grid in grids(advice)]
-    blocks += [_notes(advice)] if carried(advice).rows else []
-    cautions = tuple(Entry("-", (f"{each.words} [{each.source}]",)) for each in advice.cautions)
+    blocks += [_notes(advice)] if power_grid(advice).rows else []
+    cautions = tuple(
+        Entry("-", (f"{caution.words} [{caution.source}]",)) for caution in advice.cautions
+    )
     blocks.append(Entries(cautions, "to know"))
     if commands:
-        blocks += ["to run next", Code("\n".join(shell(words, columns) for words in commands))]
-    sources = tuple(Entry(f"[{key}]", (words,)) for key, words in advice.sources.items())
+        blocks += [
+            "to run next",
+            Code("\n".join(shell_command(arguments, columns) for arguments in commands)),
+        ]
+    sources = tuple(Entry(f"[{key}]", (citation,)) for key, citation in advice.sources.items())
     return made(title(advice), *blocks, Entries(sources, "sources"))
 
 
-def shell(words: Sequence[str], width: int) -> str:
+def shell_command(arguments: Sequence[str], width: int) -> str:
     r"""A command as a shell takes it, broken where a line would be too long.
 
-    >>> print(shell(["rankgate", "eval", "my qrels.txt", "a.run", "-m", "RR"], 34))
+    >>> print(shell_command(["rankgate", "eval", "my qrels.txt", "a.run", "-m", "RR"], 34))
     rankgate eval 'my qrels.txt' \
       a.run -m RR
     """
     lines = [""]
-    for word in map(shlex.quote, words):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if len(longer) > width - 2 and lines[-1]:
+    for word in map(shlex.quote, arguments):
+        longer_line = f"{lines[-1]} {word}" if lines[-1] else word
+        if len(longer_line) > width - 2 and lines[-1]:
             lines.append(f"  {word}")
         else:
-            lines[-1] = longer
+            lines[-1] = longer_line
     return " \\\n".join(lines)
 
 
 def title(advice: Advice) -> str:
-    """What was asked, and what was looked at."""
-    said, facts = advice.answers, advice.facts
+    """The task and the inputs, in one sentence."""
+    answers, facts = advice.answers, advice.facts
     grades = ", ".join(f"{grade:g}" for grade in facts.grades[:8])
     more = ", …" if len(facts.grades) > 8 else ""
-    runs = ", ".join(map(printable, advice.runs)) or "no runs"
-    asked = (
-        f"Metrics for task {said.task}, stage {said.stage}, pages of {said.page}, {said.depth} "
-        "candidates; "
+    runs = ", ".join(map(make_printable, advice.runs)) or "no runs"
+    request = (
+        f"Metrics for task {answers.task}, stage {answers.stage}, pages of {answers.page}, "
+        f"{answers.depth} candidates; "
     )
     if not advice.qrels:
-        return f"{asked}no judgments yet: {facts.queries:,} queries, grades {grades}{more} assumed"
+        return (
+            f"{request}no judgments yet: {facts.queries:,} queries, grades {grades}{more} assumed"
+        )
     return (
-        f"{asked}judgments {printable(advice.qrels)}: {facts.queries:,} queries, "
+        f"{request}judgments {make_printable(advice.qrels)}: {facts.queries:,} queries, "
         f"{facts.judgments:,} judged documents, grades {grades}{more}, {facts.relevant:g} relevant "
         f"a query (median); {runs}; convention {advice.convention['name']} "
         f"({advice.convention['hash']})"
     )
 
 
-def verdict(choice: AdvisedMetric, margin: float) -> str:
-    """Whether the queries carry a metric, in a sentence; empty where nothing is known."""
-    advice = choice.carrying
-    if advice is None or advice.needed is None or advice.margin is None:
+def margin_sentence(choice: AdvisedMetric, margin: float) -> str:
+    """A sentence on the margin that the queries carry; empty without an estimate."""
+    carrying = choice.carrying
+    if carrying is None or carrying.needed is None or carrying.margin is None:
         return ""
-    if advice.carries:
+    if carrying.carries:
         return (
-            f"{advice.n} queries carry a margin of {margin:g}, which takes {whole(advice.needed)}; "
-            f"they detect a difference of {decimal(advice.detectable)}."
+            f"{carrying.n} queries carry a margin of {margin:g}, which takes "
+            f"{format_query_count(carrying.needed)}; they detect a difference of "
+            f"{format_decimal(carrying.detectable)}."
         )
     return (
-        f"{advice.n} queries do not carry a margin of {margin:g}, which takes "
-        f"{whole(advice.needed)}; they carry one of {decimal(advice.margin)}."
+        f"{carrying.n} queries do not carry a margin of {margin:g}, which takes "
+        f"{format_query_count(carrying.needed)}; they carry one of "
+        f"{format_decimal(carrying.margin)}."
     )
 
 
 def grids(advice: Advice) -> list[tuple[str, Grid]]:
-    """The tables: what the queries carry, and how much of each page is judged."""
+    """The tables: power of the queries, and the judged share of each run's page."""
     tables = [
-        ("what the queries can show, by these runs", carried(advice)),
-        ("how much is judged", judged(advice)),
+        ("what the queries can show, by these runs", power_grid(advice)),
+        ("how much is judged", judged_grid(advice)),
     ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
 
-def carried(advice: Advice) -> Grid:
+def power_grid(advice: Advice) -> Grid:
     """Power and reliability of each chosen metric."""
     rows = []
-    for each in advice.choices:
-        found = each.carrying
-        if found is None or found.sd is None:
+    for choice in advice.choices:
+        carrying = choice.carrying
+        if carrying is None or carrying.sd is None:
             continue
         rho = UNDEFINED
-        if found.e_rho2 is not None:
-            rho = f"{found.e_rho2:.2f} [{number(found.low, 2)}, {number(found.high, 2)}]"
-        still = UNDEFINED if found.unmoved is None else f"{found.unmoved:.0%}"
-        rows.append((each.metric, str(found.n), decimal(found.sd), decimal(found.detectable),
-                     decimal(found.margin), whole(found.needed), still, rho))  # fmt: skip
+        if carrying.e_rho2 is not None:
+            low, high = format_number(carrying.low, 2), format_number(carrying.high, 2)
+            rho = f"{carrying.e_rho2:.2f} [{low}, {high}]"
+        unmoved_share = UNDEFINED if carrying.unmoved is None else f"{carrying.unmoved:.0%}"
+        rows.append(
+            (
+                choice.metric,
+                str(carrying.n),
+                format_decimal(carrying.sd),
+                format_decimal(carrying.detectable),
+                format_decimal(carrying.margin),
+                format_query_count(carrying.needed),
+                unmoved_share,
+                rho,
+            )
+        )
     margin = f"{advice.answers.margin:g}"
-    head = (
+    header = (
         "metric",
         "n",
         "sd",
@@ -140,35 +161,35 @@ def carried(advice: Advice) -> Grid:
         "changed,\nunmoved",
         "Eρ²",
     )
-    return Grid(head, tuple(rows))
+    return Grid(header, tuple(rows))
 
 
-def judged(advice: Advice) -> Grid:
+def judged_grid(advice: Advice) -> Grid:
     """The share of judged documents on each run's page."""
     rows = tuple(
-        (shortened(printable(name), 40), UNDEFINED if share is None else f"{share:.1%}")
+        (shorten_middle(make_printable(name), 40), UNDEFINED if share is None else f"{share:.1%}")
         for name, share in advice.facts.judged
     )
     return Grid(("run", f"judged@{advice.facts.page}"), rows)
 
 
 def _notes(advice: Advice) -> str:
-    said = advice.answers
+    answers = advice.answers
     return (
-        f"sd: of the differences to {printable(advice.runs[0])}, by the run that differs most "
-        f"unevenly. Detectable: the smallest true difference shown with a power of {said.power:.0%}"
-        f", two-sided, alpha {said.alpha:g}. Margin carried: at it a candidate that is as good "
-        f"passes the gate with that power, one-sided. Changed, unmoved: lists with another page for"
-        f" which the metric does not change. Eρ²: how far other queries would give these runs "
-        f"the same order, from 0 to 1, for three runs or more."
+        f"sd: of the differences to {make_printable(advice.runs[0])}, by the run that differs most "
+        "unevenly. Detectable: the smallest true difference shown with a power of "
+        f"{answers.power:.0%}, two-sided, alpha {answers.alpha:g}. Margin carried: at it a "
+        "candidate that is as good passes the gate with that power, one-sided. Changed, unmoved: "
+        "lists with another page for which the metric does not change. Eρ²: how far other queries "
+        "would give these runs the same order, from 0 to 1, for three runs or more."
     )
 
 
-def _lines(choice: AdvisedMetric, margin: float) -> tuple[str, ...]:
-    lines = [*_reasons(choice), f"sees: {choice.sees}", f"blind to: {choice.blind_to}"]
-    words = verdict(choice, margin) if choice.role != "report" else ""
-    return tuple([*lines, words] if words else lines)
+def _entry_lines(choice: AdvisedMetric, margin: float) -> tuple[str, ...]:
+    lines = [*_reason_lines(choice), f"sees: {choice.sees}", f"blind to: {choice.blind_to}"]
+    sentence = margin_sentence(choice, margin) if choice.role != "report" else ""
+    return tuple([*lines, sentence] if sentence else lines)
 
 
-def _reasons(choice: AdvisedMetric) -> list[str]:
+def _reason_lines(choice: AdvisedMetric) -> list[str]:
     return [f"{reason.words} [{reason.source}]" for reason in choice.reasons]

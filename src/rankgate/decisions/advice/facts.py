@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
-from rankgate.core.declare import Count, Range, Share, fields_of
+from rankgate.core.declare import Count, Range, Share, check_fields
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
@@ -22,17 +22,17 @@ TASKS = {
     "recall": "users need every relevant document",
     "recommend": "items are shown without a query",
 }
-"""What people want of a list."""
+"""Tasks, each with what users want from a list."""
 
 STAGES = {
     "retrieval": "it passes candidates to the next stage",
     "reranking": "it reorders the candidates of another stage",
     "final": "users see it",
 }
-"""What becomes of a list."""
+"""Stages of a search system, each with what happens to its list."""
 
 PAGE, DEPTH, MARGIN = 10, 100, 0.02
-_GRADES = 4
+_DEFAULT_GRADES = 4
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,12 @@ class PlannedJudgments:
     complete: Share | None = None
 
     def __post_init__(self) -> None:
-        for name, declared in fields_of(PlannedJudgments).items():
-            value = getattr(self, name)
-            try:
-                declared.read(value)
-            except ValueError as error:
-                raise UsageError(f"{name}={value!r} {error}", code="out-of-range") from None
+        check_fields(self, code="out-of-range")
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What data cannot tell.
+    """The user's answers, which the data do not contain.
 
     Attributes:
         task: one of `TASKS`.
@@ -73,8 +68,8 @@ class Answers:
         margin: the loss that a gate shall allow, in a metric's units.
         alpha: the chance of a false pass that is allowed.
         power: the chance with which a candidate that is as good shall pass.
-        queries, grades, complete: where there are no judgments yet: of how many queries and
-            grades they will be, and what share of a page they will cover.
+        queries, grades, complete: for planned judgments: the number of queries and of grades, and
+            the share of a page that will be judged.
     """
 
     task: str = "explore"
@@ -89,10 +84,10 @@ class Answers:
     complete: float | None = None
 
     def __post_init__(self) -> None:
-        for name, said, known in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
-            if said not in known:
+        for name, answer, choices in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
+            if answer not in choices:
                 raise UsageError(
-                    f"no {name} is called {said!r}; there are {', '.join(known)}.",
+                    f"no {name} is called {answer!r}; there are {', '.join(choices)}.",
                     code="unknown-choice",
                 )
         if not 1 <= self.page <= self.depth:
@@ -105,7 +100,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What judgments and runs show.
+    """Facts from the judgments and the runs.
 
     Attributes:
         task, stage, page, depth: the answers.
@@ -144,14 +139,14 @@ class DataFacts:
     @property
     def complete(self) -> float | None:
         """judged@page of the run that is judged least; None without runs."""
-        shares = [share for _, share in self.judged if share is not None]
-        return min(shares) if shares else None
+        judged_shares = [share for _, share in self.judged if share is not None]
+        return min(judged_shares) if judged_shares else None
 
     @property
     def uneven(self) -> float:
-        """How far apart the runs are in judged@page."""
-        shares = [share for _, share in self.judged if share is not None]
-        return max(shares) - min(shares) if shares else 0.0
+        """The largest difference of two runs in judged@page."""
+        judged_shares = [share for _, share in self.judged if share is not None]
+        return max(judged_shares) - min(judged_shares) if judged_shares else 0.0
 
     @property
     def top(self) -> float:
@@ -163,62 +158,81 @@ class DataFacts:
         return {**vars(self), "judged": dict(self.judged), "complete": self.complete}
 
 
-def facts_of(qrels: Qrels, queries: int, systems: Sequence[ScoredRun], said: Answers) -> DataFacts:
+def read_facts(
+    qrels: Qrels, queries: int, systems: Sequence[ScoredRun], answers: Answers
+) -> DataFacts:
     """Look at judgments and at the first documents of each run.
 
     Args:
         qrels: the judgments.
         queries: how many have judgments.
         systems: the runs, with lists of a page or more.
-        said: the answers.
+        answers: the user's answers.
     """
-    known = qrels.table.filter(pl.col("grade") >= 0)
-    grades = tuple(known["grade"].unique().sort().to_list())
-    counts = known.filter(pl.col("grade") > 0).group_by("query_id").len("n")["n"]
-    whole = max(queries, 1)
+    judged_rows = qrels.table.filter(pl.col("grade") >= 0)
+    grades = tuple(judged_rows["grade"].unique().sort().to_list())
+    counts = judged_rows.filter(pl.col("grade") > 0).group_by("query_id").len("n")["n"]
+    query_count = max(queries, 1)
     median = counts.median()
     return DataFacts(
-        task=said.task,
-        stage=said.stage,
-        page=said.page,
-        depth=said.depth,
+        task=answers.task,
+        stage=answers.stage,
+        page=answers.page,
+        depth=answers.depth,
         queries=queries,
-        judgments=len(known),
+        judgments=len(judged_rows),
         grades=grades,
         graded=sum(grade > 0 for grade in grades) > 1,
         irrelevant=0.0 in grades,
         relevant=median if isinstance(median, float) else 0.0,
         single=int((counts == 1).sum()) / max(len(counts), 1),
-        without=(queries - len(counts)) / whole,
-        over_page=int((counts > said.page).sum()) / whole,
-        over_depth=int((counts > said.depth).sum()) / whole,
+        without=(queries - len(counts)) / query_count,
+        over_page=int((counts > answers.page).sum()) / query_count,
+        over_depth=int((counts > answers.depth).sum()) / query_count,
         runs=len(systems),
-        judged=tuple((system.name, _judged(system, said.page)) for system in systems),
+        judged=tuple((system.name, _judged_share(system, answers.page)) for system in systems),
         latency=any(system.queries["latency_ms"].is_not_null().any() for system in systems),
     )
 
 
-def facts_supposed(said: Answers) -> DataFacts:
-    """What judgments will show, as far as it was said; the rest in good order.
+def planned_facts(answers: Answers) -> DataFacts:
+    """Facts of planned judgments: the user's answers, and assumptions for all others.
 
     Raises:
-        UsageError: nobody said how many queries there will be.
+        UsageError: the number of planned queries is missing.
     """
-    if said.queries is None:
+    if answers.queries is None:
         raise UsageError(
             "without judgments say how many queries there will be: --queries 50.",
             code="missing-input",
         )
-    grades = tuple(float(grade) for grade in range(said.grades or _GRADES))
+    grades = tuple(float(grade) for grade in range(answers.grades or _DEFAULT_GRADES))
     return DataFacts(
-        said.task, said.stage, said.page, said.depth, said.queries, 0, grades, len(grades) > 2,
-        irrelevant=True, relevant=float(said.page), single=0.0, without=0.0, over_page=0.0,
-        over_depth=0.0, runs=0,
-        judged=() if said.complete is None else (("supposed", said.complete),), latency=False,
-    )  # fmt: skip
+        answers.task,
+        answers.stage,
+        answers.page,
+        answers.depth,
+        answers.queries,
+        0,
+        grades,
+        len(grades) > 2,
+        irrelevant=True,
+        relevant=float(answers.page),
+        single=0.0,
+        without=0.0,
+        over_page=0.0,
+        over_depth=0.0,
+        runs=0,
+        judged=() if answers.complete is None else (("supposed", answers.complete),),
+        latency=False,
+    )
 
 
-def _judged(system: ScoredRun, page: int) -> float | None:
-    top = system.lists.filter(pl.col("rank") <= page)
-    share = top.group_by("query_id").agg(pl.col("grade").is_not_null().mean())["grade"].mean()
+def _judged_share(system: ScoredRun, page: int) -> float | None:
+    first_documents = system.lists.filter(pl.col("rank") <= page)
+    share = (
+        first_documents.group_by("query_id")
+        .agg(pl.col("grade").is_not_null().mean())["grade"]
+        .mean()
+    )
     return share if isinstance(share, float) else None

@@ -7,59 +7,69 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.figures import whole
-from rankgate.core.present.grid import printable
+from rankgate.core.present.figures import format_query_count
+from rankgate.core.present.grid import make_printable
 from rankgate.measurement.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
     from rankgate.decisions.advice.advice import Advice, AdvisedMetric
 
-_COMPLETE = 0.8
-_RISE = 1.2
+_MIN_JUDGED = 0.8
+_MAX_LATENCY_RATIO = 1.2
 _WIDTH = 96
 _TIERS = {"gate": "block", "watch": "warn"}
 
 
 def policy(advice: Advice) -> str:
-    """The advice as a policy file; a convention of the user's own is left to be filled in."""
-    said, facts = advice.answers, advice.facts
-    about = (
-        f"Advised for task {said.task}, stage {said.stage}, {said.page} documents a page and "
-        f"{said.depth} candidates, by {_judgments(advice)} ({facts.queries} queries) and "
-        f"{_runs(advice)}."
+    """The advice as the text of a policy file; a custom convention is left to be filled in."""
+    answers, facts = advice.answers, advice.facts
+    summary = (
+        f"Advised for task {answers.task}, stage {answers.stage}, {answers.page} documents a page "
+        f"and {answers.depth} candidates, by {_judgments_text(advice)} ({facts.queries} queries) "
+        f"and {_runs_text(advice)}."
     )
-    rules = [_rule(each, advice) for each in advice.choices if each.role in _TIERS]
-    known = frozenset(CONVENTIONS)
-    return "\n".join([_comment(about), *_settings(advice, known), *rules, *_further(advice)])
+    rules = [_rule(choice, advice) for choice in advice.choices if choice.role in _TIERS]
+    convention_names = frozenset(CONVENTIONS)
+    return "\n".join(
+        [_comment(summary), *_settings(advice, convention_names), *rules, *_common_rules(advice)]
+    )
 
 
-def _settings(advice: Advice, known: frozenset[str]) -> list[str]:
-    said, name = advice.answers, str(advice.convention.get("name", "trec"))
+def _settings(advice: Advice, convention_names: frozenset[str]) -> list[str]:
+    answers, name = advice.answers, str(advice.convention.get("name", "trec"))
     lines = ["", "[gate]"]
-    if name in known:
+    if name in convention_names:
         lines.append(f"convention = {json.dumps(name)}")
     else:
         lines.append(
-            _comment(f"numbers here follow {printable(name)}; name its file: convention = …")
+            _comment(f"numbers here follow {make_printable(name)}; name its file: convention = …")
         )
-    reported = [each.metric for each in advice.of("report")]
-    lines.append(f"metrics = {json.dumps(reported)}  # reported in addition to those of the rules")
-    lines += [f"alpha = {said.alpha!r}", f"power = {said.power!r}"]
-    lines.append(f"depth = {max(said.page, 10)}")
+    reported_metrics = [choice.metric for choice in advice.of("report")]
+    lines.append(
+        f"metrics = {json.dumps(reported_metrics)}  # reported in addition to those of the rules"
+    )
+    lines += [f"alpha = {answers.alpha!r}", f"power = {answers.power!r}"]
+    lines.append(f"depth = {max(answers.page, 10)}")
     return lines
 
 
 def _rule(choice: AdvisedMetric, advice: Advice) -> str:
-    said = advice.answers
-    lines = ["", *(_comment(f"{r.words} ({advice.sources[r.source]})") for r in choice.reasons)]
+    answers = advice.answers
+    lines = [
+        "",
+        *(
+            _comment(f"{reason.words} ({advice.sources[reason.source]})")
+            for reason in choice.reasons
+        ),
+    ]
     lines.append(_comment(f"blind to {choice.blind_to}"))
-    carried = choice.carrying
-    if carried and carried.needed is not None and carried.margin is not None:
-        enough = "enough" if carried.carries else f"too few: they carry {carried.margin:.3f}"
+    carrying = choice.carrying
+    if carrying and carrying.needed is not None and carrying.margin is not None:
+        sufficiency = "enough" if carrying.carries else f"too few: they carry {carrying.margin:.3f}"
         lines.append(
             _comment(
-                f"this margin takes {whole(carried.needed)} queries, by these runs; "
-                f"{carried.n} are {enough}"
+                f"this margin takes {format_query_count(carrying.needed)} queries, by these runs; "
+                f"{carrying.n} are {sufficiency}"
             )
         )
     lines += [
@@ -67,14 +77,14 @@ def _rule(choice: AdvisedMetric, advice: Advice) -> str:
         f'id = "{_slug(choice.metric)}"',
         'kind = "noninferiority"',
         f"metric = {json.dumps(choice.metric)}",
-        f"margin = {said.margin!r}",
+        f"margin = {answers.margin!r}",
         f'tier = "{_TIERS[choice.role]}"',
     ]
     return "\n".join(lines)
 
 
-def _further(advice: Advice) -> list[str]:
-    """Rules that any gate wants: holes, blindness, dead ends, latency."""
+def _common_rules(advice: Advice) -> list[str]:
+    """Rules that every gate should have: holes, blind spots, dead ends, latency."""
     page = advice.answers.page
     rules = [
         ("sees-the-change", "unseen", "", "what no metric of this gate sees"),
@@ -91,7 +101,7 @@ def _further(advice: Advice) -> list[str]:
             (
                 "judged",
                 "judged",
-                f"at_least = {_COMPLETE}\nk = {page}\n",
+                f"at_least = {_MIN_JUDGED}\nk = {page}\n",
                 "unjudged documents count as not relevant",
             ),
         )
@@ -100,22 +110,26 @@ def _further(advice: Advice) -> list[str]:
             (
                 "latency",
                 "latency",
-                f"max_ratio = {_RISE}\n",
+                f"max_ratio = {_MAX_LATENCY_RATIO}\n",
                 "relevance and latency decide together",
             )
         )
     return [
-        f'\n{_comment(about)}\n[[rules]]\nid = "{name}"\nkind = "{kind}"\n{own}tier = "warn"'
-        for name, kind, own, about in rules
+        f'\n{_comment(purpose)}\n[[rules]]\nid = "{name}"\nkind = "{kind}"\n{settings}tier = "warn"'
+        for name, kind, settings, purpose in rules
     ] + [""]
 
 
-def _judgments(advice: Advice) -> str:
-    return f"judgments {printable(advice.qrels)}" if advice.qrels else "judgments still to be made"
+def _judgments_text(advice: Advice) -> str:
+    return (
+        f"judgments {make_printable(advice.qrels)}"
+        if advice.qrels
+        else "judgments still to be made"
+    )
 
 
-def _runs(advice: Advice) -> str:
-    names = ", ".join(map(printable, advice.runs))
+def _runs_text(advice: Advice) -> str:
+    names = ", ".join(map(make_printable, advice.runs))
     return f"runs {names}" if names else "no runs"
 
 
@@ -125,7 +139,7 @@ def _slug(metric: str) -> str:
 
 def _comment(text: str) -> str:
     return textwrap.fill(
-        printable(text),
+        make_printable(text),
         _WIDTH,
         initial_indent="# ",
         subsequent_indent="#   ",

@@ -38,4 +38,4 @@ SOURCES = {
     "arabzadeh2022": "Arabzadeh et al., Shallow pooling for sparse labels, Information Retrieval "
     "Journal 25, 2022",
 }
-"""Every source by the name that rules cite it by."""
+"""Citations by the key that rules use."""

@@ -74,7 +74,7 @@ class BlindSpots(Result):
 
     @property
     def heading(self) -> str:
-        """What its part of a report is about."""
+        """The heading of its part of a report."""
         return "What the metrics do not see"
 
     def _table(self) -> pl.DataFrame:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.present.charts.heat import heat
+from rankgate.core.present.charts.heat import heat_map
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.charts.style import SHARES
-from rankgate.core.present.charts.words import queries, short
+from rankgate.core.present.charts.words import count_queries, shorten_name
 
 if TYPE_CHECKING:
     from rankgate.decisions.blind_spots.blindspots import BlindSpots
@@ -24,18 +24,19 @@ def draw(result: BlindSpots) -> Picture:
         }
         for row in result.profile.iter_rows(named=True)
     ]
-    about = (
-        f"Each row is a change to the lists of {short(result.baseline)}; a cell has the share of "
+    caption = (
+        f"Each row is a change to the lists of {shorten_name(result.baseline)}; a cell has the "
+        "share of "
         "the lists that it alters for which the metric does not move. Deep blue: blind; "
         "empty: no list could be altered."
     )
     return Picture(
         "blindspots",
         f"What the metrics do not see (first {result.k} documents)",
-        about,
-        queries(result.queries),
+        caption,
+        count_queries(result.queries),
         result.convention,
         tuple(rows),
-        heat(rows, (0, 1), SHARES, form="%"),
+        heat_map(rows, (0, 1), SHARES, form="%"),
         fluid=False,
     )

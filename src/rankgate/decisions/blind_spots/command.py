@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.blind_spots.verb import blindspots
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
-@options_of(blindspots, "depth", "page")
+@verb_options(blindspots, "depth", "page")
 @options.form(*FORMS)
 @options.output
 @of_collection("baseline", "candidate")
@@ -37,7 +37,7 @@ def command(
     candidate: str | None,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **settings: Any,
 ) -> None:
     """Find what the metrics do not see of the change from BASELINE to CANDIDATE.
 
@@ -48,6 +48,6 @@ def command(
     rankgate blindspots qrels.txt old.run new.run -m RR -m nDCG@10
     rankgate blindspots qrels.txt old.run -m RR@10
     """
-    with Progress(3):
-        result = blindspots(collection, baseline, candidate, **chosen)
+    with TerminalProgress(3):
+        result = blindspots(collection, baseline, candidate, **settings)
     print_result(result, form, output)

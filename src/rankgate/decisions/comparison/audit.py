@@ -1,4 +1,4 @@
-"""The verb ``audit``: are the means of a published table possible, and do they tell it apart."""
+"""The verb ``audit``: check whether the means of a published table are possible."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.decisions.comparison.printed_cells import (
     Decimal,
-    Printed,
-    Unread,
+    PrintedNumber,
+    UnreadCell,
     decimal_mark,
+    find_query_count,
     plain_text,
-    queries_in,
     read_cell,
     read_count,
 )
@@ -38,17 +38,19 @@ from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.stats.granularity import (
     discounted_gap,
     ends_possible,
+    multiples_possible,
     reciprocal_ranks_possible,
-    steps_possible,
 )
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
 
-QUERIES = re.compile(r"(?i)(?:#|no\.? of|number of|num\.?)?\s*(?:n|q|queries|topics)|\|q\|")
-"""Names of the column, or of the row, that says how many queries a mean is over."""
+QUERY_COUNT_NAMES = re.compile(
+    r"(?i)(?:#|no\.? of|number of|num\.?)?\s*(?:n|q|queries|topics)|\|q\|"
+)
+"""Names of the column, or of the row, with the number of queries of a mean."""
 _PERCENT = re.compile(r"%|percent|[x×*]\s*100\b")
-_CHANGES = re.compile(
+_CHANGE_NAMES = re.compile(
     r"(?i).*(?:Δ|\b(?:diff(?:erence)?|change|gain|improvement|relative|delta)\b(?!\s*=))"
 )
 
@@ -88,21 +90,31 @@ def audit(
         InputError: a file without a table, or without a number.
         UsageError: a column that is not there, or a metric that is not known.
     """
-    read = read_table(table)
-    metrics = _metrics(read, columns or {})
+    published = read_table(table)
+    metrics = _metrics_by_column(published, columns or {})
     assumptions = _Assumptions(grades, relevant, sd, level)
-    numbers = _TableNumbers.read(read, metrics, queries)
-    rows = [row for at in metrics for row in _cells(numbers, at, assumptions)]
-    if not any(isinstance(cells[at], Printed) for cells in numbers.cells for at in metrics):
+    numbers = _TableNumbers.read(published, metrics, queries)
+    rows = [row for column in metrics for row in _cell_rows(numbers, column, assumptions)]
+    if not any(
+        isinstance(cells[column], PrintedNumber) for cells in numbers.cells for column in metrics
+    ):
         problem = "no column has numbers; the first one names the systems."
         raise InputError(problem, source=str(table), code="no-numbers")
     cells = pl.DataFrame(rows, schema=CELLS, orient="row")
     pairs = pl.DataFrame(
-        [_pair(means, metric, assumptions) for at, metric in metrics.items() if metric is not None
-         and (means := cells.filter(pl.col("low").is_not_null(), column=read.head[at])).height > 1],
-        schema=PAIRS, orient="row",
-    )  # fmt: skip
-    return TableAudit(read.name, _verdict(cells, pairs), cells, pairs, sd, level)
+        [
+            _compare_best_two(means, metric, assumptions)
+            for column, metric in metrics.items()
+            if metric is not None
+            and (
+                means := cells.filter(pl.col("low").is_not_null(), column=published.head[column])
+            ).height
+            > 1
+        ],
+        schema=PAIRS,
+        orient="row",
+    )
+    return TableAudit(published.name, _verdict(cells, pairs), cells, pairs, sd, level)
 
 
 @dataclass(frozen=True)
@@ -120,7 +132,7 @@ class _TableNumbers:
     Attributes:
         table: the table.
         metrics: by column its metric; None where it is not known.
-        cells: by row, the number of each column, why it cannot be read, or None if it is empty.
+        cells: by row, the number of each column, or why it is unread; None if it is empty.
         counts: by row and column the number of queries; None where it is not known.
         changes: the rows of changes, not of means.
         all_queries: the row of the numbers of queries; None without such a row.
@@ -128,8 +140,8 @@ class _TableNumbers:
 
     table: PublishedTable
     metrics: Mapping[int, Metric | None]
-    cells: tuple[tuple[Printed | Unread | None, ...], ...]
-    counts: tuple[tuple[int | Unread | None, ...], ...]
+    cells: tuple[tuple[PrintedNumber | UnreadCell | None, ...], ...]
+    counts: tuple[tuple[int | UnreadCell | None, ...], ...]
     changes: frozenset[int]
     all_queries: int | None
 
@@ -140,159 +152,190 @@ class _TableNumbers:
         """Read the cells of a table by the decimal mark that all of them show."""
         decimal = decimal_mark(
             (cell for row in table.rows for cell in row[1:]),
-            (row[at] for row in table.rows if not QUERIES.fullmatch(plain_text(row[0]))
-             for at, metric in metrics.items() if metric is not None and metric.high == 1),
-        )  # fmt: skip
+            (
+                row[column]
+                for row in table.rows
+                if not QUERY_COUNT_NAMES.fullmatch(plain_text(row[0]))
+                for column, metric in metrics.items()
+                if metric is not None and metric.high == 1
+            ),
+        )
         cells = tuple(tuple(read_cell(cell, decimal) for cell in row) for row in table.rows)
-        by_row = next((at for at, row in enumerate(table.rows)
-                       if QUERIES.fullmatch(plain_text(row[0]))), None)  # fmt: skip
+        by_row = next(
+            (
+                row_index
+                for row_index, cells_of_row in enumerate(table.rows)
+                if QUERY_COUNT_NAMES.fullmatch(plain_text(cells_of_row[0]))
+            ),
+            None,
+        )
         by_column = next(
-            (at for at, head in enumerate(table.head) if at and at not in metrics), None
+            (
+                column
+                for column, heading in enumerate(table.head)
+                if column and column not in metrics
+            ),
+            None,
         )
         counts = tuple(
-            tuple(_queries(table, decimal, (row, column), (by_row, by_column), number, queries)
-                  for column, number in enumerate(numbers))
+            tuple(
+                _query_count(table, decimal, (row, column), (by_row, by_column), number, queries)
+                for column, number in enumerate(numbers)
+            )
             for row, numbers in enumerate(cells)
-        )  # fmt: skip
-        changes = frozenset(row for row, numbers in enumerate(cells)
-                            if _is_change(plain_text(table.rows[row][0]), numbers))  # fmt: skip
+        )
+        changes = frozenset(
+            row
+            for row, numbers in enumerate(cells)
+            if _is_change(plain_text(table.rows[row][0]), numbers)
+        )
         return cls(table, metrics, cells, counts, changes, by_row)
 
 
-def _queries(
+def _query_count(
     table: PublishedTable,
     decimal: Decimal,
     cell: tuple[int, int],
     counts: tuple[int | None, int | None],
-    number: Printed | Unread | None,
+    number: PrintedNumber | UnreadCell | None,
     queries: int | None,
-) -> int | Unread | None:
-    """The number of queries of a cell: its own, its row's, its column's, or that of all."""
+) -> int | UnreadCell | None:
+    """The number of queries of a cell: its own, or that of its row, column or table."""
     row, column = cell
     by_row, by_column = counts
-    if isinstance(number, Printed) and number.n:
+    if isinstance(number, PrintedNumber) and number.n:
         return number.n
     if by_column is not None and (n := read_count(table.rows[row][by_column], decimal)) is not None:
         return n
     if by_row is not None and (n := read_count(table.rows[by_row][column], decimal)) is not None:
         return n
-    return queries_in(table.rows[row][0]) or queries_in(table.head[column]) or queries
+    return find_query_count(table.rows[row][0]) or find_query_count(table.head[column]) or queries
 
 
-def _is_change(system: str, numbers: tuple[Printed | Unread | None, ...]) -> bool:
+def _is_change(system: str, numbers: tuple[PrintedNumber | UnreadCell | None, ...]) -> bool:
     """True if a row prints changes: by its name, a plus sign, or several negative numbers."""
-    printed = [number for number in numbers[1:] if isinstance(number, Printed)]
-    signs = sum(number.value < 0 for number in printed)
+    printed_numbers = [number for number in numbers[1:] if isinstance(number, PrintedNumber)]
+    signs = sum(number.value < 0 for number in printed_numbers)
     return bool(
-        any(number.change for number in printed)
-        or (_CHANGES.match(system) and signs)
-        or (signs > 1 and all(number.value <= 0 for number in printed))
+        any(number.change for number in printed_numbers)
+        or (_CHANGE_NAMES.match(system) and signs)
+        or (signs > 1 and all(number.value <= 0 for number in printed_numbers))
     )
 
 
-def _metrics(table: PublishedTable, columns: Mapping[str, str]) -> dict[int, Metric | None]:
-    """By column after the first its metric; None where it is not known."""
-    if missing := sorted(set(columns) - set(table.head)):
-        problem = f"no column is called {missing[0]!r}; there are {', '.join(table.head)}."
+def _metrics_by_column(
+    table: PublishedTable, columns: Mapping[str, str]
+) -> dict[int, Metric | None]:
+    """Find the metric of each column after the first; None if it is not known."""
+    if missing_columns := sorted(set(columns) - set(table.head)):
+        problem = f"no column is called {missing_columns[0]!r}; there are {', '.join(table.head)}."
         raise UsageError(problem, code="unknown-column")
     return {
-        at: parse(columns[head]) if head in columns
-        else None if _CHANGES.match(head) else metric_of(head)
-        for at, head in enumerate(table.head)
-        if at and (head in columns or not QUERIES.fullmatch(head))
-    }  # fmt: skip
+        column: parse(columns[heading])
+        if heading in columns
+        else None
+        if _CHANGE_NAMES.match(heading)
+        else metric_of(heading)
+        for column, heading in enumerate(table.head)
+        if column and (heading in columns or not QUERY_COUNT_NAMES.fullmatch(heading))
+    }
 
 
-def _cells(numbers: _TableNumbers, at: int, assumptions: _Assumptions) -> list[tuple[Any, ...]]:
+def _cell_rows(
+    numbers: _TableNumbers, column: int, assumptions: _Assumptions
+) -> list[tuple[Any, ...]]:
     """The rows of the result for a column."""
-    head, metric = numbers.table.head[at], numbers.metrics[at]
+    heading, metric = numbers.table.head[column], numbers.metrics[column]
     name = None if metric is None else str(metric)
-    scales = _scales(numbers, at)
+    scales = _possible_units(numbers, column)
     rows: list[tuple[Any, ...]] = []
     for row, cells in enumerate(numbers.cells):
-        number, n, line = cells[at], numbers.counts[row][at], numbers.table.lines[row]
+        number, n, line = cells[column], numbers.counts[row][column], numbers.table.lines[row]
         if number is None or row == numbers.all_queries:
             continue
-        start = (plain_text(numbers.table.rows[row][0]), head, name)
-        if isinstance(number, Unread):
+        start = (plain_text(numbers.table.rows[row][0]), heading, name)
+        if isinstance(number, UnreadCell):
             if metric is not None and metric_of(number.text) is None:
                 rows.append((*start, number.text, line, None, None, None, UNREAD, number.why))
             continue
-        if isinstance(n, Unread):
-            why = f"its number of queries {n.text!r} is not read: {n.why}"
-            rows.append((*start, number.text, line, None, None, None, UNREAD, why))
+        if isinstance(n, UnreadCell):
+            reason = f"its number of queries {n.text!r} is not read: {n.why}"
+            rows.append((*start, number.text, line, None, None, None, UNREAD, reason))
             continue
         if metric is not None and row in numbers.changes:
             rows.append((*start, number.text, line, n, None, None, UNKNOWN, "a change, not a mean"))
             continue
-        low, high, status, why = _status(number, metric, n, scales, assumptions)
-        rows.append((*start, number.text, line, n, low, high, status, why))
+        low, high, status, reason = _check_cell(number, metric, n, scales, assumptions)
+        rows.append((*start, number.text, line, n, low, high, status, reason))
     return rows
 
 
-def _scales(numbers: _TableNumbers, at: int) -> tuple[float, ...]:
-    """The units in which numbers of a column without a percent sign can be; the likely one first.
+def _possible_units(numbers: _TableNumbers, column: int) -> tuple[float, ...]:
+    """The possible units of numbers in a column without a percent sign; the likely one first.
 
     A head with a percent sign decides. Without one, numbers above 1 are percentages; where other
     numbers are up to 1, or only other columns have numbers above 1, both are tried.
     """
-    metric, head = numbers.metrics[at], numbers.table.head[at]
+    metric, heading = numbers.metrics[column], numbers.table.head[column]
     if metric is None or metric.high != 1:
         return (1.0,)
-    if _PERCENT.search(head):
+    if _PERCENT.search(heading):
         return (100.0,)
-    values = _without_sign(numbers, at)
-    others = [
+    values = _means_without_percent(numbers, column)
+    other_means = [
         value
-        for other, known in numbers.metrics.items()
-        if known is not None and known.high == 1
-        for value in _without_sign(numbers, other)
+        for other_column, other_metric in numbers.metrics.items()
+        if other_metric is not None and other_metric.high == 1
+        for value in _means_without_percent(numbers, other_column)
     ]
-    if not any(value > 1 for value in others):
+    if not any(value > 1 for value in other_means):
         return (1.0,)
     return (100.0,) if all(value > 1 or not value for value in values) else (100.0, 1.0)
 
 
-def _without_sign(numbers: _TableNumbers, at: int) -> list[float]:
-    """The means of a column that have no percent sign, in its head neither."""
-    if _PERCENT.search(numbers.table.head[at]):
+def _means_without_percent(numbers: _TableNumbers, column: int) -> list[float]:
+    """The means of a column without a percent sign in the cell or in the heading."""
+    if _PERCENT.search(numbers.table.head[column]):
         return []
     return [
         number.value
         for row, cells in enumerate(numbers.cells)
-        if isinstance(number := cells[at], Printed)
+        if isinstance(number := cells[column], PrintedNumber)
         and not number.percent
         and row not in numbers.changes
         and row != numbers.all_queries
     ]
 
 
-def _status(
-    number: Printed,
+def _check_cell(
+    number: PrintedNumber,
     metric: Metric | None,
     n: int | None,
     scales: tuple[float, ...],
     assumptions: _Assumptions,
 ) -> tuple[float, float, str, str]:
-    """The means that are printed so, and whether one of them is possible in any unit."""
+    """The means that round to a printed number, and whether one is possible in any unit."""
     if metric is not None and metric.high == 1 and number.percent:
         scales = (100.0,)
-    results = [(*ends, *_possible(metric, n, *ends, assumptions))
-               for scale in scales for ends in [_rounded(number, scale)]]  # fmt: skip
-    low, high, status, why = next((row for row in results if row[2] != IMPOSSIBLE), results[0])
+    results = [
+        (*interval, *_check_mean(metric, n, *interval, assumptions))
+        for scale in scales
+        for interval in [_rounding_interval(number, scale)]
+    ]
+    low, high, status, reason = next((row for row in results if row[2] != IMPOSSIBLE), results[0])
     if status == IMPOSSIBLE and number.spread:
-        why += "; where ± is over several runs, the mean is over more values"
-    return low, high, status, why
+        reason += "; where ± is over several runs, the mean is over more values"
+    return low, high, status, reason
 
 
-def _rounded(number: Printed, scale: float) -> tuple[float, float]:
-    """The means that are printed so, by any rule for halves."""
+def _rounding_interval(number: PrintedNumber, scale: float) -> tuple[float, float]:
+    """The range of the means that round to a printed number, by any rule for halves."""
     half = 0.5 * 10.0**-number.places
     return (number.value - half) / scale, (number.value + half) / scale
 
 
-def _possible(
-    metric: Metric | None, n: int | None, low: float, high: float, given: _Assumptions
+def _check_mean(
+    metric: Metric | None, n: int | None, low: float, high: float, assumptions: _Assumptions
 ) -> tuple[str, str]:
     if metric is None:
         return UNKNOWN, "not a known metric; name it with --column"
@@ -304,111 +347,129 @@ def _possible(
     rule = _RULES.get(metric.name)
     if rule is None or metric.aggregate != "mean" or not set(bound) <= {"cutoff", "gain"}:
         return UNKNOWN, f"the values that {metric} can have are not known"
-    return rule(bound.get("cutoff"), n, (low, high), given)
+    return rule(bound.get("cutoff"), n, (low, high), assumptions)
 
 
-def _steps(step: Fraction, n: int, ends: tuple[float, float]) -> tuple[str, str]:
-    words = f"means over {n:,} queries are multiples of {float(step) / n:.6g}"
-    return ("possible" if steps_possible(step, n, *ends) else IMPOSSIBLE), words
+def _check_steps(step: Fraction, n: int, interval: tuple[float, float]) -> tuple[str, str]:
+    reason = f"means over {n:,} queries are multiples of {float(step) / n:.6g}"
+    return ("possible" if multiples_possible(step, n, *interval) else IMPOSSIBLE), reason
 
 
-def _ranks(depth: int | None, n: int, ends: tuple[float, float]) -> tuple[str, str]:
-    words = f"{n:,} reciprocal ranks have no such mean"
-    found = reciprocal_ranks_possible(depth, n, *ends)
-    return ("possible", "") if found else (IMPOSSIBLE, words)
-
-
-def _ndcg(
-    depth: int | None, n: int, ends: tuple[float, float], given: _Assumptions
+def _check_reciprocal_ranks(
+    depth: int | None, n: int, interval: tuple[float, float]
 ) -> tuple[str, str]:
-    if not depth or not (given.grades or given.relevant == 1):
+    reason = f"{n:,} reciprocal ranks have no such mean"
+    is_possible = reciprocal_ranks_possible(depth, n, *interval)
+    return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
+
+
+def _check_ndcg(
+    depth: int | None, n: int, interval: tuple[float, float], assumptions: _Assumptions
+) -> tuple[str, str]:
+    if not depth or not (assumptions.grades or assumptions.relevant == 1):
         return UNKNOWN, "the values of nDCG depend on cutoff and grades; add --grades"
-    least, gap = discounted_gap(given.grades or 1, depth, given.relevant)
-    words = f"{n:,} values that are 0, 1, or from {least:.4g} to {1 - gap:.4g} have no such mean"
-    found = ends_possible(least, gap, n, *ends)
-    return ("possible", "") if found else (IMPOSSIBLE, words)
+    lowest, gap = discounted_gap(assumptions.grades or 1, depth, assumptions.relevant)
+    reason = f"{n:,} values that are 0, 1, or from {lowest:.4g} to {1 - gap:.4g} have no such mean"
+    is_possible = ends_possible(lowest, gap, n, *interval)
+    return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
 
 
-def _ap(
-    depth: int | None, n: int, ends: tuple[float, float], given: _Assumptions
+def _check_ap(
+    depth: int | None, n: int, interval: tuple[float, float], assumptions: _Assumptions
 ) -> tuple[str, str]:
-    if given.relevant == 1:
-        return _ranks(depth, n, ends)
+    if assumptions.relevant == 1:
+        return _check_reciprocal_ranks(depth, n, interval)
     return UNKNOWN, "the values of AP depend on the number of relevant documents; add --relevant"
 
 
-def _recall(
+def _check_recall(
     depth: int | None,  # noqa: ARG001 - as other rules
     n: int,
-    ends: tuple[float, float],
-    given: _Assumptions,
+    interval: tuple[float, float],
+    assumptions: _Assumptions,
 ) -> tuple[str, str]:
-    if given.relevant:
-        return _steps(Fraction(1, given.relevant), n, ends)
+    if assumptions.relevant:
+        return _check_steps(Fraction(1, assumptions.relevant), n, interval)
     return UNKNOWN, "the values of R depend on the number of relevant documents; add --relevant"
 
 
 _RULES = {
-    "P": lambda k, n, ends, given: (  # noqa: ARG005 - as other rules
-        _steps(Fraction(1, k), n, ends) if k else (UNKNOWN, "P without a cutoff")
+    "P": lambda k, n, interval, assumptions: (  # noqa: ARG005 - as other rules
+        _check_steps(Fraction(1, k), n, interval) if k else (UNKNOWN, "P without a cutoff")
     ),
-    "Success": lambda k, n, ends, given: _steps(Fraction(1), n, ends),  # noqa: ARG005 - as others
-    "RR": lambda k, n, ends, given: _ranks(k, n, ends),  # noqa: ARG005 - as others
-    "nDCG": _ndcg,
-    "AP": _ap,
-    "R": _recall,
+    "Success": lambda k, n, interval, assumptions: _check_steps(Fraction(1), n, interval),  # noqa: ARG005 - as others
+    "RR": lambda k, n, interval, assumptions: _check_reciprocal_ranks(k, n, interval),  # noqa: ARG005 - as others
+    "nDCG": _check_ndcg,
+    "AP": _check_ap,
+    "R": _check_recall,
 }
-"""By metric whether a mean is possible, with the reason."""
+"""Rules by metric that decide if a mean is possible, with the reason."""
 
 
-def _smallest_step(metric: Metric, given: _Assumptions) -> float:
-    """The least by which a query's value can change; 0 where nothing is known."""
+def _smallest_step(metric: Metric, assumptions: _Assumptions) -> float:
+    """The smallest possible change of a query's value; 0 if it is not known."""
     depth = dict(metric.given).get("cutoff")
     if metric.name == "P" and depth:
         return 1.0 / float(depth)
     if metric.name == "Success":
         return 1.0
-    if metric.name == "R" and given.relevant:
-        return 1 / given.relevant
+    if metric.name == "R" and assumptions.relevant:
+        return 1 / assumptions.relevant
     if metric.name == "RR" and depth:
         return 1.0 if depth == 1 else float(1 / (depth - 1) - 1 / depth)
     return 0.0
 
 
-def _pair(cells: pl.DataFrame, metric: Metric, given: _Assumptions) -> tuple[Any, ...]:
+def _compare_best_two(
+    cells: pl.DataFrame, metric: Metric, assumptions: _Assumptions
+) -> tuple[Any, ...]:
     """The best system of a column against the second."""
     from rankgate.measurement.stats.interval import student_quantile
 
-    first, second = cells.sort(
-        "low", descending=metric.higher_is_better, maintain_order=True
-    ).head(2).iter_rows(named=True)  # fmt: skip
-    most = max(abs(first["high"] - second["low"]), abs(first["low"] - second["high"]))
-    head = (first["column"], first["system"], second["system"], most)
-    n = min((each["n"] for each in (first, second) if each["n"]), default=None)
+    best_row, second_row = (
+        cells.sort("low", descending=metric.higher_is_better, maintain_order=True)
+        .head(2)
+        .iter_rows(named=True)
+    )
+    largest = max(
+        abs(best_row["high"] - second_row["low"]), abs(best_row["low"] - second_row["high"])
+    )
+    row_start = (best_row["column"], best_row["system"], second_row["system"], largest)
+    n = min((row["n"] for row in (best_row, second_row) if row["n"]), default=None)
     if n is None or n < 2:
-        return (*head, None, UNKNOWN, "the number of queries is not known; add --queries")
+        return (*row_start, None, UNKNOWN, "the number of queries is not known; add --queries")
     scale = 1.0 if metric.high is None else metric.high - metric.low
-    needed = student_quantile(n - 1, (1 + given.level) / 2) * given.sd * scale / n**0.5
-    step = _smallest_step(metric, given)
-    differ = min(n, int(n * most / step + 1e-9)) if step else n
-    if 2.0 ** (1 - min(differ, 1000)) > 1 - given.level:
+    needed_difference = (
+        student_quantile(n - 1, (1 + assumptions.level) / 2) * assumptions.sd * scale / n**0.5
+    )
+    step = _smallest_step(metric, assumptions)
+    max_differing = min(n, int(n * largest / step + 1e-9)) if step else n
+    if 2.0 ** (1 - min(max_differing, 1000)) > 1 - assumptions.level:
         return (
-            *head,
-            needed,
+            *row_start,
+            needed_difference,
             UNRESOLVABLE,
-            f"at most {differ} {'query' if differ == 1 else 'queries'} can differ in one direction",
+            (
+                f"at most {max_differing} {'query' if max_differing == 1 else 'queries'} can "
+                "differ in one direction"
+            ),
         )
-    if most < needed:
-        return (*head, needed, UNRESOLVABLE, f"smaller than {needed:.4f}")
-    return (*head, needed, "resolvable", "")
+    if largest < needed_difference:
+        return (
+            *row_start,
+            needed_difference,
+            UNRESOLVABLE,
+            f"smaller than {needed_difference:.4f}",
+        )
+    return (*row_start, needed_difference, "resolvable", "")
 
 
 def _verdict(cells: pl.DataFrame, pairs: pl.DataFrame) -> str:
     if (cells["status"] == IMPOSSIBLE).any():
         return IMPOSSIBLE
-    decided = pairs.filter(pl.col("status") != UNKNOWN)
-    if decided.height and (decided["status"] == UNRESOLVABLE).all():
+    decided_pairs = pairs.filter(pl.col("status") != UNKNOWN)
+    if decided_pairs.height and (decided_pairs["status"] == UNRESOLVABLE).all():
         return UNRESOLVABLE
-    if decided.height or (cells["status"] == "possible").any():
+    if decided_pairs.height or (cells["status"] == "possible").any():
         return CONSISTENT
     return UNKNOWN

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.data.clusters import CLUSTER, clusters_of
+from rankgate.data.clusters import CLUSTER, read_clusters
 from rankgate.decisions.comparison.paired import SECONDARY, TESTS
-from rankgate.measurement.stats.clusters import Units
+from rankgate.measurement.stats.clusters import QueryClusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,57 +17,63 @@ if TYPE_CHECKING:
 
     from rankgate.data.comparison import ScoredRun
     from rankgate.decisions.comparison.inference import Test
-    from rankgate.decisions.comparison.paired import Figures
+    from rankgate.decisions.comparison.paired import PairedFigures
     from rankgate.decisions.comparison.values import PairedValues
 
     Floats = NDArray[np.float64]
 
-_FEW = 10
+_MIN_QUERIES = 10
 _SHARE, _FACTOR, _CLEAR = 0.2, 2.0, 0.2
-_HEAVY = 0.01
+_HEAVY_TAIL = 0.01
 """Σd⁴/(Σd²)² below which the flipped sum is as good as normal: its excess of kurtosis is −2 times
 that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
 
 
-def cautions(result: Figures, values: PairedValues, test: Test) -> tuple[str, ...]:
-    """One sentence each: a secondary test, blind metrics, skew, one query that makes it all."""
-    found: list[str] = []
+def cautions(result: PairedFigures, values: PairedValues, test: Test) -> tuple[str, ...]:
+    """Sentences on secondary tests, blind metrics, skew, and a query that dominates."""
+    sentences: list[str] = []
     if test.method in SECONDARY:
-        found.append(f"{TESTS[test.method]}; do not decide by it alone.")
+        sentences.append(f"{TESTS[test.method]}; do not decide by it alone.")
+    deltas = values.candidate - values.baseline
+    # signs of weighted deviations cannot be flipped
+    randomized_p = _randomization_p(deltas, result.p_raw, test) if values.degrees is None else {}
     for j, metric in enumerate(values.metrics):
-        delta = values.candidate[:, j] - values.baseline[:, j]
-        known = ~np.isnan(delta)
-        own = delta[known]
-        if not len(own):
-            found.append(f"{metric}: no query has a value on both sides.")
+        delta = deltas[:, j]
+        is_defined = ~np.isnan(delta)
+        defined_deltas = delta[is_defined]
+        if not len(defined_deltas):
+            sentences.append(f"{metric}: no query has a value on both sides.")
             continue
-        if not own.any():
-            found.append(
+        if not defined_deltas.any():
+            sentences.append(
                 f"{metric}: no query changed its value; the metric may not detect the change (see "
                 "rankgate blindspots)."
             )
             continue
-        found += [f"{metric}: {words}" for words in result.warnings[j]]
-        found += _influence(metric, own, known, values)
-        if values.degrees is None:  # signs of weighted deviations cannot be flipped
-            found += _disagreement(metric, own, result.p_raw[j], test)
-    return tuple(dict.fromkeys(found))
+        sentences += [f"{metric}: {warning}" for warning in result.warnings[j]]
+        sentences += _influence_caution(metric, defined_deltas, is_defined, values)
+        if j in randomized_p:
+            sentences += _disagreement_caution(metric, defined_deltas, randomized_p[j])
+    return tuple(dict.fromkeys(sentences))
 
 
-def clustered(baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str]) -> tuple[str, ...]:
-    """Which queries are clusters, and that these are the units; nothing where none are."""
+def cluster_caution(
+    baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str]
+) -> tuple[str, ...]:
+    """A sentence on clusters of queries as the units of the tests; none without clusters."""
     tables = (baseline.tagged, candidate.tagged)
-    clusters = clusters_of(tables)
-    units = Units.of(queries, clusters)
+    clusters = read_clusters(tables)
+    units = QueryClusters.of(queries, clusters)
     if len(units.first) == len(queries):
         return ()
-    named = any(CLUSTER in table.columns for table in tables)
+    has_cluster_column = any(CLUSTER in table.columns for table in tables)
     example = ", ".join(
-        query for query, code in zip(queries, units.codes, strict=True)
+        query
+        for query, code in zip(queries, units.codes, strict=True)
         if code == int(np.argmax(units.sizes))
-    )  # fmt: skip
+    )
     source = "by their column cluster"
-    if not named:
+    if not has_cluster_column:
         source = f"near-copies by their texts, such as {example}"
     message = (
         f"{len(queries)} queries are {len(units.first)} clusters ({source}): n, errors, tests and "
@@ -76,43 +82,62 @@ def clustered(baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str])
     return (message,)
 
 
-def _influence(
-    metric: str, delta: Floats, known: NDArray[np.bool_], values: PairedValues
+def _influence_caution(
+    metric: str, delta: Floats, is_defined: NDArray[np.bool_], values: PairedValues
 ) -> list[str]:
-    """One query that makes much of a difference that is there."""
+    """A sentence on a single query that makes most of a real difference."""
     from rankgate.measurement.stats.influence import largest_share
     from rankgate.measurement.stats.paired import standard_error
 
     row, share = largest_share(delta)
-    few = len(delta) < _FEW or abs(delta.mean()) <= standard_error(delta)[0]
+    few = len(delta) < _MIN_QUERIES or abs(delta.mean()) <= standard_error(delta)[0]
     if few or not share[0] > _SHARE:
         return []
-    query = np.array(values.query_ids, dtype=object)[known][int(row[0])]
+    query = np.array(values.query_ids, dtype=object)[is_defined][int(row[0])]
     return [f"{metric}: query {query} alone makes {share[0]:.0%} of the difference."]
 
 
-def _disagreement(metric: str, delta: Floats, p: float, test: Test) -> list[str]:
-    """The t-test and the randomization test should say the same."""
-    if test.method not in {"t", "randomization"} or len(delta) < _FEW:
-        return []
-    if (delta**4).sum() < _HEAVY * (delta**2).sum() ** 2:
-        return []
-    from rankgate.measurement.stats.paired import student
+def _randomization_p(deltas: Floats, p_raw: Floats, test: Test) -> dict[int, float]:
+    """Test by randomization the columns whose t-test could differ: p by column.
+
+    Columns of the same queries share their draws.
+    """
+    if test.method not in {"t", "randomization"}:
+        return {}
+    is_defined = ~np.isnan(deltas)
+    filled_deltas = np.where(is_defined, deltas, 0.0)
+    is_heavy_tailed = (filled_deltas**4).sum(axis=0) >= _HEAVY_TAIL * (filled_deltas**2).sum(
+        axis=0
+    ) ** 2
+    checked_columns = np.flatnonzero(
+        is_heavy_tailed & filled_deltas.any(axis=0) & (is_defined.sum(axis=0) >= _MIN_QUERIES)
+    )
+    if test.method == "randomization":
+        return {int(j): float(p_raw[j]) for j in checked_columns}
     from rankgate.measurement.stats.resampling.randomization import randomization
 
-    t = float(student(delta).p_value[0])
-    drawn = (
-        p
-        if test.method == "randomization"
-        else float(
-            randomization(delta, samples=min(test.resamples, 10_000), seed=test.seed).p_value[0]
-        )
-    )
-    low, high = sorted((max(t, 1e-3), max(drawn, 1e-3)))
+    groups: dict[bytes, list[int]] = {}
+    for j in checked_columns.tolist():
+        groups.setdefault(is_defined[:, j].tobytes(), []).append(j)
+    p: dict[int, float] = {}
+    samples = min(test.resamples, 10_000)
+    for columns in groups.values():
+        group_deltas = deltas[is_defined[:, columns[0]]][:, columns]
+        result = randomization(group_deltas, samples=samples, seed=test.seed)
+        p |= dict(zip(columns, result.p_value.tolist(), strict=True))
+    return p
+
+
+def _disagreement_caution(metric: str, delta: Floats, randomized_p: float) -> list[str]:
+    """A sentence on a disagreement of the t-test and the randomization test."""
+    from rankgate.measurement.stats.paired import student_test
+
+    t = float(student_test(delta).p_value[0])
+    low, high = sorted((max(t, 1e-3), max(randomized_p, 1e-3)))
     if high / low <= _FACTOR or low > _CLEAR:
         return []
-    words = (
-        f"{metric}: the t-test says p = {t:.3f}, the randomization test {drawn:.3f}; the "
+    message = (
+        f"{metric}: the t-test says p = {t:.3f}, the randomization test {randomized_p:.3f}; the "
         "differences are far from normal, so trust neither blindly."
     )
-    return [words]
+    return [message]

@@ -10,12 +10,12 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import decoded, encoded, frame
+from rankgate.core.present.codec import decode, encode, frame
 from rankgate.core.present.result import Notice, Result
 from rankgate.data.group_sums import GroupSums
 from rankgate.decisions.comparison.design_tables import PREDICTIONS, REPRESENTED
 from rankgate.decisions.comparison.practical import EQUIVALENCE, RELATIVE
-from rankgate.decisions.comparison.systems import Many
+from rankgate.decisions.comparison.systems import ManySystems
 
 METRICS = {
     "metric": pl.String,
@@ -49,24 +49,43 @@ if the other means stay too. In slices both are of one uncorrected test."""
 
 
 PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
-"""How many queries show a true difference of the wanted size after the correction, if the other
+"""Queries that show a true difference of the wanted size after the correction, if the other
 means stay as measured."""
 
 _TEXT, _NUMBER, _COUNT = pl.String, pl.Float64, pl.Int64
 SCHEMAS: dict[str, dict[str, Any]] = {
     "metrics": METRICS,
     "queries": {
-        "query_id": _TEXT, "metric": _TEXT, "baseline": _NUMBER, "candidate": _NUMBER,
-        "delta": _NUMBER, "gain": _NUMBER, "judged_baseline": _NUMBER, "judged_candidate": _NUMBER,
+        "query_id": _TEXT,
+        "metric": _TEXT,
+        "baseline": _NUMBER,
+        "candidate": _NUMBER,
+        "delta": _NUMBER,
+        "gain": _NUMBER,
+        "judged_baseline": _NUMBER,
+        "judged_candidate": _NUMBER,
         "overlap": _NUMBER,
     },
-    "lists": {"query_id": _TEXT, "system": _TEXT, "rank": _COUNT, "doc_id": _TEXT,
-              "grade": _NUMBER, "moved": _COUNT},
+    "lists": {
+        "query_id": _TEXT,
+        "system": _TEXT,
+        "rank": _COUNT,
+        "doc_id": _TEXT,
+        "grade": _NUMBER,
+        "moved": _COUNT,
+    },
     "slices": {"tag": _TEXT, "value": _TEXT, **METRICS},
     "interactions": {"tag": _TEXT, "metric": _TEXT, "p_value": _NUMBER},
     "judged": {"system": _TEXT, "k": _COUNT, "share": _NUMBER},
-    "latency": {"system": _TEXT, "n": _COUNT, "mean": _NUMBER, "p50": _NUMBER, "p90": _NUMBER,
-                "p95": _NUMBER, "p99": _NUMBER},
+    "latency": {
+        "system": _TEXT,
+        "n": _COUNT,
+        "mean": _NUMBER,
+        "p50": _NUMBER,
+        "p90": _NUMBER,
+        "p95": _NUMBER,
+        "p99": _NUMBER,
+    },
     "states": {"system": _TEXT, "state": _TEXT, "queries": _COUNT},
     "excluded": {"query_id": _TEXT, "metric": _TEXT, "reason": _TEXT},
     "plans": PLANS,
@@ -74,13 +93,13 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "relative": RELATIVE,
     "represented": REPRESENTED,
     "predictions": PREDICTIONS,
-}  # fmt: skip
+}
 """The columns of each table of a comparison."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who is compared: a run's name, the tag in its file, and the hash of its rankings."""
+    """Identity of a run: its name, the tag in its file, and the hash of its rankings."""
 
     name: str
     tag: str | None
@@ -89,7 +108,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What lies between a baseline and a candidate.
+    """Differences between a baseline and a candidate, with their tests.
 
     Attributes:
         baseline, candidate: who they are.
@@ -169,17 +188,18 @@ class Comparison:
     groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lacking = [name for name in METRICS if name not in self.metrics.columns]
-        if lacking:
+        missing_columns = [name for name in METRICS if name not in self.metrics.columns]
+        if missing_columns:
             raise UsageError(
-                f"a comparison needs the columns {', '.join(lacking)}.", code="missing-column"
+                f"a comparison needs the columns {', '.join(missing_columns)}.",
+                code="missing-column",
             )
         object.__setattr__(self, "names", tuple(self.metrics["metric"].to_list()))
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The names of the tags that queries have."""
-        known = {
+        """The names of the queries' tags."""
+        own_columns = {
             "query_id",
             "metric",
             "baseline",
@@ -190,7 +210,7 @@ class Comparison:
             "judged_candidate",
             "overlap",
         }
-        return tuple(name for name in self.queries.columns if name not in known)
+        return tuple(name for name in self.queries.columns if name not in own_columns)
 
     @property
     def strictest(self) -> float:
@@ -211,11 +231,11 @@ class Comparison:
         """
         values: dict[str, Any] = {
             "schema_version": 1,
-            "baseline": encoded(self.baseline),
-            "candidate": encoded(self.candidate),
+            "baseline": encode(self.baseline),
+            "candidate": encode(self.candidate),
             "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
             "convention": dict(self.convention),
-            **{name: getattr(self, name) for name in (*_FIGURES, *_WORDS)},
+            **{name: getattr(self, name) for name in (*_FIGURES, *_TEXTS)},
             "lower": list(self.lower),
             "warnings": list(self.warnings),
         }
@@ -228,21 +248,21 @@ class Comparison:
             values["lists"] = self.lists.to_dicts()
         if self.groups:
             values["groups"] = {
-                system: {metric: each.to_dict() for metric, each in sums.items()}
+                system: {metric: group_sums.to_dict() for metric, group_sums in sums.items()}
                 for system, sums in self.groups.items()
             }
         return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
-        """From ``to_dict``; without queries or lists these are empty."""
+        """Read the output of ``to_dict``; without queries or lists these are empty."""
         tables: dict[str, Any] = {
             name: frame(values.get(name) or [], schema) for name, schema in SCHEMAS.items()
         }
         figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
-        figures |= {name: values.get(name, "") for name in _WORDS}
+        figures |= {name: values.get(name, "") for name in _TEXTS}
         groups = {
-            system: {metric: GroupSums.from_dict(each) for metric, each in sums.items()}
+            system: {metric: GroupSums.from_dict(group_sums) for metric, group_sums in sums.items()}
             for system, sums in values.get("groups", {}).items()
         }
         return cls(
@@ -260,11 +280,20 @@ class Comparison:
 
 
 _FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
-_WORDS = ("zeros", "signed_ranks", "sample", "predicted_saw")
+_TEXTS = ("zeros", "signed_ranks", "sample", "predicted_saw")
 _TABLES = (
-    "metrics", "slices", "interactions", "judged", "latency", "states", "excluded", "plans",
-    "equivalence", "relative", "represented",
-)  # fmt: skip
+    "metrics",
+    "slices",
+    "interactions",
+    "judged",
+    "latency",
+    "states",
+    "excluded",
+    "plans",
+    "equivalence",
+    "relative",
+    "represented",
+)
 
 
 @dataclass(frozen=True)
@@ -284,13 +313,14 @@ class Comparisons(Result):
         "deltas": "rankgate.decisions.comparison.charts.deltas:draw",
         "scatter": "rankgate.decisions.comparison.charts.scatter:draw",
         "forest": "rankgate.decisions.comparison.charts.forest:draw",
+        "heat": "rankgate.decisions.comparison.charts.heat:draw",
         "power": "rankgate.decisions.comparison.charts.power:draw",
         "judged": "rankgate.decisions.comparison.charts.ranked:judged",
         "grades": "rankgate.decisions.comparison.charts.ranked:grades",
     }
 
     comparisons: tuple[Comparison, ...]
-    many: Many | None = None
+    many: ManySystems | None = None
 
     @property
     def only(self) -> Comparison:
@@ -309,28 +339,28 @@ class Comparisons(Result):
 
     @property
     def queries(self) -> pl.DataFrame:
-        """Every query of every metric, worst first, for the first candidate."""
+        """The queries of all metrics, worst first, for the first candidate."""
         return self.only.queries
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before using a figure, for the first candidate."""
+        """Warnings about the figures, for the first candidate."""
         return self.only.warnings
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The warnings of every candidate."""
         return tuple(
-            Notice("comparison", words, each.candidate.name)
-            for each in self.comparisons
-            for words in each.warnings
+            Notice("comparison", warning, comparison.candidate.name)
+            for comparison in self.comparisons
+            for warning in comparison.warnings
         )
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:
         """Judgments, baseline and candidates."""
         first = self.only
-        runs = (first.baseline, *(each.candidate for each in self.comparisons))
+        runs = (first.baseline, *(comparison.candidate for comparison in self.comparisons))
         return (
             (first.qrels, "judgments" if first.depth else "values", first.qrels_sha256),
             *((run.name, "run", run.sha256) for run in runs),
@@ -341,19 +371,22 @@ class Comparisons(Result):
         values: dict[str, Any] = {
             **self.head(),
             "comparisons": [
-                each.to_dict(per_query=per_query, lists=lists) for each in self.comparisons
+                comparison.to_dict(per_query=per_query, lists=lists)
+                for comparison in self.comparisons
             ],
         }
-        return {**values, "systems": encoded(self.many)} if self.many else values
+        return {**values, "systems": encode(self.many)} if self.many else values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
-        many = Many(**decoded(Many, values["systems"])) if "systems" in values else None
-        return cls(tuple(map(Comparison.from_dict, values["comparisons"])), many)
+        """Read the output of ``to_dict``."""
+        many_systems = (
+            ManySystems(**decode(ManySystems, values["systems"])) if "systems" in values else None
+        )
+        return cls(tuple(map(Comparison.from_dict, values["comparisons"])), many_systems)
 
     def __len__(self) -> int:
-        """How many candidates there are."""
+        """The number of candidates."""
         return len(self.comparisons)
 
     @overload
@@ -371,17 +404,19 @@ class Comparisons(Result):
             KeyError: there is no such candidate or metric.
         """
         name, *metric = (key,) if isinstance(key, str) else key
-        found = [each for each in self.comparisons if each.candidate.name == name]
-        if not found or (metric and metric[0] not in found[0].names):
+        matches = [
+            comparison for comparison in self.comparisons if comparison.candidate.name == name
+        ]
+        if not matches or (metric and metric[0] not in matches[0].names):
             raise KeyError(key)
         return (
-            found[0].metrics.row(found[0].names.index(metric[0]), named=True)
+            matches[0].metrics.row(matches[0].names.index(metric[0]), named=True)
             if metric
-            else found[0]
+            else matches[0]
         )
 
     def _table(self) -> pl.DataFrame:
         return pl.concat(
-            each.metrics.select(pl.lit(each.candidate.name).alias("system"), pl.all())
-            for each in self.comparisons
+            comparison.metrics.select(pl.lit(comparison.candidate.name).alias("system"), pl.all())
+            for comparison in self.comparisons
         )

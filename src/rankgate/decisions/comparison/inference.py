@@ -17,11 +17,11 @@ Unequal = Literal["refuse", "zero", "drop"]
 SignedRanks = Literal["corrected", "uncorrected", "exact"]
 Share = Annotated[float, Range(0, 1, exclusive=True)]
 
-DRAWN = frozenset({"randomization", "bootstrap"})
-"""Methods that draw."""
+RANDOM_METHODS = frozenset({"randomization", "bootstrap"})
+"""Methods that use random numbers."""
 
-MOST = 10_000
-"""Resamples that an interval takes at most; its ends do not move visibly with more."""
+MAX_INTERVAL_RESAMPLES = 10_000
+"""The most resamples of an interval; with more its ends do not move visibly."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Test:
         return test if isinstance(test, Test) else cls(test)
 
     def only(self, taker: str, *fields: str) -> Test:
-        """The test of a verb that takes some of its fields.
+        """Check that only fields of the test are stated that a verb takes.
 
         Raises:
             UsageError: another field is stated.
@@ -113,7 +113,7 @@ class Test:
 
     @property
     def drawn(self) -> int:
-        """Resamples that tests and intervals took, 0 where neither draws."""
-        if self.method in DRAWN:
+        """Resamples of tests and intervals; 0 if neither uses random numbers."""
+        if self.method in RANDOM_METHODS:
             return self.resamples
-        return 0 if self.interval == "t" else min(self.resamples, MOST)
+        return 0 if self.interval == "t" else min(self.resamples, MAX_INTERVAL_RESAMPLES)

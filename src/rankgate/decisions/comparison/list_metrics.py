@@ -1,4 +1,4 @@
-"""Metrics of lists in a comparison: values of users, and numbers about all lists together."""
+"""Metrics of lists in a comparison: values of users, and metrics of all lists together."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import frame
+from rankgate.core.present.frames import make_frame
 from rankgate.data.comparison import SCORES
-from rankgate.decisions.comparison.compared import tags_of
+from rankgate.data.parts import EVERYTHING, Need, Supply
+from rankgate.decisions.comparison.compared import tag_table
 from rankgate.decisions.comparison.comparison import METRICS
-from rankgate.decisions.comparison.values import signs_of
-from rankgate.decisions.comparison.whole import Whole
+from rankgate.decisions.comparison.values import metric_signs
+from rankgate.decisions.comparison.whole import ListTotal
 from rankgate.measurement.evaluation.lists.catalogue import catalogue_notice, unjudged_users_notice
-from rankgate.measurement.evaluation.lists.resampled import redrawn
+from rankgate.measurement.evaluation.lists.resampled import resample_users
 from rankgate.measurement.evaluation.lists.top import TopLists
-from rankgate.measurement.evaluation.lists.unusual import odd_lists
-from rankgate.measurement.scoring.catalogue import places
-from rankgate.measurement.scoring.lists import measured_lists
+from rankgate.measurement.evaluation.lists.unusual import list_warnings
+from rankgate.measurement.scoring.catalogue import find_positions
+from rankgate.measurement.scoring.lists import measure_lists
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,19 +36,19 @@ if TYPE_CHECKING:
 
 _NO_VALUE = "no value for this list"
 
-Wholes = dict[tuple[str, str | None], Whole]
-"""Numbers about all lists together, by metric and slice."""
+ListTotals = dict[tuple[str, str | None], ListTotal]
+"""Values of metrics of all lists together, by metric and slice."""
 
 
 @dataclass(frozen=True)
 class ComparedLists:
-    """The lists of several systems, as metrics of lists see them.
+    """The lists of several systems, prepared for metrics of lists.
 
     Attributes:
         metrics: of lists, by label.
-        users: ``(T,)``, whose lists they are.
+        users: ``(T,)``, the users of the lists.
         lists: of each system.
-        warnings: what to know before trusting a figure.
+        warnings: sentences.
         asked: as of the scorer.
         tags: ``query_id`` and the tags of users, judged or not.
     """
@@ -60,82 +61,114 @@ class ComparedLists:
     tags: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @classmethod
-    def of(cls, scorer: Scorer, runs: Sequence[ScoredRun]) -> ComparedLists:
-        """The lists of runs that this scorer scored, or of a saved baseline.
+    def none(cls) -> ComparedLists:
+        """Make an empty value, for comparisons without metrics of lists."""
+        return cls({}, pl.Series([], dtype=pl.String), (), ())
+
+    @property
+    def totals(self) -> tuple[str, ...]:
+        """The metrics with one value for all lists together."""
+        return tuple(label for label, metric in self.metrics.items() if metric.merge != "mean")
+
+    @classmethod
+    def of(
+        cls, scorer: Scorer, runs: Sequence[ScoredRun], supply: Supply = EVERYTHING
+    ) -> ComparedLists:
+        """Collect the lists of runs that this scorer scored, or of a saved baseline.
+
+        Args:
+            scorer: whose metrics of lists are measured.
+            runs: that were scored.
+            supply: the parts of the first run, if it was saved.
 
         Raises:
             InputError: a table that cannot be read.
-            UsageError: a metric that needs what is not there, or looks deeper than lists were
-                kept; a saved baseline without the lists of users that nobody judged.
+            UsageError: a metric whose inputs are missing, or that looks deeper than lists were
+                kept; a saved baseline without the lists of users without judgments.
         """
         builder, index = scorer.builder, scorer.index
         if builder is None or not builder.metrics:
-            return cls({}, pl.Series([], dtype=pl.String), (), ())
-        depth = _deep(builder.metrics, runs)
-        tops = [_top(run, depth, index.query_ids) for run in runs]
+            return cls.none()
+        depth = _max_cutoff(builder.metrics, supply)
+        tops = [_top_lists(run, depth, index.query_ids) for run in runs]
         catalogue = builder.joint_catalogue(index, tops)
-        unjudged = len(catalogue.queries) - len(index.query_ids)
-        _refuse_unsaved(unjudged, runs)
+        unjudged_count = len(catalogue.queries) - len(index.query_ids)
+        if unjudged_count:
+            requirement = (
+                f"metrics of lists, which count {unjudged_count:,} users without judgments"
+            )
+            supply.require(requirement, [Need("every_list")])
         lists = tuple(
             builder.listed(catalogue, index, run, top) for run, top in zip(runs, tops, strict=True)
         )
-        for listed in lists:
-            builder.refuse_lacking(listed)
-        items = [f"{unjudged_users_notice(unjudged)}."] if unjudged else []
+        for lists_of_run in lists:
+            builder.refuse_lacking(lists_of_run)
+        warnings = [f"{unjudged_users_notice(unjudged_count)}."] if unjudged_count else []
         if builder.uses_catalogue:
             facts = builder.facts(catalogue, index, tops)
-            items += [f"{text}." for text in catalogue_notice(facts)]
-        items += [
-            f"{run.name}: {words}"
-            for run, own in zip(runs[:2], lists, strict=False)
-            for words in odd_lists(catalogue, own)
+            warnings += [f"{text}." for text in catalogue_notice(facts)]
+        warnings += [
+            f"{run.name}: {problem}"
+            for run, lists_of_run in zip(runs[:2], lists, strict=False)
+            for problem in list_warnings(catalogue, lists_of_run)
         ]
-        tags = tags_of(*runs)
-        return cls(builder.metrics, catalogue.queries, lists, tuple(items), scorer.asked, tags)
+        tags = tag_table(*runs)
+        return cls(builder.metrics, catalogue.queries, lists, tuple(warnings), scorer.asked, tags)
 
-    def scored(self, at: int, run: ScoredRun) -> ScoredRun:
-        """A run with the values of its lists in addition to those of its rankings."""
-        single = {label: each for label, each in self.metrics.items() if each.merge == "mean"}
-        known = run.scores.group_by("query_id").agg(gone=(pl.col("why") == "missing").any())
-        judged = pl.Series(run.queries["query_id"])
-        users = pl.DataFrame({"query_id": self.users, "row": range(len(self.users))})
-        users = users.join(known, on="query_id", how="left", maintain_order="left").filter(
-            pl.col("gone").is_not_null() | ~pl.col("query_id").is_in(judged.implode())
+    def scored(self, system_index: int, run: ScoredRun) -> ScoredRun:
+        """Add the values of a run's lists to those of its rankings."""
+        mean_metrics = {
+            label: metric for label, metric in self.metrics.items() if metric.merge == "mean"
+        }
+        is_missing_by_user = run.scores.group_by("query_id").agg(
+            gone=(pl.col("why") == "missing").any()
         )
-        gone = pl.col("gone").fill_null(value=False)
-        own_metrics = run.metrics if self.asked or not single else ()
+        judged_users = pl.Series(run.queries["query_id"])
+        users = pl.DataFrame({"query_id": self.users, "row": range(len(self.users))})
+        users = users.join(
+            is_missing_by_user, on="query_id", how="left", maintain_order="left"
+        ).filter(pl.col("gone").is_not_null() | ~pl.col("query_id").is_in(judged_users.implode()))
+        is_missing = pl.col("gone").fill_null(value=False)
+        own_metrics = run.metrics if self.asked or not mean_metrics else ()
         parts = [run.scores]
-        measured = measured_lists(single, self.lists[at]) if single else None
-        for label, values in measured.values.items() if measured else ():
-            own = pl.Series(values[users["row"].to_numpy()])
-            part = users.select(
+        list_values = (
+            measure_lists(mean_metrics, self.lists[system_index]) if mean_metrics else None
+        )
+        for label, values in list_values.values.items() if list_values else ():
+            user_values = pl.Series(values[users["row"].to_numpy()])
+            user_scores = users.select(
                 "query_id",
                 pl.lit(label).alias("metric"),
-                pl.when(~gone).then(own.fill_nan(None)).alias("value"),
+                pl.when(~is_missing).then(user_values.fill_nan(None)).alias("value"),
                 "gone",
             ).with_columns(
-                pl.when(gone)
+                pl.when(is_missing)
                 .then(pl.lit("missing"))
                 .when(pl.col("value").is_null())
                 .then(pl.lit(_NO_VALUE))
                 .alias("why")
             )
-            parts.append(part.select(*SCORES))
-        lower = [label for label, each in self.metrics.items() if not each.higher_is_better]
+            parts.append(user_scores.select(*SCORES))
+        lower = [label for label, metric in self.metrics.items() if not metric.higher_is_better]
         return replace(
             run,
             scores=pl.concat(parts if own_metrics else parts[1:]),
-            metrics=(*own_metrics, *single),
+            metrics=(*own_metrics, *mean_metrics),
             lower=(*run.lower, *lower),
         )
 
-    def noise(self, again: int) -> dict[str, float]:
-        """How far further runs of the baseline's system, the last ones, differ from it."""
-        if not (again and self.lists):
+    def noise(self, repeat_count: int) -> dict[str, float]:
+        """The range by metric over the baseline and its further runs, the last ones."""
+        if not (repeat_count and self.lists):
             return {}
-        some = (self.lists[0], *self.lists[2:])
-        measured = [measured_lists(self.metrics, each).numbers for each in some]
-        numbers = {label: [each[label] for each in measured] for label in self.metrics}
+        baseline_lists = (self.lists[0], *self.lists[2:])
+        numbers_by_run = [
+            measure_lists(self.metrics, lists_of_run).numbers for lists_of_run in baseline_lists
+        ]
+        numbers = {
+            label: [numbers_of_run[label] for numbers_of_run in numbers_by_run]
+            for label in self.metrics
+        }
         return {label: max(values) - min(values) for label, values in numbers.items()}
 
     def wholes(
@@ -145,55 +178,62 @@ class ComparedLists:
         *,
         candidate: int = 1,
         slices: Iterable[str | None] = (),
-    ) -> Wholes:
-        """The numbers about all lists together, of all users and of slices.
+    ) -> ListTotals:
+        """Compute the metrics of all lists together, of all users and of slices.
 
         Args:
             result: the comparison of the first system with a candidate.
             resamples: of the users.
-            candidate: which of the systems it is.
+            candidate: the index of the candidate among the systems.
             slices: as ``tag=value``.
         """
-        together = {label: each for label, each in self.metrics.items() if each.merge != "mean"}
-        if not together:
+        total_metrics = {label: self.metrics[label] for label in self.totals}
+        if not total_metrics:
             return {}
-        found = {}
+        wholes = {}
         for slice_ in dict.fromkeys([None, *slices]):
             rows = self._rows(result, slice_)
-            pair = [self.lists[at].rows(rows) for at in (0, candidate)]
-            drawn, _ = redrawn(pair, together, resamples, result.seed)
-            one, two = (measured_lists(together, each).numbers for each in pair)
-            for label in together:
-                whole = Whole(len(pair[0].items), one[label], two[label], drawn[label])
-                found[label, slice_] = whole
-        return found
+            pair = [self.lists[system_index].rows(rows) for system_index in (0, candidate)]
+            redrawn_values, _ = resample_users(pair, total_metrics, resamples, result.seed)
+            baseline_numbers, candidate_numbers = (
+                measure_lists(total_metrics, lists_of_system).numbers for lists_of_system in pair
+            )
+            for label in total_metrics:
+                total = ListTotal(
+                    len(pair[0].items),
+                    baseline_numbers[label],
+                    candidate_numbers[label],
+                    redrawn_values[label],
+                )
+                wholes[label, slice_] = total
+        return wholes
 
     def _rows(self, result: Comparison, slice_: str | None) -> NDArray[np.int64]:
-        """The places of the users that count: those both ran, if others are to be dropped."""
-        gone = result.excluded.filter(pl.col("metric").is_null())["query_id"]
-        users = self.users.filter(~self.users.is_in(gone.implode()))
+        """The indices of the users that count: those of both systems, if others are dropped."""
+        excluded_users = result.excluded.filter(pl.col("metric").is_null())["query_id"]
+        users = self.users.filter(~self.users.is_in(excluded_users.implode()))
         if slice_ is not None:
             tag, _, value = slice_.partition("=")
-            own = self.tags.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()
-            users = users.filter(users.is_in(own.implode()))
-        return places(users, self.users)
+            slice_users = self.tags.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()
+            users = users.filter(users.is_in(slice_users.implode()))
+        return find_positions(users, self.users)
 
 
-def with_wholes(result: Comparison, wholes: Wholes, warnings: Sequence[str]) -> Comparison:
-    """A comparison with a row for each number about all lists together, and what to know."""
+def with_list_totals(result: Comparison, wholes: ListTotals, warnings: Sequence[str]) -> Comparison:
+    """Add a row for each metric of all lists together, and warnings, to a comparison."""
     rows = []
-    for (label, slice_), whole in wholes.items():
+    for (label, slice_), total in wholes.items():
         if slice_ is None:
-            delta = whole.candidate - whole.baseline
-            low, high = (whole.redrawn[1] - whole.redrawn[0]).ends(delta, result.level)
+            delta = total.candidate - total.baseline
+            low, high = (total.redrawn[1] - total.redrawn[0]).ends(delta, result.level)
             rows.append(
                 {
                     "metric": label,
-                    "n": whole.users,
-                    "baseline": whole.baseline,
-                    "candidate": whole.candidate,
+                    "n": total.users,
+                    "baseline": total.baseline,
+                    "candidate": total.candidate,
                     "delta": delta,
-                    "gain": delta * signs_of([label], result.lower)[0],
+                    "gain": delta * metric_signs([label], result.lower)[0],
                     "low": low,
                     "high": high,
                     "level": result.level,
@@ -201,29 +241,31 @@ def with_wholes(result: Comparison, wholes: Wholes, warnings: Sequence[str]) -> 
                     "correction": "none",
                 }
             )
-    more = frame(rows, METRICS)
+    total_rows = make_frame(rows, METRICS)
     return replace(
-        result, metrics=pl.concat([result.metrics, more]), warnings=(*result.warnings, *warnings)
+        result,
+        metrics=pl.concat([result.metrics, total_rows]),
+        warnings=(*result.warnings, *warnings),
     )
 
 
-def _top(run: ScoredRun, depth: int, judged: pl.Series) -> TopLists:
+def _top_lists(run: ScoredRun, depth: int, judged_users: pl.Series) -> TopLists:
     """The first items of every list of a run."""
     rows = run.lists.filter(pl.col("rank") <= depth).sort("query_id", "rank")
     pairs = rows.select("query_id", "doc_id")
     if run.served is None:
-        return TopLists.of_rows(judged, pairs)
-    served = run.served.select("query_id", doc_id=pl.col("doc_ids").list.head(depth))
-    more = served.explode("doc_id").drop_nulls()
-    users = pl.concat([judged, served["query_id"]])
-    return TopLists.of_rows(users, pl.concat([pairs, more]))
+        return TopLists.of_rows(judged_users, pairs)
+    served_lists = run.served.select("query_id", doc_id=pl.col("doc_ids").list.head(depth))
+    served_pairs = served_lists.explode("doc_id").drop_nulls()
+    users = pl.concat([judged_users, served_lists["query_id"]])
+    return TopLists.of_rows(users, pl.concat([pairs, served_pairs]))
 
 
-def _deep(metrics: Mapping[str, ListMetric], runs: Sequence[ScoredRun]) -> int:
-    """How far metrics look.
+def _max_cutoff(metrics: Mapping[str, ListMetric], supply: Supply) -> int:
+    """The largest cutoff of the metrics.
 
     Raises:
-        UsageError: not all lists go as far.
+        UsageError: some lists are shorter.
     """
     for label, metric in metrics.items():
         if metric.cutoff is None:
@@ -232,29 +274,5 @@ def _deep(metrics: Mapping[str, ListMetric], runs: Sequence[ScoredRun]) -> int:
                 f"compared; use {label}@10.",
                 code="missing-cutoff",
             )
-    wanted = max(metric.cutoff or 1 for metric in metrics.values())
-    depth = min(run.depth for run in runs)
-    if depth < wanted:
-        label = next(name for name, each in metrics.items() if each.cutoff == wanted)
-        raise UsageError(
-            f"{label} looks at the first {wanted}, and the baseline was saved with the first "
-            f"{depth}; save it again with --depth {wanted}.",
-            code="baseline-lacks",
-        )
-    return wanted
-
-
-def _refuse_unsaved(unjudged: int, runs: Sequence[ScoredRun]) -> None:
-    """Check that the lists of users without judgments are known of every system.
-
-    Raises:
-        UsageError: a baseline was saved without them.
-    """
-    known = [run.served is not None for run in runs]
-    if unjudged and not all(known):
-        name = runs[known.index(False)].name
-        raise UsageError(
-            f"{name} was saved without the lists of users that have no judgments, and metrics of "
-            f"lists count {unjudged:,} of them; save it again, or add --judged-users-only.",
-            code="baseline-lacks",
-        )
+        supply.require(label, [Need("lists", depth=metric.cutoff)])
+    return max(metric.cutoff or 1 for metric in metrics.values())

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.comparison.inference import MOST
+from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,16 +28,16 @@ TESTS: dict[str, str] = {
     "sign": "sign test: counts wins and losses, blind to their size, and rejects too often",
     "bootstrap": "bootstrap shift: rejects too often for few queries",
 }
-"""What each test is, and where it keeps its level (Urbano, Lima and Hanjalic 2019; what holds for
+"""Tests, and the conditions under which they keep their level (Urbano, Lima and Hanjalic 2019; for
 means of 0 that are not symmetric: docs/validity.md)."""
 
 SECONDARY = frozenset({"wilcoxon", "sign", "bootstrap"})
-"""Tests that do not keep their level even where signs are exchangeable; a warning says so."""
+"""Tests that do not keep their level even with exchangeable signs; they give a warning."""
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What paired values say; arrays (M,), NaN where there is too little to say it.
+class PairedFigures:
+    """Figures of paired values; arrays (M,), NaN where they cannot be estimated.
 
     Attributes:
         n: pairs where both have a value.
@@ -76,29 +76,32 @@ class Figures:
     warnings: tuple[tuple[str, ...], ...]
 
 
-def figures(values: PairedValues, test: Test) -> Figures:
-    """Everything in `Figures`, from the values of two systems."""
+def compute_figures(values: PairedValues, test: Test) -> PairedFigures:
+    """Compute `PairedFigures` from the values of two systems."""
     baseline, candidate = values.baseline, values.candidate
-    known = ~np.isnan(candidate - baseline)
-    delta = _levelled(candidate - baseline, known)
-    n = known.sum(axis=0).astype(np.int64)
-    p, p_max, error = _tested(np.where(known, delta, 0.0), delta, known, test)
-    degrees: list[float | None] = [None] * len(known.T)
+    is_defined = ~np.isnan(candidate - baseline)
+    delta = _equalise_rounding(candidate - baseline, is_defined)
+    n = is_defined.sum(axis=0).astype(np.int64)
+    p, p_max, error = _test_columns(np.where(is_defined, delta, 0.0), delta, is_defined, test)
+    degrees: list[float | None] = [None] * len(is_defined.T)
     if values.degrees is not None:
         degrees = [float(df) for df in values.degrees]
         p = np.where(np.isnan(values.degrees), np.nan, p)
         p_max = np.where(np.isnan(values.degrees), np.nan, p_max)
         if test.method == "t":
-            p = _of_weights(delta, known, values.degrees)
-    items = [
-        _column(baseline[k, j], candidate[k, j], delta[k, j], test, degrees[j])
-        for j, k in enumerate(known.T)
+            p = _weighted_p_values(delta, is_defined, values.degrees)
+    columns = [
+        _column_figures(baseline[k, j], candidate[k, j], delta[k, j], test, degrees[j])
+        for j, k in enumerate(is_defined.T)
     ]
-    bare = np.where(known, values.gains, 0.0)
-    wins = (bare > test.band).sum(axis=0).astype(np.int64)
-    losses = (bare < -test.band).sum(axis=0).astype(np.int64)
-    figure = {name: np.array([each[name] for each, _ in items]) for name in _NUMBERS}
-    return Figures(
+    gains = np.where(is_defined, values.gains, 0.0)
+    wins = (gains > test.band).sum(axis=0).astype(np.int64)
+    losses = (gains < -test.band).sum(axis=0).astype(np.int64)
+    figure = {
+        name: np.array([column_figures[name] for column_figures, _ in columns])
+        for name in _FIGURE_NAMES
+    }
+    return PairedFigures(
         n=n,
         gain=values.signs * figure["delta"],
         p_raw=p,
@@ -108,83 +111,83 @@ def figures(values: PairedValues, test: Test) -> Figures:
         ties=n - wins - losses,
         losses=losses,
         warnings=tuple(
-            (values.problems[j],) if values.problems and values.problems[j] else words
-            for j, (_, words) in enumerate(items)
+            (values.problems[j],) if values.problems and values.problems[j] else warnings
+            for j, (_, warnings) in enumerate(columns)
         ),
         **figure,
     )
 
 
-_NUMBERS = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
+_FIGURE_NAMES = ("baseline", "candidate", "delta", "low", "high", "gz", "sd", "mde", "needed")
 
 
-_ROUNDING = 1e-9  # equal differences of unequal values differ by less
+_ROUNDING = 1e-9  # rounding error of equal differences of unequal values
 
 
-def _levelled(delta: Floats, known: NDArray[np.bool_]) -> Floats:
-    """The differences; a column whose values are equal but for rounding has exactly one value."""
+def _equalise_rounding(delta: Floats, is_defined: NDArray[np.bool_]) -> Floats:
+    """Set differences that are equal except for rounding to one value, by column."""
     columns = [
-        np.where(k, np.median(column[k]), column) if k.any() and _level(column[k]) else column
-        for column, k in zip(delta.T, known.T, strict=True)
+        np.where(k, np.median(column[k]), column) if k.any() and _is_constant(column[k]) else column
+        for column, k in zip(delta.T, is_defined.T, strict=True)
     ]
     return np.stack(columns, axis=1) if columns else delta
 
 
-def _level(delta: Floats) -> bool:
+def _is_constant(delta: Floats) -> bool:
     return bool(np.ptp(delta) <= _ROUNDING)
 
 
-def _of_weights(delta: Floats, known: NDArray[np.bool_], degrees: Floats) -> Floats:
+def _weighted_p_values(delta: Floats, is_defined: NDArray[np.bool_], degrees: Floats) -> Floats:
     """The p-value of the t-test of each column with the degrees of freedom of its weights."""
-    from rankgate.measurement.stats.paired import student
+    from rankgate.measurement.stats.paired import student_test
 
     return np.array(
         [
-            float(student(delta[k, j], df).p_value[0]) if k.sum() > 1 else np.nan
-            for j, (k, df) in enumerate(zip(known.T, degrees, strict=True))
+            float(student_test(delta[k, j], df).p_value[0]) if k.sum() > 1 else np.nan
+            for j, (k, df) in enumerate(zip(is_defined.T, degrees, strict=True))
         ]
     )
 
 
-def _column(
-    before: Floats, after: Floats, delta: Floats, test: Test, degrees: float | None
+def _column_figures(
+    baseline: Floats, candidate: Floats, delta: Floats, test: Test, degrees: float | None
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.measurement.stats.effect import effect
-    from rankgate.measurement.stats.planning.power import detectable, needed
+    from rankgate.measurement.stats.planning.power import detectable_difference, queries_for_power
 
     n = len(delta)
     nan = float("nan")
     if not n:
-        return dict.fromkeys(_NUMBERS, nan), ("no query has a value on both sides.",)
+        return dict.fromkeys(_FIGURE_NAMES, nan), ("no query has a value on both sides.",)
     result = _interval(delta, test, degrees)
-    level = _level(delta)
-    undecided = degrees is not None and np.isnan(degrees)
+    level = _is_constant(delta)
+    is_undecided = degrees is not None and np.isnan(degrees)
     sd = nan if n < 2 else 0.0 if level else float(delta.std(ddof=1))
     mean = float(delta.mean())
     alpha = 1 - test.level
     figure = {
-        "baseline": float(before.mean()),
-        "candidate": float(after.mean()),
+        "baseline": float(baseline.mean()),
+        "candidate": float(candidate.mean()),
         "delta": mean,
-        "low": nan if level or undecided else float(result.low[0]),
-        "high": nan if level or undecided else float(result.high[0]),
-        "gz": nan if level else float(effect(before, after).gz[0]),
+        "low": nan if level or is_undecided else float(result.low[0]),
+        "high": nan if level or is_undecided else float(result.high[0]),
+        "gz": nan if level else float(effect(baseline, candidate).gz[0]),
         "sd": sd,
-        "mde": float(detectable(sd, n, alpha, test.power)) if n > 1 and sd else nan,
-        "needed": needed(mean, sd, alpha, test.power) if n > 1 and mean and sd else nan,
+        "mde": float(detectable_difference(sd, n, alpha, test.power)) if n > 1 and sd else nan,
+        "needed": queries_for_power(mean, sd, alpha, test.power) if n > 1 and mean and sd else nan,
     }
     return figure, result.warnings
 
 
 def _interval(delta: Floats, test: Test, degrees: float | None) -> Intervals:
-    # simultaneous ones are widened once all pairs are known
+    # simultaneous intervals are widened later, from all pairs
     if test.interval == "t" or test.interval == "simultaneous":  # noqa: PLR1714 - mypy narrows
         from rankgate.measurement.stats.interval import t_interval
 
         return t_interval(delta, test.level, degrees=degrees)
     from rankgate.measurement.stats.resampling.bootstrap import bootstrap_interval
 
-    resamples = min(test.resamples, MOST)
+    resamples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
     if test.interval == "studentised":
         from rankgate.measurement.stats.resampling.bootstrap_t import studentised_interval
 
@@ -193,40 +196,40 @@ def _interval(delta: Floats, test: Test, degrees: float | None) -> Intervals:
     return bootstrap_interval(delta, test.level, method, samples=resamples, seed=test.seed)
 
 
-def _tested(
-    filled: Floats, delta: Floats, known: NDArray[np.bool_], test: Test
+def _test_columns(
+    filled: Floats, delta: Floats, is_defined: NDArray[np.bool_], test: Test
 ) -> tuple[Floats, Floats, Floats]:
-    """p, max-T p and Monte-Carlo error of each column; a 0 in its place never moves a sum."""
-    none = np.full(delta.shape[1], np.nan)
-    enough = known.sum(axis=0) > 1
+    """The p-value, max-T p and Monte-Carlo error by column; filled zeros do not change sums."""
+    undefined = np.full(delta.shape[1], np.nan)
+    has_pairs = is_defined.sum(axis=0) > 1
     if test.method == "randomization":
         from rankgate.measurement.stats.resampling.randomization import randomization
 
-        drawn = randomization(filled, samples=test.resamples, seed=test.seed)
+        randomized = randomization(filled, samples=test.resamples, seed=test.seed)
         return (
-            np.where(enough, drawn.p_value, np.nan),
-            np.where(enough, drawn.p_max, np.nan),
-            drawn.mc_error,
+            np.where(has_pairs, randomized.p_value, np.nan),
+            np.where(has_pairs, randomized.p_max, np.nan),
+            randomized.mc_error,
         )
-    p, error = none.copy(), np.zeros_like(none)
-    for j, rows in enumerate(known.T):
-        if enough[j]:
-            p[j], error[j] = _one(delta[rows, j], test)
-    return p, none, error
+    p, error = undefined.copy(), np.zeros_like(undefined)
+    for j, rows in enumerate(is_defined.T):
+        if has_pairs[j]:
+            p[j], error[j] = _test_column(delta[rows, j], test)
+    return p, undefined, error
 
 
-def _one(delta: Floats, test: Test) -> tuple[float, float]:
+def _test_column(delta: Floats, test: Test) -> tuple[float, float]:
     from rankgate.measurement.stats import paired
     from rankgate.measurement.stats.resampling import bootstrap
 
     if test.method == "bootstrap":
-        drawn = bootstrap.bootstrap_test(delta, samples=test.resamples, seed=test.seed)
-        return float(drawn.p_value[0]), float(drawn.mc_error[0])
+        bootstrapped = bootstrap.bootstrap_test(delta, samples=test.resamples, seed=test.seed)
+        return float(bootstrapped.p_value[0]), float(bootstrapped.mc_error[0])
     if test.method == "sign":
-        return float(paired.sign(delta, band=test.band).p_value[0]), 0.0
+        return float(paired.sign_test(delta, band=test.band).p_value[0]), 0.0
     if test.method == "wilcoxon":
         return _signed_ranks(delta, test), 0.0
-    return float(paired.student(delta).p_value[0]), 0.0
+    return float(paired.student_test(delta).p_value[0]), 0.0
 
 
 def _signed_ranks(delta: Floats, test: Test) -> float:
@@ -235,7 +238,7 @@ def _signed_ranks(delta: Floats, test: Test) -> float:
     Raises:
         UsageError: more differences than can be counted exactly.
     """
-    from rankgate.measurement.stats.ranks.signed_ranks import MOST as COUNTED
+    from rankgate.measurement.stats.ranks.signed_ranks import MAX_EXACT as COUNTED
     from rankgate.measurement.stats.ranks.signed_ranks import signed_ranks
 
     if test.signed_ranks == "exact" and len(delta) > COUNTED:

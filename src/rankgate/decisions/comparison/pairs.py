@@ -10,42 +10,46 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import frame
+from rankgate.core.present.frames import make_frame
 from rankgate.core.progress import step
-from rankgate.data.clusters import clusters_of
+from rankgate.data.clusters import read_clusters
 from rankgate.data.comparison import ScoredRun
-from rankgate.data.logs.candidates import warned
+from rankgate.data.logs.candidates import sampling_warnings
 from rankgate.decisions.comparison import compared as parts
-from rankgate.decisions.comparison.cautions import cautions, clustered
+from rankgate.decisions.comparison.cautions import cautions, cluster_caution
 from rankgate.decisions.comparison.comparison import METRICS, PLANS, Comparison, Identity
-from rankgate.decisions.comparison.inference import MOST, Test
-from rankgate.decisions.comparison.paired import figures
-from rankgate.decisions.comparison.practical import equivalences, relatives
-from rankgate.decisions.comparison.sample_checks import refuse_unfit
-from rankgate.decisions.comparison.sample_sizes import detectables, joined, queries_needed
-from rankgate.decisions.comparison.slices import max_t, sliced
-from rankgate.decisions.comparison.values import PairedValues, values_of
+from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
+from rankgate.decisions.comparison.paired import compute_figures
+from rankgate.decisions.comparison.practical import equivalence_of_pairs, relative_differences
+from rankgate.decisions.comparison.sample_checks import refuse_nonrandom_sample
+from rankgate.decisions.comparison.sample_sizes import (
+    detectable_differences,
+    join_deltas,
+    queries_needed,
+)
+from rankgate.decisions.comparison.slices import figures_by_slice, max_t
+from rankgate.decisions.comparison.values import PairedValues, pair_values
 from rankgate.measurement.evaluation.lists.catalogue import zero_grades_notice
 from rankgate.measurement.scoring.chosen import refuse_mixed
-from rankgate.measurement.scoring.input_cautions import prefixed
+from rankgate.measurement.scoring.input_cautions import with_run_name
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.decisions.comparison.design import Design
-    from rankgate.decisions.comparison.paired import Figures
+    from rankgate.decisions.comparison.paired import PairedFigures
 
 
 @dataclass(frozen=True)
-class Rules:
-    """How systems are compared.
+class ComparisonRules:
+    """Settings of a comparison.
 
     Attributes:
-        test: how differences are tested and corrected, over metrics and candidates together.
-        slices: the tags whose values each get figures of their own.
-        sizes: whether the numbers of queries that a difference takes are simulated, for two
-            systems or where the test asks what a difference takes (`wanted`): for many systems
-            they take longer than all else; without, they are those of one uncorrected test.
+        test: tests and corrections, over metrics and candidates together.
+        slices: the tags whose values get their own figures.
+        sizes: true to simulate the numbers of queries that a difference needs, for two systems or
+            if the test has a wanted difference (`wanted`): for many systems the simulation takes
+            longer than all else; if false, they are those of one uncorrected test.
     """
 
     test: Test = field(default_factory=Test)
@@ -53,59 +57,64 @@ class Rules:
     sizes: bool = True
 
 
-def compared(
+def compare_pairs(
     baseline: ScoredRun,
     candidates: ScoredRun | Sequence[ScoredRun],
-    rules: Rules | None = None,
+    rules: ComparisonRules | None = None,
     designs: Sequence[Design] = (),
 ) -> tuple[Comparison, ...]:
-    """What lies between a baseline and each candidate; p-values are corrected over all of them.
+    """Compare a baseline with each candidate; p-values are corrected over all of them.
 
     Args:
         baseline: a scored system.
         candidates: others, scored by the same judgments.
-        rules: how they are compared.
-        designs: what the queries of each pair represent; none if every query counts alike.
+        rules: the settings of the comparison.
+        designs: the population of the queries of each pair; none if every query counts alike.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
-            only one system ran, unless the rules say what they are.
+            only one system ran, unless the rules treat them as zero or drop them.
     """
-    chosen = rules or Rules()
+    settings = rules or ComparisonRules()
     systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
     if designs:
-        refuse_unweighted(chosen.test)
+        refuse_unweighted(settings.test)
     pairs = []
     for i, system in enumerate(systems):
         step(f"comparing {system.name}")
-        pairs.append(_Pair.of(baseline, system, chosen, designs[i] if designs else None))
-    p_value = _corrected(pairs, chosen)
-    pairs, plans = _planned(pairs, chosen)
-    if chosen.test.interval == "simultaneous":
-        pairs = _widened(pairs, chosen.test)
-    equal = equivalences([pair.weighed for pair in pairs], chosen.test)
+        pairs.append(_Pair.of(baseline, system, settings, designs[i] if designs else None))
+    p_value = _correct_p_values(pairs, settings)
+    pairs, plans = _plan_sizes(pairs, settings)
+    if settings.test.interval == "simultaneous":
+        pairs = _widen_intervals(pairs, settings.test)
+    equivalence_tables = equivalence_of_pairs([pair.weighed for pair in pairs], settings.test)
     return tuple(
-        replace(_comparison(pair, own, chosen, (len(pairs), plan)), equivalence=each)
-        for pair, own, plan, each in zip(pairs, p_value, plans, equal, strict=True)
+        replace(
+            _make_comparison(pair, p_values, settings, (len(pairs), plan)), equivalence=equivalence
+        )
+        for pair, p_values, plan, equivalence in zip(
+            pairs, p_value, plans, equivalence_tables, strict=True
+        )
     )
 
 
-def _widened(pairs: list[_Pair], test: Test) -> list[_Pair]:
-    """The pairs with intervals that hold for all metrics and candidates together."""
+def _widen_intervals(pairs: list[_Pair], test: Test) -> list[_Pair]:
+    """Widen the intervals so that they hold for all metrics and candidates together."""
     from rankgate.measurement.stats.resampling.bootstrap_t import simultaneous_reach
 
-    samples = min(test.resamples, MOST)
-    delta = joined([pair.weighed for pair in pairs])
-    reach = simultaneous_reach(delta, test.level, samples=samples, seed=test.seed)
-    wide = []
+    samples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
+    delta = join_deltas([pair.weighed for pair in pairs])
+    half_width_factor = simultaneous_reach(delta, test.level, samples=samples, seed=test.seed)
+    widened_pairs = []
     for pair in pairs:
         error = pair.figures.sd / np.sqrt(pair.figures.n)
-        flat = np.isnan(pair.figures.low)  # all differences are equal, or there is one
+        has_no_interval = np.isnan(pair.figures.low)  # all differences are equal, or there is one
         low, high = (
-            np.where(flat, np.nan, pair.figures.delta + side * reach * error) for side in (-1, 1)
+            np.where(has_no_interval, np.nan, pair.figures.delta + side * half_width_factor * error)
+            for side in (-1, 1)
         )
-        wide.append(replace(pair, figures=replace(pair.figures, low=low, high=high)))
-    return wide
+        widened_pairs.append(replace(pair, figures=replace(pair.figures, low=low, high=high)))
+    return widened_pairs
 
 
 @dataclass(frozen=True)
@@ -115,16 +124,16 @@ class _Pair:
     Attributes:
         baseline, candidate: the systems.
         values: as measured.
-        weighed: the same of clusters, or as the design of the sample has them.
-        figures: of these.
-        design: what the queries represent; None if every query counts alike.
+        weighed: the values of clusters, or as adjusted by the design of the sample.
+        figures: of the weighed values.
+        design: the population of the queries; None if every query counts alike.
     """
 
     baseline: ScoredRun
     candidate: ScoredRun
     values: PairedValues
     weighed: PairedValues
-    figures: Figures
+    figures: PairedFigures
     design: Design | None = None
 
     @classmethod
@@ -132,24 +141,24 @@ class _Pair:
         cls,
         baseline: ScoredRun,
         candidate: ScoredRun,
-        rules: Rules,
+        rules: ComparisonRules,
         design: Design | None = None,
     ) -> _Pair:
-        refuse(baseline, candidate)
-        values = values_of(baseline, candidate, rules.test.unequal)
+        refuse_incomparable(baseline, candidate)
+        values = pair_values(baseline, candidate, rules.test.unequal)
         if design is None:
-            units = values.in_units(clusters_of((baseline.tagged, candidate.tagged)))
-            return cls(baseline, candidate, values, units, figures(units, rules.test))
-        refuse_unfit(values, design)
-        found = design.figures(values, rules.test)
-        return cls(baseline, candidate, values, design.adjusted(values), found, design)
+            units = values.in_units(read_clusters((baseline.tagged, candidate.tagged)))
+            return cls(baseline, candidate, values, units, compute_figures(units, rules.test))
+        refuse_nonrandom_sample(values, design)
+        adjusted_figures = design.figures(values, rules.test)
+        return cls(baseline, candidate, values, design.adjusted(values), adjusted_figures, design)
 
 
-def refuse(baseline: ScoredRun, candidate: ScoredRun) -> None:
-    """Stop where two systems cannot be compared.
+def refuse_incomparable(baseline: ScoredRun, candidate: ScoredRun) -> None:
+    """Check that two systems can be compared.
 
     Raises:
-        UsageError: what differs: judgments, convention (with its axes), metrics.
+        UsageError: different judgments, conventions (with the axes) or metrics.
     """
     if baseline.qrels_sha256 != candidate.qrels_sha256:
         raise UsageError(
@@ -171,115 +180,135 @@ def refuse(baseline: ScoredRun, candidate: ScoredRun) -> None:
         )
 
 
-def _corrected(pairs: list[_Pair], rules: Rules) -> list[np.ndarray[Any, Any]]:
+def _correct_p_values(pairs: list[_Pair], rules: ComparisonRules) -> list[np.ndarray[Any, Any]]:
     """p-values of all metrics and candidates, corrected as one family."""
-    raw = np.concatenate([pair.figures.p_raw for pair in pairs])
+    raw_p_values = np.concatenate([pair.figures.p_raw for pair in pairs])
     if rules.test.correction == "maxt":
         if len(pairs) == 1:
             return [pairs[0].figures.p_max]
         return max_t([pair.weighed for pair in pairs], rules.test)
     from rankgate.measurement.stats.corrections import correct
 
-    result = correct(raw, rules.test.correction)
+    result = correct(raw_p_values, rules.test.correction)
     return np.split(result, len(pairs))
 
 
-def _planned(pairs: list[_Pair], rules: Rules) -> tuple[list[_Pair], list[pl.DataFrame]]:
-    """The pairs with what they can show after the correction, and how many queries are wanted."""
+def _plan_sizes(
+    pairs: list[_Pair], rules: ComparisonRules
+) -> tuple[list[_Pair], list[pl.DataFrame]]:
+    """Add power after the correction to the pairs; also plans for the wanted difference."""
     test, tests = rules.test, sum(len(pair.values.metrics) for pair in pairs)
-    corrected = rules.test.correction if tests > 1 else "none"
-    some = [(pair.weighed, pair.figures) for pair in pairs]
-    needed = [pair.figures.needed for pair in pairs]
+    correction = rules.test.correction if tests > 1 else "none"
+    values_and_figures = [(pair.weighed, pair.figures) for pair in pairs]
+    needed_queries = [pair.figures.needed for pair in pairs]
     if rules.sizes:
-        asked = len(pairs) == 1 or test.wanted
-        sizes = queries_needed(some, test, corrected) if asked else [n * np.nan for n in needed]
-        needed = [
-            alone if _modelled(pair) else size
-            for pair, alone, size in zip(pairs, needed, sizes, strict=True)
+        simulates_sizes = len(pairs) == 1 or test.wanted
+        sizes = (
+            queries_needed(values_and_figures, test, correction)
+            if simulates_sizes
+            else [n * np.nan for n in needed_queries]
+        )
+        needed_queries = [
+            uncorrected_count if _has_predictions(pair) else size
+            for pair, uncorrected_count, size in zip(pairs, needed_queries, sizes, strict=True)
         ]
-    shown = [
+    planned_figures = [
         replace(
             pair.figures,
-            mde=_inferred(pair, detectables(pair.figures, test, corrected, tests)),
-            needed=_inferred(pair, queries),
+            mde=_mask_undecided(
+                pair, detectable_differences(pair.figures, test, correction, tests)
+            ),
+            needed=_mask_undecided(pair, queries),
         )
-        for pair, queries in zip(pairs, needed, strict=True)
+        for pair, queries in zip(pairs, needed_queries, strict=True)
     ]
     if test.wanted:
-        wanted = queries_needed(some, test, corrected, test.wanted)
+        queries_for_wanted = queries_needed(values_and_figures, test, correction, test.wanted)
     else:
-        wanted = [np.zeros(0)] * len(pairs)
+        queries_for_wanted = [np.zeros(0)] * len(pairs)
     plans = [
-        _plans(pair.values.metrics, test, queries.tolist())
-        for pair, queries in zip(pairs, wanted, strict=True)
+        _plan_table(pair.values.metrics, test, queries.tolist())
+        for pair, queries in zip(pairs, queries_for_wanted, strict=True)
     ]
-    return [replace(pair, figures=each) for pair, each in zip(pairs, shown, strict=True)], plans
+    return [
+        replace(pair, figures=pair_figures)
+        for pair, pair_figures in zip(pairs, planned_figures, strict=True)
+    ], plans
 
 
-def _inferred(pair: _Pair, figures: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The figures, NaN where weights are too unequal to infer anything."""
+def _mask_undecided(pair: _Pair, figures: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The figures, NaN where weights are too unequal for inference."""
     degrees = pair.weighed.degrees
     return figures if degrees is None else np.where(np.isnan(degrees), np.nan, figures)
 
 
-def _modelled(pair: _Pair) -> bool:
-    """Whether a model judged more queries than people, who are then all that can be added."""
+def _has_predictions(pair: _Pair) -> bool:
+    """True if a model judged more queries than people, so that only people's can be added."""
     return pair.design is not None and pair.design.predicted is not None
 
 
-def _comparison(
-    pair: _Pair, p_value: np.ndarray[Any, Any], rules: Rules, family: tuple[int, pl.DataFrame]
+def _make_comparison(
+    pair: _Pair,
+    p_value: np.ndarray[Any, Any],
+    rules: ComparisonRules,
+    family: tuple[int, pl.DataFrame],
 ) -> Comparison:
-    base, other, values, test = pair.baseline, pair.candidate, pair.values, rules.test
+    baseline, candidate, values, test = pair.baseline, pair.candidate, pair.values, rules.test
     tests = family[0] * len(values.metrics)
-    corrected = rules.test.correction if tests > 1 else "none"
-    table = metric_rows(values.metrics, pair.figures, p_value, test, corrected)
-    slices, interactions = sliced(base, values, rules.slices, test, metric_rows, pair.design)
-    depth, judged = min(base.depth, other.depth), parts.judged_of(base, other)
+    correction = rules.test.correction if tests > 1 else "none"
+    table = metric_rows(values.metrics, pair.figures, p_value, test, correction)
+    slices, interactions = figures_by_slice(
+        baseline, values, rules.slices, test, metric_rows, pair.design
+    )
+    depth, judged = min(baseline.depth, candidate.depth), parts.judged_table(baseline, candidate)
     return Comparison(
-        baseline=Identity(base.name, base.tag, base.sha256),
-        candidate=Identity(other.name, other.tag, other.sha256),
-        qrels=base.qrels,
-        qrels_sha256=base.qrels_sha256,
-        convention=base.convention,
+        baseline=Identity(baseline.name, baseline.tag, baseline.sha256),
+        candidate=Identity(candidate.name, candidate.tag, candidate.sha256),
+        qrels=baseline.qrels,
+        qrels_sha256=baseline.qrels_sha256,
+        convention=baseline.convention,
         metrics=table,
-        queries=parts.queries_of(base, other, values),
-        lists=parts.lists_of(base, other),
-        latency=parts.latency_of(base, other),
-        states=parts.states_of(base, other),
+        queries=parts.query_table(baseline, candidate, values),
+        lists=parts.list_table(baseline, candidate),
+        latency=parts.latency_table(baseline, candidate),
+        states=parts.state_table(baseline, candidate),
         excluded=values.excluded,
         slices=slices,
         interactions=interactions,
         judged=judged,
         warnings=(
-            *warned(base.qrels),
-            *_zero_grades(other),
-            *(text for run in (base, other) for text in prefixed(run.name, run.cautions)),
-            *parts.unanswered_of(base, other),
-            *parts.concurrency_of(base, other),
-            *parts.uneven(judged, depth),
-            *clustered(base, other, values.query_ids),
+            *sampling_warnings(baseline.qrels),
+            *_zero_grades(candidate),
+            *(
+                text
+                for run in (baseline, candidate)
+                for text in with_run_name(run.name, run.cautions)
+            ),
+            *parts.unanswered_warnings(baseline, candidate),
+            *parts.concurrency_warnings(baseline, candidate),
+            *parts.uneven_warnings(judged, depth),
+            *cluster_caution(baseline, candidate, values.query_ids),
             *(() if pair.design is None else pair.design.conditions(values)),
             *cautions(pair.figures, pair.weighed, test),
         ),
         level=test.level,
         interval=test.interval,
         test=test.method,
-        correction=f"{corrected} over {tests} test{'s' * (tests > 1)}",
+        correction=f"{correction} over {tests} test{'s' * (tests > 1)}",
         power=test.power,
         depth=depth,
         seed=test.seed,
-        lower=other.lower,
+        lower=candidate.lower,
         resamples=test.drawn,
         plans=family[1],
-        relative=relatives(values if pair.design else pair.weighed, test),
+        relative=relative_differences(values if pair.design else pair.weighed, test),
         zeros=test.zeros if test.method == "wilcoxon" else "",
         signed_ranks=test.signed_ranks if test.method == "wilcoxon" else "",
-        **_represented(pair, test),
+        **_design_fields(pair, test),
     )
 
 
-def _represented(pair: _Pair, test: Test) -> dict[str, Any]:
+def _design_fields(pair: _Pair, test: Test) -> dict[str, Any]:
     if pair.design is None:
         return {}
     return {
@@ -291,19 +320,19 @@ def _represented(pair: _Pair, test: Test) -> dict[str, Any]:
 
 
 def refuse_unweighted(test: Test) -> None:
-    """Stop where a test or an interval cannot weigh queries.
+    """Check that the test and the interval can weigh queries.
 
     Raises:
-        UsageError: anything but Student's t.
+        UsageError: a method other than Student's t.
     """
-    wrong = {
+    is_unsupported = {
         f"--test {test.method}": test.method != "t",
         f"--interval {test.interval}": test.interval != "t",
         "--relative": test.relative,
     }
-    if some := [name for name, there in wrong.items() if there]:
+    if unsupported := [name for name, is_stated in is_unsupported.items() if is_stated]:
         raise UsageError(
-            f"{', '.join(some)}: with a sample of queries, tests and intervals are those of "
+            f"{', '.join(unsupported)}: with a sample of queries, tests and intervals are those of "
             "Student's t; leave it out.",
             code="conflicting-options",
         )
@@ -314,38 +343,51 @@ def _zero_grades(run: ScoredRun) -> Iterator[str]:
         yield f"{zero_grades_notice(run.zeros_relevant, run.convention['name'])}."
 
 
-def _plans(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:
+def _plan_table(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:
     rows = [
-        {"metric": name, "wanted": test.wanted, "queries": each}
-        for name, each in zip(names, queries, strict=False)
+        {"metric": name, "wanted": test.wanted, "queries": query_count}
+        for name, query_count in zip(names, queries, strict=False)
     ]
-    return frame(rows, PLANS)
+    return make_frame(rows, PLANS)
 
 
-def _tests(result: Figures, method: str) -> list[str]:
-    """The test behind each p: where all differences are equal, t gives that of the sign test."""
-    equal = (result.sd == 0) & (result.delta != 0) & (result.n > 1)
-    return ["sign" if method == "t" and each else method for each in equal]
+def _test_names(result: PairedFigures, method: str) -> list[str]:
+    """The test of each p: if all differences are equal, t gives the p of the sign test."""
+    all_differences_equal = (result.sd == 0) & (result.delta != 0) & (result.n > 1)
+    return ["sign" if method == "t" and is_equal else method for is_equal in all_differences_equal]
 
 
 def metric_rows(
     names: Sequence[str],
-    result: Figures,
+    result: PairedFigures,
     p_value: np.ndarray[Any, Any],
     test: Test,
     correction: str,
 ) -> pl.DataFrame:
     """Figures as rows of `METRICS`; a p-value for each."""
-    return frame(
+    return make_frame(
         {
-            "metric": names, "n": result.n, "baseline": result.baseline,
-            "candidate": result.candidate, "delta": result.delta,
-            "gain": result.gain, "low": result.low, "high": result.high,
-            "level": test.level, "test": _tests(result, test.method), "p_raw": result.p_raw,
+            "metric": names,
+            "n": result.n,
+            "baseline": result.baseline,
+            "candidate": result.candidate,
+            "delta": result.delta,
+            "gain": result.gain,
+            "low": result.low,
+            "high": result.high,
+            "level": test.level,
+            "test": _test_names(result, test.method),
+            "p_raw": result.p_raw,
             "p_value": p_value,
-            "correction": correction, "mc_error": result.mc_error, "effect": result.gz,
-            "wins": result.wins, "ties": result.ties, "losses": result.losses, "sd": result.sd,
-            "mde": result.mde, "needed": result.needed,
+            "correction": correction,
+            "mc_error": result.mc_error,
+            "effect": result.gz,
+            "wins": result.wins,
+            "ties": result.ties,
+            "losses": result.losses,
+            "sd": result.sd,
+            "mde": result.mde,
+            "needed": result.needed,
         },
         METRICS,
-    )  # fmt: skip
+    )

@@ -1,4 +1,4 @@
-"""What other numbers of queries would show: the curve behind one comparison's power."""
+"""Power of a comparison by number of queries."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison
 
-QUERIES = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000)
-"""Numbers of queries of the curve, besides the comparison's own."""
+QUERY_COUNTS = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000)
+"""Numbers of queries of the curve, in addition to the comparison's own."""
 
 _CURVES: dict[str, Any] = {"metric": pl.String, "n": pl.Int64, "detectable": pl.Float64}
 _MEASURED = ("metric", "n", "delta", "sd", "mde", "needed")
 
 
 @dataclass(frozen=True)
-class Planned:
-    """The smallest difference that so many queries show.
+class PowerCurves:
+    """The smallest detectable difference by number of queries.
 
     Attributes:
         baseline, candidate: names.
@@ -44,38 +44,40 @@ class Planned:
     measured: pl.DataFrame
 
 
-def planned(comparison: Comparison, queries: Sequence[int] = QUERIES) -> Planned:
-    """Ask what this pair of systems would show on fewer or more queries.
+def power_curves(comparison: Comparison, queries: Sequence[int] = QUERY_COUNTS) -> PowerCurves:
+    """Compute the detectable difference of a pair of systems for fewer or more queries.
 
     Args:
         comparison: the comparison, which has the spread of the differences.
-        queries: how many.
+        queries: numbers of queries.
 
     Raises:
         UsageError: the differences of no metric have a spread.
     """
-    from rankgate.measurement.stats.planning.power import detectable
+    from rankgate.measurement.stats.planning.power import detectable_difference
 
-    usable = comparison.metrics.filter(pl.col("sd") > 0)
-    if usable.is_empty():
+    usable_metrics = comparison.metrics.filter(pl.col("sd") > 0)
+    if usable_metrics.is_empty():
         raise UsageError(
             "the differences of no metric have a spread: there is no power.",
             code="no-spread",
         )
-    counts = sorted({*queries, *usable["n"].to_list()})
+    counts = sorted({*queries, *usable_metrics["n"].to_list()})
     strictest, power = comparison.strictest, comparison.power
-    unit = {n: float(np.asarray(detectable(1.0, n, strictest, power))) for n in counts}
+    detectable_at_unit_sd = {
+        n: float(np.asarray(detectable_difference(1.0, n, strictest, power))) for n in counts
+    }
     rows = [
-        {"metric": row["metric"], "n": n, "detectable": row["sd"] * unit[n]}
-        for row in usable.iter_rows(named=True)
+        {"metric": row["metric"], "n": n, "detectable": row["sd"] * detectable_at_unit_sd[n]}
+        for row in usable_metrics.iter_rows(named=True)
         for n in counts
     ]
-    return Planned(
+    return PowerCurves(
         comparison.baseline.name,
         comparison.candidate.name,
         comparison.convention,
         comparison.level,
         power,
         pl.DataFrame(rows, schema=_CURVES),
-        usable.select(*_MEASURED),
+        usable_metrics.select(*_MEASURED),
     )

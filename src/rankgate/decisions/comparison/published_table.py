@@ -24,8 +24,8 @@ _RULES = re.compile(
 )
 _SPAN = re.compile(r"\s*\\multicolumn\s*\{(\d+)\}")
 _OPENING = re.compile(r"\\begin\{(?:tabular|longtable|array)\w*\*?\}")
-_ASIDE = re.compile(r"\s*\\(?:begin|end|caption|label|centering|footnotesize|small)\b")
-_RULED = re.compile(r"[\s|:\-+]+")
+_OTHER_COMMANDS = re.compile(r"\s*\\(?:begin|end|caption|label|centering|footnotesize|small)\b")
+_RULE_LINE = re.compile(r"[\s|:\-+]+")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PublishedTable:
     """A table as it was printed.
 
     Attributes:
-        name: where it is from.
+        name: the name of its file.
         head: the name of each column.
         rows: the cells of each system as they are printed, with their markup.
         lines: the line of each row.
@@ -46,49 +46,60 @@ class PublishedTable:
 
 
 def read_table(path: str | Path) -> PublishedTable:
-    """Read the first table of a file; what it is follows from its text.
+    """Read the first table of a file; its format is recognised by its text.
 
     Raises:
         InputError: a file without a table, or a row that is longer than the head.
     """
-    place = Path(path)
+    table_path = Path(path)
     try:
-        text = place.read_text(encoding="utf-8-sig")
+        text = table_path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         problem = "not a text file that can be read; check the path."
         raise InputError(problem, source=str(path), code="unreadable-table") from None
     if "\\\\" in text and "&" in text:
-        found = _latex(text)
+        rows_with_head = _latex(text)
     elif any(line.lstrip().startswith("|") for line in text.splitlines()):
-        found = _markdown(text)
+        rows_with_head = _markdown(text)
     else:
-        found = _csv(text)
-    if len(found) < 2 or len(found[0][1]) < 2:
+        rows_with_head = _csv(text)
+    if len(rows_with_head) < 2 or len(rows_with_head[0][1]) < 2:
         problem = "no table with a head and rows; give CSV, Markdown or LaTeX."
         raise InputError(problem, source=str(path), code="no-table")
-    (_, head), *rows = _with_one_head(found)
+    (_, heading), *rows = _merge_headings(rows_with_head)
     for line, cells in rows:
-        if len(cells) > len(head):
-            problem = f"{len(cells)} cells under {len(head)} heads; give each column a head."
+        if len(cells) > len(heading):
+            problem = f"{len(cells)} cells under {len(heading)} heads; give each column a head."
             raise InputError(problem, source=str(path), line=line, code="too-many-cells")
-    wide = [(line, (*cells, *[""] * (len(head) - len(cells)))) for line, cells in rows]
-    return PublishedTable(place.name, _distinct(head), tuple(cells for _, cells in wide),
-                          tuple(line for line, _ in wide))  # fmt: skip
+    padded_rows = [(line, (*cells, *[""] * (len(heading) - len(cells)))) for line, cells in rows]
+    return PublishedTable(
+        table_path.name,
+        _number_duplicates(heading),
+        tuple(cells for _, cells in padded_rows),
+        tuple(line for line, _ in padded_rows),
+    )
 
 
-def _with_one_head(rows: list[Row]) -> list[Row]:
-    """Rows under one head, where the first row has names of groups of columns."""
-    (_, upper), (line, lower), *others = rows
-    names = [plain_text(cell) for cell in lower]
-    if not others or _is_metric(upper) or not _is_metric(lower) or len(lower) < len(upper):
+def _merge_headings(rows: list[Row]) -> list[Row]:
+    """Merge two heading rows into one, if the first row names groups of columns."""
+    (_, upper_cells), (line, lower_cells), *other_rows = rows
+    names = [plain_text(cell) for cell in lower_cells]
+    if (
+        not other_rows
+        or _is_metric(upper_cells)
+        or not _is_metric(lower_cells)
+        or len(lower_cells) < len(upper_cells)
+    ):
         return rows
-    groups = [plain_text(cell) for cell in upper] + [""] * (len(names) - len(upper))
-    for at in range(2, len(groups)):
-        groups[at] = groups[at] or groups[at - 1]  # a group stands over several columns
-    repeated = {name for name in names if names.count(name) > 1}
-    head = [f"{name} ({group})" if name in repeated and group else name
-            for name, group in zip(names, groups, strict=True)]  # fmt: skip
-    return [(line, tuple(head)), *others]
+    groups = [plain_text(cell) for cell in upper_cells] + [""] * (len(names) - len(upper_cells))
+    for column in range(2, len(groups)):
+        groups[column] = groups[column] or groups[column - 1]  # a group stands over several columns
+    repeated_names = {name for name in names if names.count(name) > 1}
+    headings = [
+        f"{name} ({group})" if name in repeated_names and group else name
+        for name, group in zip(names, groups, strict=True)
+    ]
+    return [(line, tuple(headings)), *other_rows]
 
 
 def _is_metric(cells: tuple[str, ...]) -> bool:
@@ -96,9 +107,9 @@ def _is_metric(cells: tuple[str, ...]) -> bool:
     return any(metric_of(plain_text(cell)) is not None for cell in cells[1:])
 
 
-def metric_of(head: str) -> Metric | None:
-    """The metric that a head names; None where it names none."""
-    name = re.sub(r" #\d+$|[(\[].*|%.*|[x×]\s*100\b.*", "", head).strip(" ,/")
+def metric_of(heading: str) -> Metric | None:
+    """The metric that a heading names; None if it names none."""
+    name = re.sub(r" #\d+$|[(\[].*|%.*|[x×]\s*100\b.*", "", heading).strip(" ,/")
     name = re.sub(r"@(\d+)[,.\s](\d{3})\b", r"@\1\2", name)
     try:
         return parse(re.sub(r"@(\d+)[kK]\b", r"@\g<1>000", name))
@@ -106,19 +117,23 @@ def metric_of(head: str) -> Metric | None:
         return None
 
 
-def _distinct(head: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of columns, with a number where two are equal."""
+def _number_duplicates(headings: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of columns; equal names get a number."""
     names: list[str] = []
-    for cell in head:
+    for cell in headings:
         name = plain_text(cell)
-        again = sum(1 for other in names if other == name or other.startswith(f"{name} #"))
-        names.append(f"{name} #{again + 1}" if again else name)
+        same_name_count = sum(
+            1
+            for earlier_name in names
+            if earlier_name == name or earlier_name.startswith(f"{name} #")
+        )
+        names.append(f"{name} #{same_name_count + 1}" if same_name_count else name)
     return tuple(names)
 
 
 def _csv(text: str) -> list[Row]:
-    first = text.lstrip().partition("\n")[0]
-    separator = max(",;\t", key=first.count)
+    first_line = text.lstrip().partition("\n")[0]
+    separator = max(",;\t", key=first_line.count)
     reader = csv.reader(text.splitlines(), delimiter=separator)
     return [(reader.line_num, tuple(row)) for row in reader if any(map(str.strip, row))]
 
@@ -130,7 +145,7 @@ def _markdown(text: str) -> list[Row]:
             if rows:
                 break
             continue
-        if not _RULED.fullmatch(line):
+        if not _RULE_LINE.fullmatch(line):
             cells = re.split(r"(?<!\\)\|", line.strip()[1:].removesuffix("|"))
             rows.append((number, tuple(cells)))
     return rows
@@ -138,52 +153,52 @@ def _markdown(text: str) -> list[Row]:
 
 def _latex(text: str) -> list[Row]:
     rows: list[Row] = []
-    remaining = ""
+    unfinished_row = ""
     for number, line in enumerate(text.splitlines(), 1):
         content = re.sub(r"(?<!\\)%.*", "", line)
-        if opening := _OPENING.search(content):
-            content = content[opening.end() :].lstrip()
+        if opening_match := _OPENING.search(content):
+            content = content[opening_match.end() :].lstrip()
             while content.startswith(("{", "[")):
                 content = _after_argument(content)
-        elif _ASIDE.match(content):
+        elif _OTHER_COMMANDS.match(content):
             continue
-        remaining += " " + content
-        *complete, remaining = _split(remaining, "\\\\")
-        for row in complete:
+        unfinished_row += " " + content
+        *complete_rows, unfinished_row = _split(unfinished_row, "\\\\")
+        for row in complete_rows:
             cells = _split(_RULES.sub("", re.sub(r"^\s*(?:\*|\[[^]]*\])", "", row)), "&")
             if len(cells) > 1:
-                rows.append((number, _spanned(cells)))
+                rows.append((number, _expand_spans(cells)))
     return rows
 
 
 def _after_argument(text: str) -> str:
     """The text after an argument in braces or brackets."""
-    close = {"{": "}", "[": "]"}[text[0]]
+    closing_bracket = {"{": "}", "[": "]"}[text[0]]
     depth = 0
-    for at, character in enumerate(text):
-        depth += (character == text[0]) - (character == close)
+    for position, character in enumerate(text):
+        depth += (character == text[0]) - (character == closing_bracket)
         if not depth:
-            return text[at + 1 :].lstrip()
+            return text[position + 1 :].lstrip()
     return ""
 
 
 def _split(text: str, separator: str) -> list[str]:
     r"""Parts of LaTeX between separators that stand outside of braces."""
-    parts, depth, begin, at = [], 0, 0, 0
-    while at < len(text):
-        if not depth and text.startswith(separator, at):
-            parts.append(text[begin:at])
-            at = begin = at + len(separator)
+    parts, depth, part_start, position = [], 0, 0, 0
+    while position < len(text):
+        if not depth and text.startswith(separator, position):
+            parts.append(text[part_start:position])
+            position = part_start = position + len(separator)
             continue
-        if text[at] == "\\":
-            at += 1
+        if text[position] == "\\":
+            position += 1
         else:
-            depth += {"{": 1, "}": -1}.get(text[at], 0)
-        at += 1
-    return [*parts, text[begin:]]
+            depth += {"{": 1, "}": -1}.get(text[position], 0)
+        position += 1
+    return [*parts, text[part_start:]]
 
 
-def _spanned(cells: list[str]) -> tuple[str, ...]:
+def _expand_spans(cells: list[str]) -> tuple[str, ...]:
     """Cells with empty ones after each that spans several columns."""
     row: list[str] = []
     for cell in cells:

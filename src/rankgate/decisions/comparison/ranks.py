@@ -1,4 +1,4 @@
-"""What is at each rank: the share that is judged, and the mix of grades."""
+"""Judged share and mix of grades by rank: the result, and its verb ``ranks``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.core.progress import step
-from rankgate.data.collection import OF_TASKS, Collection
+from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.decisions.comparison import compared as parts
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.scoring.run_names import systems_apart
+from rankgate.measurement.scoring.run_names import rename_duplicates
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
 
 MOST_GRADES = 8
-"""With more grades than these only relevant and not relevant are shown."""
+"""With more grades, only relevant and not relevant are shown."""
 
-_ANY = "P@10"  # lists need a metric to be scored by; its values are not looked at
+_PLACEHOLDER_METRIC = "P@10"  # scoring needs a metric; its values are not used
 
 JUDGED: dict[str, Any] = {
     "system": pl.String,
@@ -108,31 +108,31 @@ def ranks(
         InputError: data that cannot be read, with file and line.
     """
     collection = Collection.of(collection)
-    collection.refuse("this chart", *OF_TASKS)
-    scorer = Scorer.of(collection, _ANY, how, depth=depth)
+    collection.refuse("this chart", *TASK_FIELDS)
+    scorer = Scorer.of(collection, _PLACEHOLDER_METRIC, how, depth=depth)
     scored_runs: list[ScoredRun] = []
-    places: list[Any] = []
-    for name, run in parts.named(runs):
+    run_inputs: list[Any] = []
+    for name, run in parts.iterate_candidates(runs):
         step(f"reading {name or 'a run'}")
         scored_runs.append(scorer.scored(run, name))
-        places.append(run)
-    scored_runs = systems_apart(scored_runs, places)
+        run_inputs.append(run)
+    scored_runs = rename_duplicates(scored_runs, run_inputs)
     scale = scorer.qrels.scale
     names = {**dict(scale.labels if scale else ()), **(labels or {})}
-    first = scored_runs[0]
+    first_run = scored_runs[0]
     return GradesByRank(
         tuple(system.name for system in scored_runs),
-        first.qrels,
-        first.qrels_sha256,
-        first.convention,
+        first_run.qrels,
+        first_run.qrels_sha256,
+        first_run.convention,
         depth,
-        len(first.queries),
-        *_tables({system.name: system.lists for system in scored_runs}, names),
+        len(first_run.queries),
+        *_rank_tables({system.name: system.lists for system in scored_runs}, names),
     )
 
 
-def ranks_of(source: GradesByRank | Comparisons) -> GradesByRank:
-    """The same of the lists that the first comparison has kept."""
+def grades_by_rank(source: GradesByRank | Comparisons) -> GradesByRank:
+    """Judgments and grades by rank of the lists of the first comparison."""
     if isinstance(source, GradesByRank):
         return source
     result = source.only
@@ -145,22 +145,24 @@ def ranks_of(source: GradesByRank | Comparisons) -> GradesByRank:
         result.convention,
         result.depth,
         result.lists["query_id"].n_unique(),
-        *_tables(lists, {}),
+        *_rank_tables(lists, {}),
     )
 
 
-def _tables(
+def _rank_tables(
     lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    return pl.concat(_judged(*each) for each in lists.items()), _grades(lists, labels)
+    return pl.concat(_judged_table(*system_lists) for system_lists in lists.items()), _grade_table(
+        lists, labels
+    )
 
 
-def _judged(name: str, lists: pl.DataFrame) -> pl.DataFrame:
-    known = lists.group_by("rank").agg(
+def _judged_table(name: str, lists: pl.DataFrame) -> pl.DataFrame:
+    judged_counts = lists.group_by("rank").agg(
         pl.len().cast(pl.Int64).alias("lists"),
         pl.col("grade").is_not_null().sum().cast(pl.Int64).alias("known"),
     )
-    result = known.sort("rank").with_columns(
+    result = judged_counts.sort("rank").with_columns(
         pl.lit(name).alias("system"),
         (pl.col("known") / pl.col("lists")).alias("at"),
         (pl.col("known").cum_sum() / pl.col("lists").cum_sum()).alias("upto"),
@@ -168,8 +170,11 @@ def _judged(name: str, lists: pl.DataFrame) -> pl.DataFrame:
     return result.select(*JUDGED)
 
 
-def _grades(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:
-    tables = [each.with_columns(pl.lit(name).alias("system")) for name, each in lists.items()]
+def _grade_table(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:
+    tables = [
+        system_lists.with_columns(pl.lit(name).alias("system"))
+        for name, system_lists in lists.items()
+    ]
     table = pl.concat(tables).select("system", "rank", "grade")
     if table["grade"].drop_nulls().n_unique() > MOST_GRADES:
         table = table.with_columns((pl.col("grade") > 0).cast(pl.Float64))
@@ -178,15 +183,15 @@ def _grades(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> p
         grade: labels.get(grade, f"grade {grade:g}")
         for grade in table["grade"].drop_nulls().unique().to_list()
     }
-    counted = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
-    place = {name: i for i, name in enumerate(lists)}
+    counts = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
+    index_of_system = {name: i for i, name in enumerate(lists)}
     return (
-        counted.with_columns(
+        counts.with_columns(
             (pl.col("count") / pl.col("count").sum().over("system", "rank")).alias("share"),
             pl.col("grade")
             .replace_strict(names, default="unjudged", return_dtype=pl.String)
             .alias("label"),
-            pl.col("system").replace_strict(place, return_dtype=pl.Int64).alias("place"),
+            pl.col("system").replace_strict(index_of_system, return_dtype=pl.Int64).alias("place"),
         )
         .sort("place", "rank", "grade", descending=[False, False, True], nulls_last=True)
         .select(*GRADES)

@@ -1,4 +1,4 @@
-"""How many queries a comparison takes, and what it can show, as its own correction decides."""
+"""Queries that a comparison needs, and detectable differences, under its correction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.decisions.comparison.inference import Test
-    from rankgate.decisions.comparison.paired import Figures
+    from rankgate.decisions.comparison.paired import PairedFigures
     from rankgate.decisions.comparison.values import PairedValues
     from rankgate.measurement.stats.planning.sample_size import Samples
 
@@ -20,36 +20,40 @@ if TYPE_CHECKING:
 _FLIPS = 10_000
 
 
-def strictest(test: Test, correction: str, tests: int) -> float:
-    """The level that a p-value is below for sure to be significant, regardless of the other tests.
+def strictest_level(test: Test, correction: str, tests: int) -> float:
+    """The level below which a p-value is significant, regardless of the other tests.
 
-    alpha where nothing is corrected, else alpha over the number of tests: the first step of Holm's
+    alpha without a correction, else alpha over the number of tests: the first step of Holm's
     and of Benjamini and Hochberg's corrections.
     """
     alpha = 1 - test.level
     return alpha if correction == "none" else alpha / max(tests, 1)
 
 
-def detectables(figures: Figures, test: Test, correction: str, tests: int) -> Floats:
-    """(M,) the smallest true differences that these queries show, regardless of the other tests."""
-    from rankgate.measurement.stats.planning.power import detectable
+def detectable_differences(
+    figures: PairedFigures, test: Test, correction: str, tests: int
+) -> Floats:
+    """(M,) smallest detectable true differences, regardless of the other tests."""
+    from rankgate.measurement.stats.planning.power import detectable_difference
 
-    alpha = strictest(test, correction, tests)
+    alpha = strictest_level(test, correction, tests)
     return np.array(
         [
-            float(detectable(sd, int(n), alpha, test.power)) if n > 1 and sd else float("nan")
+            float(detectable_difference(sd, int(n), alpha, test.power))
+            if n > 1 and sd
+            else float("nan")
             for n, sd in zip(figures.n, figures.sd, strict=True)
         ]
     )
 
 
 def queries_needed(
-    pairs: Sequence[tuple[PairedValues, Figures]],
+    pairs: Sequence[tuple[PairedValues, PairedFigures]],
     test: Test,
     correction: str,
-    wanted: float | None = None,
+    wanted_difference: float | None = None,
 ) -> list[Floats]:
-    """How many queries show each metric's difference, after the correction: (M,) a candidate.
+    """The queries that show each metric's difference after the correction: (M,) a candidate.
 
     Samples of the measured differences of all metrics and candidates are tested by the paired
     t-test and corrected as the comparison is; a difference is shown where its corrected p is at
@@ -59,57 +63,70 @@ def queries_needed(
         pairs: values and figures of each candidate.
         test: level, power and seed.
         correction: over all metrics and candidates.
-        wanted: a true difference for which they are asked instead of the measured one.
+        wanted_difference: a true difference, instead of the measured ones.
 
     Returns:
-        queries with a value; NaN where nothing differs or varies.
+        queries with a value; NaN if the differences have mean or standard deviation 0.
     """
-    from rankgate.measurement.stats.planning.power import needed
+    from rankgate.measurement.stats.planning.power import queries_for_power
     from rankgate.measurement.stats.planning.sample_size import queries_for
 
-    delta = joined([values for values, _ in pairs])
+    delta = join_deltas([values for values, _ in pairs])
     size = (~np.isnan(delta)).sum(axis=0)
     sd = np.concatenate([figures.sd for _, figures in pairs])
-    measured = np.concatenate([figures.delta for _, figures in pairs])
-    usable = np.flatnonzero((size > 1) & (sd > 0) & ((measured != 0) | (wanted is not None)))
-    found = np.full(delta.shape[1], np.nan)
-    if usable.size:
-        alpha = strictest(test, correction, delta.shape[1])
-        some = delta[:, usable]
-        for targets in _targets(measured[usable], wanted):
-            mean, asked = targets
-            start = [needed(mean[j], sd[usable[j]], alpha, test.power) for j in asked]
-            decide = _decision(some, mean, asked, test, correction, delta.shape[1])
-            queries = queries_for(
-                some, decide, test.power, mean=mean, start=np.array(start), seed=test.seed
+    measured_deltas = np.concatenate([figures.delta for _, figures in pairs])
+    usable_columns = np.flatnonzero(
+        (size > 1) & (sd > 0) & ((measured_deltas != 0) | (wanted_difference is not None))
+    )
+    query_counts = np.full(delta.shape[1], np.nan)
+    if usable_columns.size:
+        alpha = strictest_level(test, correction, delta.shape[1])
+        usable_deltas = delta[:, usable_columns]
+        for targets in _targets(measured_deltas[usable_columns], wanted_difference):
+            mean, asked_columns = targets
+            start = [
+                queries_for_power(mean[j], sd[usable_columns[j]], alpha, test.power)
+                for j in asked_columns
+            ]
+            decide = _make_decision(
+                usable_deltas, mean, asked_columns, test, correction, delta.shape[1]
             )
-            found[usable[asked]] = queries * size[usable[asked]] / len(delta)
-    return np.split(found, len(pairs))
+            queries = queries_for(
+                usable_deltas, decide, test.power, mean=mean, start=np.array(start), seed=test.seed
+            )
+            query_counts[usable_columns[asked_columns]] = (
+                queries * size[usable_columns[asked_columns]] / len(delta)
+            )
+    return np.split(query_counts, len(pairs))
 
 
-def _targets(measured: Floats, wanted: float | None) -> list[tuple[Floats, NDArray[np.int64]]]:
-    """True means, and the columns that are asked about under them."""
-    every = np.arange(len(measured))
-    if wanted is None:
-        return [(measured, every)]
-    return [(np.where(every == j, wanted, measured), every[[j]]) for j in every]
+def _targets(
+    measured_deltas: Floats, wanted_difference: float | None
+) -> list[tuple[Floats, NDArray[np.int64]]]:
+    """True means, and the columns whose queries are counted under them."""
+    columns = np.arange(len(measured_deltas))
+    if wanted_difference is None:
+        return [(measured_deltas, columns)]
+    return [
+        (np.where(columns == j, wanted_difference, measured_deltas), columns[[j]]) for j in columns
+    ]
 
 
-def _decision(
+def _make_decision(
     delta: Floats,
     mean: Floats,
-    asked: NDArray[np.int64],
+    asked_columns: NDArray[np.int64],
     test: Test,
     correction: str,
     tests: int,
 ) -> Callable[[Samples], NDArray[np.bool_]]:
-    """Whether the columns asked about are significant in samples, with the sign of their mean."""
+    """Make a test of the columns in samples: significant, and with the sign of their mean."""
     from scipy.special import stdtr
 
     from rankgate.measurement.stats.corrections import corrected_rows
 
     alpha = 1 - test.level
-    strict = _max_t_level(delta, alpha, test.seed) if correction == "maxt" else alpha
+    p_limit = _max_t_level(delta, alpha, test.seed) if correction == "maxt" else alpha
     method: Any = "none" if correction == "maxt" else correction
 
     def decide(samples: Samples) -> NDArray[np.bool_]:
@@ -117,9 +134,9 @@ def _decision(
             t = samples.mean / samples.error
             p = 2 * stdtr(samples.n - 1, -np.abs(t))
         p = np.where(np.isnan(p), 1.0, p)
-        still = np.ones((len(p), tests - p.shape[1]))  # tests of what does not differ at all
-        p = corrected_rows(np.concatenate([p, still], axis=1), method)[:, asked]
-        return np.asarray((p <= strict) & (samples.mean * np.sign(mean) > 0)[:, asked])
+        p_of_equal = np.ones((len(p), tests - p.shape[1]))  # tests of what does not differ at all
+        p = corrected_rows(np.concatenate([p, p_of_equal], axis=1), method)[:, asked_columns]
+        return np.asarray((p <= p_limit) & (samples.mean * np.sign(mean) > 0)[:, asked_columns])
 
     return decide
 
@@ -128,8 +145,8 @@ def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
     """The level of one test at which max-T rejects: a quantile of the smallest p under flips."""
     from scipy.special import stdtr
 
-    known = ~np.isnan(delta)
-    table, n = np.where(known, delta, 0.0), known.sum(axis=0)
+    is_defined = ~np.isnan(delta)
+    table, n = np.where(is_defined, delta, 0.0), is_defined.sum(axis=0)
     flips = np.random.default_rng(seed).choice((-1.0, 1.0), (_FLIPS, len(table)))
     mean = flips @ table / n
     variance = ((table**2).sum(axis=0) / n - mean**2) * n / (n - 1)
@@ -137,13 +154,15 @@ def _max_t_level(delta: Floats, alpha: float, seed: int) -> float:
     return float(np.quantile(p.min(axis=1), alpha))
 
 
-def joined(pairs: Sequence[PairedValues]) -> Floats:
-    """(T, K·M) differences of all candidates, query by query; NaN if there is none."""
-    every = sorted({query for values in pairs for query in values.query_ids})
-    place = {query: i for i, query in enumerate(every)}
-    parts = []
+def join_deltas(pairs: Sequence[PairedValues]) -> Floats:
+    """(T, K·M) differences of all candidates, query by query; NaN without a value."""
+    query_ids = sorted({query for values in pairs for query in values.query_ids})
+    row_of_query = {query: i for i, query in enumerate(query_ids)}
+    delta_tables = []
     for values in pairs:
-        part = np.full((len(every), len(values.metrics)), np.nan)
-        part[[place[query] for query in values.query_ids]] = values.candidate - values.baseline
-        parts.append(part)
-    return np.concatenate(parts, axis=1)
+        pair_deltas = np.full((len(query_ids), len(values.metrics)), np.nan)
+        pair_deltas[[row_of_query[query] for query in values.query_ids]] = (
+            values.candidate - values.baseline
+        )
+        delta_tables.append(pair_deltas)
+    return np.concatenate(delta_tables, axis=1)

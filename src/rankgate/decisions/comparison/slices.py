@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.data.clusters import clusters_of
+from rankgate.data.clusters import read_clusters
 from rankgate.decisions.comparison.comparison import METRICS
-from rankgate.decisions.comparison.paired import figures
-from rankgate.measurement.evaluation.slices import in_order
+from rankgate.decisions.comparison.paired import compute_figures
+from rankgate.measurement.evaluation.slices import sort_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
     from rankgate.decisions.comparison.design import Design
     from rankgate.decisions.comparison.inference import Test
-    from rankgate.decisions.comparison.paired import Figures
+    from rankgate.decisions.comparison.paired import PairedFigures
     from rankgate.decisions.comparison.values import PairedValues
 
     Floats = NDArray[np.float64]
 
 
-def sliced(
+def figures_by_slice(
     baseline: ScoredRun,
     values: PairedValues,
     tags: Sequence[str],
@@ -42,63 +42,80 @@ def sliced(
     """
     from rankgate.measurement.stats.corrections import correct
 
-    parts, rows = [], []
-    clusters = clusters_of([baseline.tagged])
+    value_tables, rows = [], []
+    clusters = read_clusters([baseline.tagged])
     for tag in tags:
         if tag not in baseline.tags:
-            known = ", ".join(baseline.tags) or "none; give some with --tags FILE"
-            raise UsageError(f"no tag is called {tag!r}; queries have {known}.", code="unknown-tag")
-        own = dict(baseline.tagged.select("query_id", tag).iter_rows())
-        belongs = np.array([own.get(query) or "" for query in values.query_ids], dtype=object)
-        groups = in_order(list(set(belongs)))
-        items = [
-            _figures(_part(values, belongs == each), test, design, (tag, str(each)), clusters)
-            for each in groups
+            tag_names = ", ".join(baseline.tags) or "none; give some with --tags FILE"
+            raise UsageError(
+                f"no tag is called {tag!r}; queries have {tag_names}.", code="unknown-tag"
+            )
+        value_of_query = dict(baseline.tagged.select("query_id", tag).iter_rows())
+        slice_of_query = np.array(
+            [value_of_query.get(query) or "" for query in values.query_ids], dtype=object
+        )
+        groups = sort_values(list(set(slice_of_query)))
+        slice_figures = [
+            _slice_figures(
+                _select_queries(values, slice_of_query == slice_value),
+                test,
+                design,
+                (tag, str(slice_value)),
+                clusters,
+            )
+            for slice_value in groups
         ]
-        p = correct(np.stack([each.p_raw for each in items]), "bh")
-        for name, each, corrected in zip(groups, items, p, strict=True):
-            table = table_of(values.metrics, each, corrected, test, "bh")
-            parts.append(
+        p = correct(np.stack([slice_result.p_raw for slice_result in slice_figures]), "bh")
+        for name, slice_result, p_values in zip(groups, slice_figures, p, strict=True):
+            table = table_of(values.metrics, slice_result, p_values, test, "bh")
+            value_tables.append(
                 table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
             )
         if design is None:
-            rows += _interactions(tag, values.in_units(clusters), belongs, groups)
+            rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups)
     schema = {"tag": pl.String, "value": pl.String, **METRICS}
-    added = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
+    interaction_schema = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
     empty = pl.DataFrame(schema=schema)
-    return pl.concat([empty, *parts]), pl.DataFrame(rows, schema=added)
+    return pl.concat([empty, *value_tables]), pl.DataFrame(rows, schema=interaction_schema)
 
 
-def _part(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValues:
-    """The values of some queries."""
+def _select_queries(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValues:
+    """Select the values of some queries."""
     return replace(
         values,
-        query_ids=[query for query, there in zip(values.query_ids, rows, strict=True) if there],
+        query_ids=[
+            query for query, is_in_slice in zip(values.query_ids, rows, strict=True) if is_in_slice
+        ],
         baseline=values.baseline[rows],
         candidate=values.candidate[rows],
     )
 
 
-def _figures(
-    values: PairedValues, test: Test, design: Design | None, slice_: tuple[str, str],
+def _slice_figures(
+    values: PairedValues,
+    test: Test,
+    design: Design | None,
+    slice_: tuple[str, str],
     clusters: Mapping[str, str],
-) -> Figures:  # fmt: skip
+) -> PairedFigures:
     if design is None:
-        return figures(values.in_units(clusters), test)
+        return compute_figures(values.in_units(clusters), test)
     return design.figures(values, test, slice_)
 
 
 def _interactions(
-    tag: str, values: PairedValues, belongs: NDArray[Any], groups: list[str]
+    tag: str, values: PairedValues, slice_of_query: NDArray[Any], groups: list[str]
 ) -> list[dict[str, Any]]:
-    """Do the values of a tag differ in their differences? One-way analysis of variance."""
+    """Test if differences depend on the value of a tag, by one-way analysis of variance."""
     from rankgate.measurement.stats.groups import one_way
 
     rows = []
     for j, metric in enumerate(values.metrics):
         delta = values.candidate[:, j] - values.baseline[:, j]
-        some = [delta[(belongs == each) & ~np.isnan(delta)] for each in groups]
-        rows.append({"tag": tag, "metric": metric, "p_value": one_way(some)})
+        deltas_by_slice = [
+            delta[(slice_of_query == slice_value) & ~np.isnan(delta)] for slice_value in groups
+        ]
+        rows.append({"tag": tag, "metric": metric, "p_value": one_way(deltas_by_slice)})
     return rows
 
 
@@ -106,14 +123,16 @@ def max_t(pairs: Sequence[PairedValues], test: Test) -> list[Floats]:
     """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
     from rankgate.measurement.stats.resampling.randomization import randomization
 
-    every = sorted({query for pair in pairs for query in pair.query_ids})
-    place = {query: i for i, query in enumerate(every)}
-    table = np.zeros((len(every), sum(len(pair.metrics) for pair in pairs)))
-    begin = 0
+    query_ids = sorted({query for pair in pairs for query in pair.query_ids})
+    row_of_query = {query: i for i, query in enumerate(query_ids)}
+    table = np.zeros((len(query_ids), sum(len(pair.metrics) for pair in pairs)))
+    first_column = 0
     for pair in pairs:
         delta = pair.candidate - pair.baseline
-        rows = [place[query] for query in pair.query_ids]
-        table[rows, begin : begin + len(pair.metrics)] = np.where(np.isnan(delta), 0.0, delta)
-        begin += len(pair.metrics)
+        rows = [row_of_query[query] for query in pair.query_ids]
+        table[rows, first_column : first_column + len(pair.metrics)] = np.where(
+            np.isnan(delta), 0.0, delta
+        )
+        first_column += len(pair.metrics)
     result = randomization(table, samples=test.resamples, seed=test.seed)
     return np.split(result.p_max, len(pairs))

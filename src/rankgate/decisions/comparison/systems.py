@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import fields_of
+from rankgate.core.present.codec import encode_fields
 
 FRIEDMAN: dict[str, Any] = {
     "metric": pl.String,
@@ -23,8 +23,8 @@ mean ranks from which on Nemenyi's test distinguishes a pair."""
 
 
 @dataclass(frozen=True)
-class Many:
-    """What can only be said of several systems.
+class ManySystems:
+    """Statistics that need three systems or more.
 
     Attributes:
         systems: their names, the baseline first.
@@ -62,7 +62,7 @@ class Many:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return fields_of(self)
+        return encode_fields(self)
 
 
 TABLES = ("means", "anova", "pairs", "orderings", "reliability", "friedman")

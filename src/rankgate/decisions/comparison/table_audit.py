@@ -1,4 +1,4 @@
-"""Whether the numbers of a published table are possible: the result of ``audit``."""
+"""The result of ``audit``: cells and pairs of systems of a published table."""
 
 from __future__ import annotations
 
@@ -11,18 +11,34 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
 
 CELLS = {
-    "system": pl.String, "column": pl.String, "metric": pl.String, "printed": pl.String,
-    "line": pl.Int64, "n": pl.Int64, "low": pl.Float64, "high": pl.Float64, "status": pl.String,
+    "system": pl.String,
+    "column": pl.String,
+    "metric": pl.String,
+    "printed": pl.String,
+    "line": pl.Int64,
+    "n": pl.Int64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "status": pl.String,
     "why": pl.String,
-}  # fmt: skip
+}
 PAIRS = {
-    "column": pl.String, "best": pl.String, "second": pl.String, "difference": pl.Float64,
-    "needed": pl.Float64, "status": pl.String, "why": pl.String,
-}  # fmt: skip
+    "column": pl.String,
+    "best": pl.String,
+    "second": pl.String,
+    "difference": pl.Float64,
+    "needed": pl.Float64,
+    "status": pl.String,
+    "why": pl.String,
+}
 
 IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
-    "impossible", "unresolvable", "consistent", "unknown", "unread",
-)  # fmt: skip
+    "impossible",
+    "unresolvable",
+    "consistent",
+    "unknown",
+    "unread",
+)
 
 
 @dataclass(frozen=True)
@@ -64,13 +80,16 @@ class TableAudit(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Every number that is impossible, and every cell that could not be read."""
+        """Impossible numbers, and cells that could not be read."""
         codes = {IMPOSSIBLE: "impossible-mean", UNREAD: "unread-cell"}
         return tuple(
-            Notice(codes[row["status"]], f"{row['system']}: {row['column']} {row['printed']}: "
-                   f"{row['why']}", row["system"])
+            Notice(
+                codes[row["status"]],
+                f"{row['system']}: {row['column']} {row['printed']}: {row['why']}",
+                row["system"],
+            )
             for row in self.cells.filter(pl.col("status").is_in(list(codes))).iter_rows(named=True)
-        )  # fmt: skip
+        )
 
     def _table(self) -> pl.DataFrame:
         return self.cells

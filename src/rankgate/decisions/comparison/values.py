@@ -1,4 +1,4 @@
-"""Align the values of two runs by query; report what is left out."""
+"""Align the values of two runs by query; report excluded values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.clusters import Units
+from rankgate.measurement.stats.clusters import QueryClusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_SHOWN = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PairedValues:
         query_ids: (T,).
         metrics: (M,), in the baseline's order.
         baseline, candidate: (T, M), NaN where undefined.
-        signs: (M,) 1 where more is better, -1 where less is.
+        signs: (M,) 1 if more is better, -1 if less is better.
         excluded: ``query_id``, ``metric``, ``reason``.
         degrees: (M,) degrees of freedom of the error of a column's mean, NaN where nothing can be
             inferred from it; None where they are n − 1 in all columns.
@@ -50,74 +50,86 @@ class PairedValues:
 
     @property
     def gains(self) -> Floats:
-        """(T, M) by how much the candidate is better; below 0 where it is worse."""
+        """(T, M) gains of the candidate; below 0 if it is worse."""
         return self.signs * (self.candidate - self.baseline)
 
     def in_units(self, clusters: Mapping[str, str]) -> PairedValues:
         """The values of clusters, each in the row of its first query; other rows are NaN.
 
         The mean of a column stays that of its queries. See
-        `rankgate.measurement.stats.clusters.Units.values`.
+        `rankgate.measurement.stats.clusters.QueryClusters.values`.
         """
         if not clusters:
             return self
-        known = ~np.isnan(self.baseline + self.candidate)
-        base, other = (np.full_like(values, np.nan) for values in (self.baseline, self.candidate))
+        is_defined = ~np.isnan(self.baseline + self.candidate)
+        baseline, candidate = (
+            np.full_like(values, np.nan) for values in (self.baseline, self.candidate)
+        )
         degrees = np.full(len(self.metrics), np.nan)
-        equal, problems = True, [""] * len(self.metrics)
-        for j, rows in enumerate(map(np.flatnonzero, known.T)):
-            units = Units.of([self.query_ids[row] for row in rows], clusters)
+        has_equal_weights, problems = True, [""] * len(self.metrics)
+        for j, rows in enumerate(map(np.flatnonzero, is_defined.T)):
+            units = QueryClusters.of([self.query_ids[row] for row in rows], clusters)
             delta = (self.candidate - self.baseline)[rows, j]
-            base[rows[units.first], j] = units.values(self.baseline[rows, j])
-            other[rows[units.first], j] = units.values(self.candidate[rows, j])
-            equal = equal and units.equal
+            baseline[rows[units.first], j] = units.values(self.baseline[rows, j])
+            candidate[rows[units.first], j] = units.values(self.candidate[rows, j])
+            has_equal_weights = has_equal_weights and units.equal
             if (problem := units.problem(delta)) is None:
                 degrees[j] = units.weighing.degrees
             else:
                 problems[j] = f"{problem[1]}: no interval is given; leave out copies of queries."
-        if equal:
-            return replace(self, baseline=base, candidate=other)
+        if has_equal_weights:
+            return replace(self, baseline=baseline, candidate=candidate)
         return replace(
-            self, baseline=base, candidate=other, degrees=degrees, problems=tuple(problems)
+            self, baseline=baseline, candidate=candidate, degrees=degrees, problems=tuple(problems)
         )
 
 
-def values_of(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> PairedValues:
-    """Values side by side, with what is left out and why.
+def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> PairedValues:
+    """Join the values of two systems by query, with excluded values and reasons.
 
     Raises:
         UsageError: queries that only one system ran, where ``unequal`` is ``refuse``.
     """
-    one, two = _lacking(baseline), _lacking(candidate)
-    apart = sorted(one ^ two)
+    baseline_missing, candidate_missing = _missing_queries(baseline), _missing_queries(candidate)
+    unequal_queries = sorted(baseline_missing ^ candidate_missing)
     if unequal == "refuse":
-        lacking = {baseline.name: one - two, candidate.name: two - one}
+        missing_by_system = {
+            baseline.name: baseline_missing - candidate_missing,
+            candidate.name: candidate_missing - baseline_missing,
+        }
         failed = [
-            not (one ^ two).isdisjoint(system.queries.filter(state="failed")["query_id"])
+            not (baseline_missing ^ candidate_missing).isdisjoint(
+                system.queries.filter(state="failed")["query_id"]
+            )
             for system in (baseline, candidate)
         ]
-        counts = {name: (len(some), sorted(some)) for name, some in lacking.items()}
+        counts = {
+            name: (len(query_ids), sorted(query_ids))
+            for name, query_ids in missing_by_system.items()
+        }
         refuse_unequal(counts, failed=any(failed))
-    ours, theirs = (
+    baseline_scores, candidate_scores = (
         system.scores.select("query_id", "metric", "value", "why")
         for system in (baseline, candidate)
     )
-    both = ours.join(theirs, on=["query_id", "metric"], how="full", coalesce=True, suffix="_other")
-    dropped = apart if unequal == "drop" else []
-    both = both.filter(~pl.col("query_id").is_in(dropped))
-    query_ids = both["query_id"].unique().sort().to_list()
+    joined = baseline_scores.join(
+        candidate_scores, on=["query_id", "metric"], how="full", coalesce=True, suffix="_other"
+    )
+    dropped = unequal_queries if unequal == "drop" else []
+    joined = joined.filter(~pl.col("query_id").is_in(dropped))
+    query_ids = joined["query_id"].unique().sort().to_list()
     metrics = baseline.metrics
     return PairedValues(
         query_ids,
         metrics,
-        _matrix(both, "value", query_ids, metrics),
-        _matrix(both, "value_other", query_ids, metrics),
-        signs_of(metrics, candidate.lower),
-        _excluded(dropped, both),
+        _matrix(joined, "value", query_ids, metrics),
+        _matrix(joined, "value_other", query_ids, metrics),
+        metric_signs(metrics, candidate.lower),
+        _excluded_rows(dropped, joined),
     )
 
 
-def signs_of(metrics: Sequence[str], lower: Sequence[str]) -> Floats:
+def metric_signs(metrics: Sequence[str], lower: Sequence[str]) -> Floats:
     """(M,) 1 for a metric that is better when higher, -1 for one that is better when lower."""
     return np.array([-1.0 if metric in lower else 1.0 for metric in metrics])
 
@@ -125,56 +137,60 @@ def signs_of(metrics: Sequence[str], lower: Sequence[str]) -> Floats:
 _EXCLUDED = {"query_id": pl.String, "metric": pl.String, "reason": pl.String}
 
 
-def _excluded(dropped: list[str], both: pl.DataFrame) -> pl.DataFrame:
-    """What has no part in the comparison, and why: queries of one system, values of one system."""
-    apart = {"query_id": dropped, "metric": None, "reason": "only one of the systems ran it"}
-    hole = both.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
-    why = pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason")
+def _excluded_rows(dropped: list[str], joined: pl.DataFrame) -> pl.DataFrame:
+    """Queries and values that only one system has, with the reason of their exclusion."""
+    dropped_rows = {"query_id": dropped, "metric": None, "reason": "only one of the systems ran it"}
+    hole = joined.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
+    reason = pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason")
     return pl.concat(
         [
-            pl.DataFrame(apart, schema=_EXCLUDED),
-            hole.select("query_id", "metric", why).sort("metric", "query_id"),
+            pl.DataFrame(dropped_rows, schema=_EXCLUDED),
+            hole.select("query_id", "metric", reason).sort("metric", "query_id"),
         ]
     )
 
 
-def _lacking(system: ScoredRun) -> set[str]:
+def _missing_queries(system: ScoredRun) -> set[str]:
     return set(system.scores.filter(pl.col("why") == "missing")["query_id"].to_list())
 
 
 def refuse_unequal(
-    lacking: Mapping[str, tuple[int, Sequence[str]]], *, failed: bool = False
+    missing_by_system: Mapping[str, tuple[int, Sequence[str]]], *, failed: bool = False
 ) -> None:
     """Check that systems ran the same queries.
 
     Args:
-        lacking: for each system how many queries only the other ran, and the first of them.
-        failed: whether the other system failed at some of them, which is no result of 0.
+        missing_by_system: by system, the number and the first of the queries that it lacks.
+        failed: true if a system failed at some of them, which is not a value of 0.
 
     Raises:
-        UsageError: they did not.
+        UsageError: they ran different queries.
     """
-    items = [
+    sentences = [
         f"{name} lacks {count} quer{'y' if count == 1 else 'ies'} that the other ran "
-        f"({', '.join(some[:_SHOWN])}{', …' if count > _SHOWN else ''})"
-        for name, (count, some) in lacking.items()
+        f"({', '.join(query_ids[:_MAX_NAMED])}{', …' if count > _MAX_NAMED else ''})"
+        for name, (count, query_ids) in missing_by_system.items()
         if count
     ]
-    if items:
+    if sentences:
         remedy = "set unequal = zero if they returned nothing, to treat them as missing queries"
         if failed:
             remedy = "as they failed, take the snapshot again"
-        problem = f"{' and '.join(items)}; {remedy}, or unequal = drop to leave them out of both."
+        problem = (
+            f"{' and '.join(sentences)}; {remedy}, or unequal = drop to leave them out of both."
+        )
         raise UsageError(problem, code="values-differ")
 
 
 def _matrix(
     table: pl.DataFrame, column: str, query_ids: list[str], metrics: Sequence[str]
 ) -> Floats:
-    place = {query: i for i, query in enumerate(query_ids)}
-    found = np.full((len(query_ids), len(metrics)), np.nan)
+    row_of_query = {query: i for i, query in enumerate(query_ids)}
+    matrix = np.full((len(query_ids), len(metrics)), np.nan)
     for j, metric in enumerate(metrics):
-        own = table.filter(pl.col("metric") == metric)
-        rows = own["query_id"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-        found[rows, j] = own[column].fill_null(float("nan")).to_numpy()
-    return found
+        metric_rows = table.filter(pl.col("metric") == metric)
+        rows = (
+            metric_rows["query_id"].replace_strict(row_of_query, return_dtype=pl.Int64).to_numpy()
+        )
+        matrix[rows, j] = metric_rows[column].fill_null(float("nan")).to_numpy()
+    return matrix

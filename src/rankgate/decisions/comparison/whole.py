@@ -1,4 +1,4 @@
-"""A number about all lists together, such as coverage: one for a system, none for a query."""
+"""Metrics of all lists together, such as coverage: one value for a system."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.measurement.stats.resampling.resampled import Redrawn
+    from rankgate.measurement.stats.resampling.resampled import ResampledValues
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A number, and what it is for other users.
+class ResampledValue:
+    """A value, with its values for resampled users.
 
     Attributes:
         users: whose lists it is about.
@@ -22,15 +22,15 @@ class Drawn:
 
     users: int
     value: float
-    redrawn: Redrawn
+    redrawn: ResampledValues
 
-    def __neg__(self) -> Drawn:
-        return Drawn(self.users, -self.value, -self.redrawn)
+    def __neg__(self) -> ResampledValue:
+        return ResampledValue(self.users, -self.value, -self.redrawn)
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A number about all lists together, of both systems.
+class ListTotal:
+    """A metric of all lists together, for both systems.
 
     Attributes:
         users: whose lists it is about.
@@ -41,14 +41,16 @@ class Whole:
     users: int
     baseline: float
     candidate: float
-    redrawn: Redrawn
+    redrawn: ResampledValues
 
-    def gain(self, *, lower: bool = False) -> Drawn:
-        """What the candidate gains, by the direction of improvement."""
-        risen = Drawn(self.users, self.candidate - self.baseline, self.redrawn[1] - self.redrawn[0])
-        return -risen if lower else risen
+    def gain(self, *, lower: bool = False) -> ResampledValue:
+        """The gain of the candidate, by the direction of improvement."""
+        difference = ResampledValue(
+            self.users, self.candidate - self.baseline, self.redrawn[1] - self.redrawn[0]
+        )
+        return -difference if lower else difference
 
     @property
-    def own(self) -> Drawn:
-        """The candidate's number."""
-        return Drawn(self.users, self.candidate, self.redrawn[1])
+    def own(self) -> ResampledValue:
+        """The candidate's value."""
+        return ResampledValue(self.users, self.candidate, self.redrawn[1])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError
-from rankgate.data.text.json_text import parsed
+from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.gating.evidence import Admission
 from rankgate.decisions.gating.rules import RULES
 
@@ -14,19 +14,23 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.policy import Policy
 
 
-def admissions(policy: Policy) -> dict[str, Admission]:
+def read_admissions(policy: Policy) -> dict[str, Admission]:
     """Every admission that a rule of the policy names, by its file.
 
     Raises:
         InputError: the file cannot be read, or is not an admission.
     """
-    files = [rule["file"] for rule in policy.rules if "admission" in RULES[rule.kind].needs]
-    return {file: _read(policy.folder / file) for file in files}
+    return {file: _read_admission(policy.folder / file) for file in list_admission_files(policy)}
 
 
-def _read(path: Path) -> Admission:
+def list_admission_files(policy: Policy) -> list[str]:
+    """The files of admissions that rules of a policy name, as it names them."""
+    return [rule["file"] for rule in policy.rules if RULES[rule.kind].reads_admission]
+
+
+def _read_admission(path: Path) -> Admission:
     try:
-        result = parsed(path.read_bytes(), str(path))
+        result = parse_json(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"

@@ -7,8 +7,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.clusters import clusters_of
-from rankgate.measurement.stats.clusters import Units
+from rankgate.data.clusters import read_clusters
+from rankgate.data.parts import EVERYTHING, Supply
+from rankgate.measurement.stats.clusters import QueryClusters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.design import Contrast, Design
     from rankgate.decisions.comparison.scores.grouped import QueryGroups
-    from rankgate.decisions.comparison.whole import Drawn, Whole
+    from rankgate.decisions.comparison.whole import ListTotal, ResampledValue
     from rankgate.decisions.unjudged.drawn_values import DrawnValues
-    from rankgate.measurement.stats.represented import Represented
+    from rankgate.measurement.stats.represented import PopulationEstimate
 
 
 @dataclass(frozen=True)
 class Drift:
-    """What changed since a baseline was saved.
+    """Changes since a baseline was saved.
 
     Attributes:
-        then: how many queries it was scored by.
+        then: the number of queries of the saved scores.
         gone, new: queries that are not judged any more, and that were not.
-        judgments: whether the judgments are other ones.
+        judgments: True if the judgments are other ones.
         regraded: documents shown then and now whose grade is another one.
     """
 
@@ -42,17 +43,17 @@ class Drift:
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """Those that came or went."""
+        """Queries that were added or removed."""
         return (*self.gone, *self.new)
 
     @property
     def share(self) -> float:
-        """Of queries that came or went among all there ever were."""
+        """The share of added and removed queries among all queries of then and now."""
         return len(self.queries) / max(1, self.then + len(self.new))
 
     @property
     def words(self) -> str:
-        """What changed, as the end of a sentence."""
+        """The changes, as the end of a sentence."""
         parts = [
             f"{len(self.gone)} of its {self.then} queries went" if self.gone else "",
             f"{len(self.new)} queries came" if self.new else "",
@@ -60,8 +61,10 @@ class Drift:
             if self.regraded
             else "",
         ]
-        items = [part for part in parts if part] or ["judgments of documents not shown changed"]
-        return ", ".join(items)
+        changes = [change for change in parts if change] or [
+            "judgments of documents not shown changed"
+        ]
+        return ", ".join(changes)
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,8 @@ class Admission:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """How the queries of both sides ended and how long they took.
+class StateCounts:
+    """States and latencies of the queries of both systems.
 
     Attributes:
         states, latency: with the columns that those of a comparison have.
@@ -93,24 +96,24 @@ class Counted:
 
 @dataclass(frozen=True)
 class Terms:
-    """How rules infer.
+    """Options of inference.
 
     Attributes:
         alpha: the chance of a false pass that is allowed.
-        tests: how many rules infer; the chance of a false fail is shared among them.
+        tests: the number of rules that infer; they share the chance of a false fail.
         power: that figures of detectable differences are for.
-        interval: how intervals are made: t, guaranteed, bca or percentile.
+        interval: the method of intervals: t, guaranteed, bca or percentile.
         flip: the probability of a flip above which nothing is decided.
-        seed: of what is drawn.
+        seed: of the resampling.
         today: the day, as 2026-01-31, for exceptions that expire.
-        anytime: whether intervals hold at every look while queries are added.
+        anytime: True if intervals hold at every look while queries are added.
         least: fewer queries than this decide nothing.
         per_value: queries in a group, where each value is that of a group.
         degrees: of freedom of the error of a mean; n − 1 where None.
         unseen: the largest share of the weight of all queries of which the sample may show none;
             None where weights are equal.
         undecided: the code and the reason why weights decide nothing; None where they do.
-        advice: what would settle it then.
+        advice: a step that would settle it then.
         sizes: (n,) queries of each value, where it is the mean of a cluster and guaranteed bounds
             weigh it; None elsewhere.
     """
@@ -134,22 +137,22 @@ class Terms:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What rules look at in addition to a comparison, as far as it is available.
+    """Inputs of rules in addition to a comparison, as far as they are available.
 
     Attributes:
         noise: by metric the difference that the same system shows against itself.
         holes: by metric, values under drawn grades of unjudged documents; empty where it was not
             asked.
         ranges: by metric, its lowest and its highest value, where it has both.
-        drift: what changed since the baseline was saved; None where it was not saved.
+        drift: changes since the baseline was saved; None where it was not saved.
         admissions: the admissions of judges, by file.
         wholes: by metric and slice, the numbers about all lists together.
         unjudged_lists: the candidate's lists for queries that rules name and nobody judged:
             ``query_id``, ``doc_id``, ``rank``; None where there are none.
         slices: by slice, states and latencies of its queries, where a rule counts them.
-        values_only: whether only values of queries are known, and neither judgments nor lists.
-        design: what the judged queries represent; None if every query counts alike.
-        groups: what values stand for where they are those of groups of queries; else None.
+        supply: the parts that the compared scores have or can make.
+        design: the design of the sample of queries; None if every query counts alike.
+        groups: the groups of queries that values belong to; None where they are of queries.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -157,10 +160,10 @@ class Inputs:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     drift: Drift | None = None
     admissions: Mapping[str, Admission] = field(default_factory=dict)
-    wholes: Mapping[tuple[str, str | None], Whole] = field(default_factory=dict)
+    wholes: Mapping[tuple[str, str | None], ListTotal] = field(default_factory=dict)
     unjudged_lists: pl.DataFrame | None = None
-    slices: Mapping[str, Counted] = field(default_factory=dict)
-    values_only: bool = False
+    slices: Mapping[str, StateCounts] = field(default_factory=dict)
+    supply: Supply = EVERYTHING
     design: Design | None = None
     groups: QueryGroups | None = None
 
@@ -182,12 +185,12 @@ class HypotheticalValues:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a rule looks at.
+    """All inputs of a rule.
 
     Attributes:
         comparison: the candidate against the baseline.
-        terms: how rules infer.
-        inputs: what they look at in addition.
+        terms: the options of inference.
+        inputs: further inputs of rules.
     """
 
     comparison: Comparison
@@ -195,33 +198,33 @@ class Evidence:
     inputs: Inputs
 
     def lower(self, metric: str) -> bool:
-        """Whether less of a metric is better."""
+        """True if less of a metric is better."""
         return metric in self.comparison.lower
 
     def baseline(self, metric: str, slice_: str | None) -> float:
         """The baseline's mean over the queries of a slice, or its number about all lists."""
-        if whole := self.inputs.wholes.get((metric, slice_)):
-            return whole.baseline
+        if list_numbers := self.inputs.wholes.get((metric, slice_)):
+            return list_numbers.baseline
         values = self.measured(metric, slice_, lambda baseline, _: baseline)
         return float(values.mean()) if len(values) else 0.0
 
-    def own(self, metric: str, slice_: str | None) -> NDArray[np.float64] | Drawn:
+    def own(self, metric: str, slice_: str | None) -> NDArray[np.float64] | ResampledValue:
         """The candidate's value of each query, or its number about all lists."""
-        if whole := self.inputs.wholes.get((metric, slice_)):
-            return whole.own
+        if list_numbers := self.inputs.wholes.get((metric, slice_)):
+            return list_numbers.own
         return self.measured(metric, slice_, lambda _, candidate: candidate)
 
-    def gains(self, metric: str, slice_: str | None) -> NDArray[np.float64] | Drawn:
-        """What the candidate gains by each query, or by all lists together.
+    def gains(self, metric: str, slice_: str | None) -> NDArray[np.float64] | ResampledValue:
+        """The candidate's gain by each query, or by all lists together.
 
         Losses are below 0, whichever the direction of improvement.
         """
-        if whole := self.inputs.wholes.get((metric, slice_)):
-            return whole.gain(lower=self.lower(metric))
+        if list_numbers := self.inputs.wholes.get((metric, slice_)):
+            return list_numbers.gain(lower=self.lower(metric))
         return self.measured(metric, slice_, self.gained(metric))
 
     def gained(self, metric: str) -> Contrast:
-        """By how much the candidate is better, of values of both."""
+        """The contrast that says by how much the candidate is better, from values of both."""
         sign = -1.0 if self.lower(metric) else 1.0
         return lambda baseline, candidate: sign * (candidate - baseline)
 
@@ -237,19 +240,21 @@ class Evidence:
         guaranteed = self.terms.interval == "guaranteed"
         return units.means(values) if guaranteed else units.values(values)
 
-    def units(self, table: pl.DataFrame) -> Units | None:
+    def units(self, table: pl.DataFrame) -> QueryClusters | None:
         """The clusters of the queries of a table; None where each query is its own."""
-        clusters = clusters_of([self.comparison.queries])
-        units = Units.of(table["query_id"].to_list(), clusters) if clusters else None
+        clusters = read_clusters([self.comparison.queries])
+        units = QueryClusters.of(table["query_id"].to_list(), clusters) if clusters else None
         return None if units is None or len(units.first) == len(table) else units
 
-    def represented(self, metric: str, slice_: str | None, contrast: Contrast) -> Represented:
+    def represented(
+        self, metric: str, slice_: str | None, contrast: Contrast
+    ) -> PopulationEstimate:
         """The estimate of a contrast of both systems, where there is a design."""
         assert self.inputs.design is not None
         table = self.queries(metric, slice_)
-        own = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
-        queries, part = table["query_id"].to_list(), self.slice_of(slice_)
-        return self.inputs.design.estimate(queries, own, metric, contrast, part)
+        gains = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
+        queries, tag_value = table["query_id"].to_list(), self.slice_of(slice_)
+        return self.inputs.design.estimate(queries, gains, metric, contrast, tag_value)
 
     def slice_of(self, slice_: str | None) -> tuple[str, str] | None:
         """The tag and the value of a slice."""
@@ -258,18 +263,22 @@ class Evidence:
 
     def gain_range(self, metric: str) -> tuple[float, float] | None:
         """The largest loss and the largest gain of a query that there can be."""
-        known = self.inputs.ranges.get(metric)
-        return None if known is None else (known[0] - known[1], known[1] - known[0])
+        value_range = self.inputs.ranges.get(metric)
+        return (
+            None
+            if value_range is None
+            else (value_range[0] - value_range[1], value_range[1] - value_range[0])
+        )
 
     def losses(self, metric: str, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric that lost, worst first, of a slice."""
         table = self.queries(metric, slice_)
         return table.filter(table["gain"] < 0)
 
-    def counted(self, slice_: str | None) -> Counted:
+    def counted(self, slice_: str | None) -> StateCounts:
         """States and latencies of the queries of a slice; of every query for None."""
         if slice_ is None:
-            return Counted(self.comparison.states, self.comparison.latency)
+            return StateCounts(self.comparison.states, self.comparison.latency)
         return self.inputs.slices[slice_]
 
     def queries(self, metric: str | None, slice_: str | None) -> pl.DataFrame:
@@ -288,5 +297,5 @@ class Evidence:
         table = self.comparison.lists
         if slice_ is None:
             return table
-        known = self.queries(None, slice_).select("query_id").unique()
-        return table.join(known, on="query_id", how="semi", maintain_order="left")
+        query_ids = self.queries(None, slice_).select("query_id").unique()
+        return table.join(query_ids, on="query_id", how="semi", maintain_order="left")

@@ -10,7 +10,7 @@ from rankgate.core.frozen import dataclass
 
 @dataclass(frozen=True)
 class FlipRate:
-    """How often another set of queries of the same kind would change the verdict.
+    """The share of resampled sets of queries that would change the verdict.
 
     Attributes:
         share: of the resamples that end with another verdict.
@@ -31,9 +31,13 @@ class FlipRate:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "share": self.share, "verdicts": dict(self.verdicts), "rules": dict(self.rules),
-            "fixed": list(self.fixed), "draws": self.draws, "seed": self.seed,
-        }  # fmt: skip
+            "share": self.share,
+            "verdicts": dict(self.verdicts),
+            "rules": dict(self.rules),
+            "fixed": list(self.fixed),
+            "draws": self.draws,
+            "seed": self.seed,
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

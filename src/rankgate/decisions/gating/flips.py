@@ -1,4 +1,4 @@
-"""Whether judging the unjudged documents would change the status of a rule."""
+"""Rule outcomes that judging the unjudged documents would probably change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgate.decisions.gating.evidence import HypotheticalValues
 from rankgate.decisions.gating.rules import RULES
-from rankgate.decisions.gating.words import signed
+from rankgate.decisions.gating.words import signed_number
 from rankgate.decisions.unjudged.drawn_values import drawn_values
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.rule import Outcome, Rule
     from rankgate.decisions.unjudged.drawn_values import DrawnValues
     from rankgate.measurement.evaluation.scored_system import Scorer
-    from rankgate.measurement.stats.clusters import Units
+    from rankgate.measurement.stats.clusters import QueryClusters
 
     Floats = NDArray[np.float64]
 
@@ -34,80 +34,101 @@ _SELECTIONS: dict[str, Selection] = {
 }
 
 
-def values_under_drawn_grades(
-    scorer: Scorer, base: ScoredRun, other: ScoredRun, rules: Policy
+def draw_values(
+    scorer: Scorer, base: ScoredRun, candidate: ScoredRun, rules: Policy
 ) -> dict[str, DrawnValues]:
     """Values under drawn grades, of the metrics that a rule asks about."""
-    asked = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
-    if rules["holes"] == "ignore" or not asked:
+    metrics = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
+    if rules["holes"] == "ignore" or not metrics:
         return {}
-    some = replace(scorer, metrics=tuple(each for each in scorer.metrics if each[0] in asked))
+    metric_scorer = replace(
+        scorer, metrics=tuple(metric for metric in scorer.metrics if metric[0] in metrics)
+    )
     selection = _SELECTIONS.get(rules["holes"], scorer.collection.selection or "unknown")
-    return drawn_values(some, base, other, seed=rules["seed"], selection=selection)
+    return drawn_values(metric_scorer, base, candidate, seed=rules["seed"], selection=selection)
 
 
-def checked(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
+def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
     """The outcome, inconclusive where judging the unjudged documents probably changes it.
 
     The rule itself is evaluated on every set of drawn grades, with its own bound, slice, alpha and
     corrections; the probability is the share of sets with another status, where judgments are
     missing at random or where they are not, whichever is larger.
     """
-    kind, drawn = RULES[rule.kind], evidence.inputs.holes.get(rule.get("metric") or "")
+    kind, drawn_grades = RULES[rule.kind], evidence.inputs.holes.get(rule.get("metric") or "")
     nothing_moved = result.low == result.high == 0
-    if kind.statuses is None or drawn is None or result.status == "inconclusive" or nothing_moved:
+    if (
+        kind.statuses is None
+        or drawn_grades is None
+        or result.status == "inconclusive"
+        or nothing_moved
+    ):
         return result
     table = evidence.queries(rule["metric"], rule.slice)
-    place = {query: i for i, query in enumerate(drawn.query_ids)}
-    rows = np.array([place.get(query, -1) for query in table["query_id"].to_list()], np.int64)
+    row_of_query = {query: i for i, query in enumerate(drawn_grades.query_ids)}
+    rows = np.array(
+        [row_of_query.get(query, -1) for query in table["query_id"].to_list()], np.int64
+    )
     if not (rows >= 0).any():
         return result
     sign = -1.0 if evidence.lower(rule["metric"]) else 1.0
-    values = _values(table, rows, (drawn.baseline, drawn.candidate), sign)
+    values = _values(table, rows, (drawn_grades.baseline, drawn_grades.candidate), sign)
     if (units := evidence.units(table)) is not None:
-        values = in_units(values, units, evidence)
-    turned = kind.statuses(rule, evidence, values) != result.status
-    flip = max(float(turned[some].mean()) for some in (drawn.pooled, ~drawn.pooled) if some.any())
+        values = group_values(values, units, evidence)
+    is_changed = kind.statuses(rule, evidence, values) != result.status
+    flip = max(
+        float(is_changed[is_selected].mean())
+        for is_selected in (drawn_grades.pooled, ~drawn_grades.pooled)
+        if is_selected.any()
+    )
     if flip <= evidence.terms.flip:
         return result
-    extreme = _values(table, rows, (drawn.extremes[0], drawn.extremes[1]), 1.0)
-    what, own = ("difference", extreme.gain) if kind.limits else ("value", extreme.candidate)
-    low, high = float(own.min(axis=1).mean()), float(own.max(axis=1).mean())
-    count = int(drawn.holes[rows[rows >= 0]].sum())
+    extreme = _values(table, rows, (drawn_grades.extremes[0], drawn_grades.extremes[1]), 1.0)
+    quantity, extreme_values = (
+        ("difference", extreme.gain) if kind.limits else ("value", extreme.candidate)
+    )
+    low, high = float(extreme_values.min(axis=1).mean()), float(extreme_values.max(axis=1).mean())
+    count = int(drawn_grades.holes[rows[rows >= 0]].sum())
     return replace(
         result,
         status="inconclusive",
         reason=f"{result.reason}, but judging the unjudged documents would change that with a "
-        f"probability of {flip:.0%} (the {what} could be from {signed(low)} to {signed(high)})",
+        f"probability of {flip:.0%} (the {quantity} could be from {signed_number(low)} to "
+        f"{signed_number(high)})",
         next=f"judge the {count:,} unjudged documents, those that matter first (rankgate holes "
         f"--judge-next {count})",
     )
 
 
-def in_units(values: HypotheticalValues, units: Units, evidence: Evidence) -> HypotheticalValues:
+def group_values(
+    values: HypotheticalValues, units: QueryClusters, evidence: Evidence
+) -> HypotheticalValues:
     """The values of clusters; guaranteed bounds of unequal ones count each cluster once here."""
-    grouped = units.means if evidence.terms.interval == "guaranteed" else units.values
+    values_of_units = units.means if evidence.terms.interval == "guaranteed" else units.values
     queries = [values.query_ids[row] for row in units.first]
     return HypotheticalValues(
-        queries, *(grouped(table) for table in (values.baseline, values.candidate, values.gain))
+        queries,
+        *(values_of_units(table) for table in (values.baseline, values.candidate, values.gain)),
     )
 
 
 def _values(
-    table: pl.DataFrame, rows: NDArray[np.int64], drawn: tuple[Floats, Floats], sign: float
+    table: pl.DataFrame, rows: NDArray[np.int64], replacements: tuple[Floats, Floats], sign: float
 ) -> HypotheticalValues:
     """The measured values, those of queries with unjudged documents replaced by drawn ones.
 
     Args:
         table: the queries of the rule.
-        rows: (n,) where each query is among those that were drawn; −1 where nowhere.
-        drawn: (H, S) values of the baseline and of the candidate.
+        rows: (n,) the row of each query among the drawn ones; −1 for the others.
+        replacements: (H, S) values of the baseline and of the candidate.
         sign: −1 for a metric that is better when lower.
     """
     systems = []
-    for name, values in zip(("baseline", "candidate"), drawn, strict=True):
-        own = np.repeat(table[name].to_numpy()[:, None], values.shape[1], axis=1)
-        own[rows >= 0] = values[rows[rows >= 0]]
-        systems.append(own)
-    one, two = systems
-    return HypotheticalValues(table["query_id"].to_list(), one, two, sign * (two - one))
+    for name, values in zip(("baseline", "candidate"), replacements, strict=True):
+        system_values = np.repeat(table[name].to_numpy()[:, None], values.shape[1], axis=1)
+        system_values[rows >= 0] = values[rows[rows >= 0]]
+        systems.append(system_values)
+    baseline, candidate = systems
+    return HypotheticalValues(
+        table["query_id"].to_list(), baseline, candidate, sign * (candidate - baseline)
+    )

@@ -16,52 +16,61 @@ from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
 from rankgate.data.formats.tags import IDS
-from rankgate.decisions.comparison.compared import latency_of, of_slice, states_of
-from rankgate.decisions.comparison.designed import design_inputs, of_both
+from rankgate.data.parts import EVERYTHING, Need
+from rankgate.decisions.comparison.compared import latency_table, select_slice, state_table
+from rankgate.decisions.comparison.compared_systems import ComparedSystems
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.list_metrics import ComparedLists, with_wholes
-from rankgate.decisions.comparison.pairs import Rules, compared
-from rankgate.decisions.comparison.scores.systems import ReportedScores, read_scores
-from rankgate.decisions.gating.admissions import admissions
-from rankgate.decisions.gating.against_saved import chosen, drift_of, noise_of, stale_verdict
+from rankgate.decisions.comparison.list_metrics import with_list_totals
+from rankgate.decisions.comparison.pairs import ComparisonRules
+from rankgate.decisions.comparison.scores.systems import reported_tables
+from rankgate.decisions.gating.admissions import read_admissions
+from rankgate.decisions.gating.against_saved import (
+    compute_drift,
+    compute_noise,
+    make_verdict_on_stale_baseline,
+    saved_run,
+    saved_supply,
+    saved_system,
+)
 from rankgate.decisions.gating.decide import decide
-from rankgate.decisions.gating.designed import refuse_undesigned
-from rankgate.decisions.gating.evidence import Counted, Inputs
-from rankgate.decisions.gating.flips import values_under_drawn_grades
-from rankgate.decisions.gating.given import gate_scores
+from rankgate.decisions.gating.evidence import Inputs, StateCounts
+from rankgate.decisions.gating.flips import draw_values
 from rankgate.decisions.gating.impossible import refuse_impossible
-from rankgate.decisions.gating.policy import default, found, read
+from rankgate.decisions.gating.policy import find_policy, load_default_policy, read
 from rankgate.decisions.gating.redrawing import REDRAWS
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.saved import baselines
-from rankgate.decisions.gating.saved.baselines import Saved
-from rankgate.decisions.gating.saved.looks import place
+from rankgate.decisions.gating.saved.baselines import SavedBaseline
+from rankgate.decisions.gating.saved.looks import number_look
 from rankgate.decisions.gating.unfinished import refuse_unfinished, refuse_unfinished_files
-from rankgate.measurement.evaluation.evaluate import rankings_among
-from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.evaluation.from_runs import FromRuns
+from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.evaluation.training import Train
+from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.training import TrainingData
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.ranked import ranked_of
+from rankgate.measurement.scoring.alignment.ranked import rank_run
 from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.input_cautions import refuse_no_shared_document
-from rankgate.measurement.scoring.run_names import refuse_baseline_again, systems_apart
-from rankgate.recommenders.scorecard_slices import ACTIVITY, active
+from rankgate.measurement.scoring.run_names import refuse_baseline_again, rename_duplicates
+from rankgate.recommenders.scorecard_slices import ACTIVITY, user_activity
 
 if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunLike, TagsLike
-    from rankgate.data.logs.user_items import Meetings
-    from rankgate.decisions.comparison.inference import Interval
+    from rankgate.data.logs.user_items import UserItems
+    from rankgate.decisions.comparison.comparison import Comparison
+    from rankgate.decisions.comparison.scores.grouped import QueryGroups
+    from rankgate.decisions.comparison.scores.systems import ReportedTables
     from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.metrics.declare import Metric
 
 
 def gate(
-    collection: Collection | QrelsLike | Evaluation | ReportedScores,
-    baseline: RunLike | Saved | None = None,
+    collection: Collection | QrelsLike | Scores,
+    baseline: RunLike | SavedBaseline | None = None,
     candidate: RunLike | None = None,
     policy: str | Path | Policy | None = None,
     *,
@@ -74,12 +83,11 @@ def gate(
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
-            users; or what `evaluate` gives, or `read_scores`, the values of another tool. What it
-            does not state is that of the policy.
+            users; or `Scores`, which `evaluate` and `read_scores` give. What it does not state is
+            that of the policy.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``, ``{name: run}``; or the name of
-            a saved baseline, or its file; of an evaluation or reported scores the name of a
-            system.
-        candidate: a run; of an evaluation or reported scores the name of a system.
+            a saved baseline, or its file; of scores the name of a system.
+        candidate: a run; of scores the name of a system.
         policy: the rules, in TOML. Without it: ``rankgate.toml``, or
             ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
         log: add this evaluation to the log next to the saved baseline.
@@ -99,39 +107,28 @@ def gate(
     """
     rules, baselines_folder = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
-    if isinstance(collection, Evaluation):
-        collection, baseline, candidate = _of_evaluation(collection, baseline, candidate)
-    if isinstance(collection, ReportedScores):
-        tagged = replace(
-            collection, tags=_tags(rules) if collection.tags is None else collection.tags
-        )
-        return gate_scores(
-            tagged, (baseline, candidate), rules, interval=_interval(rules), today=today,
-            redraws=redraws,
-        )  # fmt: skip
+    if isinstance(collection, Scores):
+        if not isinstance(collection.maker, FromRuns):
+            tables = reported_tables(collection)
+            tables = replace(
+                tables, tags=_policy_tags(rules) if tables.tags is None else tables.tags
+            )
+            return _gate_tables(tables, (baseline, candidate), rules, today=today, redraws=redraws)
+        collection, baseline, candidate = _runs_of_maker(collection.maker, baseline, candidate)
     if baseline is None or candidate is None:
         raise UsageError(
             "judgments, a baseline and a candidate are needed, or scores.", code="missing-input"
         )
-    collection = _completed(Collection.of(collection), rules)
-    sample, model = design_inputs(collection)
+    collection = _complete_collection(Collection.of(collection), rules)
     refuse_baseline_again(baseline, [candidate])
     refuse_unfinished_files(baseline, candidate)
     if isinstance(baseline, str | Path):
-        baseline = baselines.pinned(baseline, baselines_folder) or baseline
-    saved = baseline if isinstance(baseline, Saved) else None
-    rankings = rankings_among(rules.metrics, chosen_convention(rules["convention"]))
+        baseline = baselines.find_saved(baseline, baselines_folder) or baseline
+    saved = baseline if isinstance(baseline, SavedBaseline) else None
+    rankings = ranking_metric_names(rules.metrics, chosen_convention(rules["convention"]))
     metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
     step("scoring the candidate")
-    if saved is not None and collection.drop_seen:
-        raise UsageError(
-            "a saved baseline cannot leave out seen items any more; give its run, or save it again "
-            "from lists without them.",
-            code="conflicting-options",
-        )
     of_lists = [name for name in rules.metrics if name not in rankings]
-    if sample is not None:
-        refuse_undesigned(rules, of_lists, saved if model is not None else None)
     scorer = Scorer.of(
         collection,
         [*metrics, *of_lists],
@@ -140,84 +137,164 @@ def gate(
         slices=rules.slices,
         every_kind=True,
     )
-    every = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
-    refuse_impossible(rules.rules, every)
+    all_metrics = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
+    refuse_impossible(rules.rules, all_metrics)
     run = rules.with_earlier(collection.run(candidate))
-    old = () if isinstance(baseline, Saved) else (rules.with_earlier(collection.run(baseline)),)
-    noise = [*(run for opened in old for run in opened.noise), *(saved.noise_runs if saved else ())]
+    baseline_run = None
+    if not isinstance(baseline, SavedBaseline):
+        baseline_run = rules.with_earlier(collection.run(baseline))
+    noise = [*(saved.noise_runs if saved else ()), *(baseline_run.noise if baseline_run else ())]
     refuse_unfinished_files(*noise)
-    refuse_unfinished(*old, run, partly=rules["unequal"] != "refuse")
-    other = scorer.scored(run)
+    refuse_unfinished(
+        *([baseline_run] if baseline_run else []), run, partly=rules["unequal"] != "refuse"
+    )
+    scored_candidate = scorer.scored(run)
     if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
-        return stale_verdict(saved, other, rules)
+        return make_verdict_on_stale_baseline(saved, scored_candidate, rules)
     step("scoring the baseline")
-    base = chosen(saved, metrics, rules) if saved else scorer.scored(*old)
-    base, other = systems_apart(_related([base, other]), [None if saved else baseline, candidate])
+    if baseline_run is not None:
+        base = scorer.scored(baseline_run)
+    elif saved is not None:
+        base = saved_system(saved, metrics, rules, collection)
+    base, scored_candidate = rename_duplicates(
+        _refuse_unrelated([base, scored_candidate]), [None if saved else baseline, candidate]
+    )
+    repeats = [scorer.scored(rules.with_earlier(collection.run(noise_run))) for noise_run in noise]
+    base, scored_candidate = _tag_activity([base, scored_candidate], rules, collection)
+    systems = ComparedSystems.of_runs(
+        scorer,
+        [base, scored_candidate],
+        [saved_run(saved) if saved and collection.predicted else baseline_run, run],
+        rules["unequal"],
+        repeats,
+        saved_supply(saved) if saved else EVERYTHING,
+    )
+    base, scored_candidate = systems.systems
+    result = _compare(systems, rules)
+    wholes = systems.lists.wholes(
+        result, rules.lists["resamples"], slices=(rule.slice for rule in rules.rules)
+    )
+    look_number = number_look(saved.looks, scored_candidate) if saved else None
+    sampled = bool(systems.designs)
+    inputs = Inputs(
+        noise=compute_noise(saved, [base, *repeats], rankings) | systems.lists.noise(len(repeats)),
+        holes={} if sampled else draw_values(scorer, base, scored_candidate, rules),
+        ranges=_metric_ranges(all_metrics),
+        drift=compute_drift(base, scored_candidate) if saved else None,
+        admissions=read_admissions(rules),
+        wholes=wholes,
+        unjudged_lists=_unjudged_lists(rules, scorer, run),
+        slices=_count_slices(rules, base, scored_candidate),
+        design=systems.designs[0] if sampled else None,
+    )
+    result = with_list_totals(result, wholes, systems.lists.warnings)
+    verdict = decide(
+        result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws
+    )
+    return _log_look(verdict, saved, scored_candidate, log=log) if saved else verdict
+
+
+def _gate_tables(
+    tables: ReportedTables, names: tuple[object, ...], rules: Policy, *, today: str, redraws: int
+) -> Verdict:
+    """Decide on values that another tool computed; rules that look at lists stay inconclusive.
+
+    Raises:
+        InputError: tables that cannot be read, with file and line.
+        UsageError: a metric of a rule that they do not have; not two systems.
+    """
+    ruled_metrics = tuple(
+        dict.fromkeys(str(rule["metric"]) for rule in rules.rules if rule.get("metric"))
+    )
+    if not ruled_metrics:
+        problem = "no rule of the policy looks at a metric; give judgments and runs."
+        raise UsageError(problem, code="unsupported-rule")
+    stated_names = [name for name in names if name is not None]
+    systems = ComparedSystems.of_tables(tables, stated_names, ruled_metrics, rules["unequal"], ())
+    _refuse_unless_two([system.name for system in systems.systems], "scores")
+    if rules["interval"] == "guaranteed":
+        systems.supply.require('interval = "guaranteed"', [Need("values")])
+    result = _compare(systems, rules)
+    design = systems.designs[0] if systems.designs else None
+    inputs = Inputs(
+        ranges=systems.ranges, supply=systems.supply, groups=systems.groups, design=design
+    )
+    verdict = decide(result, rules, inputs, today=today, redraws=0 if design else redraws)
+    verdict = verdict.noted(_VALUES_ONLY_NOTE)
+    return verdict if systems.groups is None else _in_query_figures(verdict, systems.groups)
+
+
+_VALUES_ONLY_NOTE = (
+    "decided by given values: what unjudged documents could change is not known, and neither are "
+    "lists, judged shares, states and latencies"
+)
+
+
+def _in_query_figures(verdict: Verdict, groups: QueryGroups) -> Verdict:
+    """A verdict on values of groups, with the figures of their queries."""
+    assert verdict.comparison is not None
+    results = tuple(
+        replace(result, outcome=replace(result.outcome, queries=())) for result in verdict.rules
+    )
+    comparison = groups.in_queries(verdict.comparison)
+    return replace(verdict, rules=results, comparison=comparison).noted(groups.note)
+
+
+def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
+    """The comparison that rules look at.
+
+    Raises:
+        UsageError: an interval that cannot weigh queries.
+    """
+    if systems.designs and rules["interval"] != "t":
+        raise UsageError(
+            f'interval = "{rules["interval"]}": with a sample of queries, intervals are those of '
+            'Student\'s t; set interval = "t" in the policy.',
+            code="conflicting-options",
+        )
+    # rules make guaranteed bounds of their own
     test = Test(
-        interval=_interval(rules),
+        interval="t" if rules["interval"] == "guaranteed" else rules["interval"],
         level=1 - rules["alpha"],
         power=rules["power"],
         seed=rules["seed"],
         unequal=rules["unequal"],
     )
-    again = [scorer.scored(rules.with_earlier(collection.run(noisy))) for noisy in noise]
-    base, other = _with_activity([base, other], rules, collection)
-    lists = ComparedLists.of(scorer, [base, other, *again])
-    (base, other), designs = of_both(
-        scorer, model, sample, [base, other], [*old, run], test.unequal
-    )
     with progress(None):
-        (result,) = compared(
-            lists.scored(0, base),
-            lists.scored(1, other),
-            Rules(test, slices=(), sizes=False),
-            designs,
-        )
-    wholes = lists.wholes(
-        result, rules.lists["resamples"], slices=(rule.slice for rule in rules.rules)
-    )
-    looks = place(saved.looks, other) if saved else None
-    inputs = Inputs(
-        noise=noise_of(saved, [base, *again], rankings) | lists.noise(len(again)),
-        holes={} if sample else values_under_drawn_grades(scorer, base, other, rules),
-        ranges=_ranges(every),
-        drift=drift_of(base, other) if saved else None,
-        admissions=admissions(rules),
-        wholes=wholes,
-        unjudged_lists=_unjudged_lists(rules, scorer, run),
-        slices=_slices(rules, base, other),
-        design=designs[0] if designs else None,
-    )
-    result = with_wholes(result, wholes, lists.warnings)
-    redraws = 0 if sample else redraws
-    verdict = decide(result, rules, inputs, looks=looks, today=today, redraws=redraws)
-    return _logged(verdict, saved, other, log=log) if saved else verdict
+        (result,) = systems.comparisons(ComparisonRules(test, sizes=False))
+    return result
 
 
-def _of_evaluation(
-    evaluation: Evaluation, baseline: object, candidate: object
-) -> tuple[Collection | ReportedScores, Any, Any]:
-    """What two systems of an evaluation were measured from; their values where it is not known.
+def _runs_of_maker(
+    maker: FromRuns, baseline: object, candidate: object
+) -> tuple[Collection, Any, Any]:
+    """The collection and the two runs that a maker of scores measured.
 
     Raises:
         UsageError: not two systems.
     """
-    measured = evaluation.measured_from
-    if measured is None:
-        return read_scores(evaluation), baseline, candidate
-    base, others = measured.named(baseline, [] if candidate is None else [candidate])
-    if len(others) != 1:
+    base, candidates = maker.named(baseline, [] if candidate is None else [candidate])
+    _refuse_unless_two([*base, *candidates], "evaluation", maker.runs)
+    return maker.collection, base, candidates
+
+
+def _refuse_unless_two(names: Sequence[str], source: str, system_names: Iterable[str] = ()) -> None:
+    """Check that there are a baseline and one candidate.
+
+    Raises:
+        UsageError: there are fewer systems, or more.
+    """
+    if len(names) != 2:
         raise UsageError(
-            "a gate takes a baseline and a candidate; the evaluation has "
-            f"{', '.join(measured.runs)}: name two of them.",
+            f"a gate takes a baseline and a candidate; the {source} has "
+            f"{', '.join(system_names or names)}: name two of them.",
             code="missing-input",
         )
-    return measured.collection, base, others
 
 
 def with_noise(
     collection: Collection, baseline: RunLike, noise: Sequence[RunLike], folder: str | Path = "."
-) -> Run | Saved:
+) -> Run | SavedBaseline:
     """A baseline, which may be saved, with further runs of its system that show its noise.
 
     Raises:
@@ -226,13 +303,13 @@ def with_noise(
     """
     if isinstance(baseline, str | Path):
         refuse_unfinished_files(baseline)
-        saved = baselines.pinned(baseline, Path(folder) / baselines.FOLDER)
+        saved = baselines.find_saved(baseline, Path(folder) / baselines.FOLDER)
         if saved is not None:
             return replace(saved, noise_runs=tuple(noise))
     return replace(collection.run(baseline), noise=tuple(noise))
 
 
-def _related(systems: list[ScoredRun]) -> list[ScoredRun]:
+def _refuse_unrelated(systems: list[ScoredRun]) -> list[ScoredRun]:
     """The same systems, if each has judged documents: values of 0 for other ids decide nothing.
 
     Raises:
@@ -243,17 +320,19 @@ def _related(systems: list[ScoredRun]) -> list[ScoredRun]:
     return systems
 
 
-def _logged(verdict: Verdict, saved: Saved, candidate: ScoredRun, *, log: bool) -> Verdict:
-    """The verdict, its look on disk; or with a note that it is not."""
-    why = "as it was asked"
+def _log_look(
+    verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool
+) -> Verdict:
+    """Log the look, and return the verdict; with a note where it was not logged."""
+    reason = "as it was asked"
     if log:
         try:
-            baselines.record(saved, candidate, verdict.policy, verdict.verdict)
+            baselines.log_look(saved, candidate, verdict.policy, verdict.verdict)
         except OSError as error:
-            why = f"{error.strerror}: {error.filename}"
+            reason = f"{error.strerror}: {error.filename}"
         else:
             return verdict
-    return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({why})"))
+    return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({reason})"))
 
 
 def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
@@ -261,69 +340,69 @@ def _policy(policy: str | Path | Policy | None, folder: Path) -> Policy:
         return read(policy).offline()
     if policy is not None:
         return policy.offline()
-    place = found(folder)
-    return read(place).offline() if place else default()
+    path = find_policy(folder)
+    return read(path).offline() if path else load_default_policy()
 
 
-def _completed(collection: Collection, rules: Policy) -> Collection:
-    """A collection with what the policy states of what it does not."""
+def _complete_collection(collection: Collection, rules: Policy) -> Collection:
+    """A collection, completed by the values that the policy states."""
     result = rules.completed(collection)
-    return result if result.tags is not None else replace(result, tags=_tags(rules))
+    return result if result.tags is not None else replace(result, tags=_policy_tags(rules))
 
 
-def _tags(rules: Policy) -> TagsLike | None:
+def _policy_tags(rules: Policy) -> TagsLike | None:
     """The tags that a policy names."""
     path: str = rules["tags"]
     return path if not path or path.startswith(IDS) else rules.folder / path
 
 
-def _with_activity(
+def _tag_activity(
     systems: Sequence[ScoredRun], rules: Policy, collection: Collection
 ) -> list[ScoredRun]:
-    """Tags that say who is new, light and heavy, where a rule asks for it and training is there."""
+    """Systems with tags of activity, if a rule needs them and training data is there."""
     if ACTIVITY not in rules.slices or collection.training is None:
         return list(systems)
-    train = Train(collection.training).met
-    return [system if ACTIVITY in system.tags else _active(system, train) for system in systems]
+    train = TrainingData(collection.training).met
+    return [system if ACTIVITY in system.tags else _tag_users(system, train) for system in systems]
 
 
-def _active(system: ScoredRun, train: Meetings) -> ScoredRun:
+def _tag_users(system: ScoredRun, train: UserItems) -> ScoredRun:
     """A scored system whose users are tagged as new, light or heavy."""
     served = system.served
     return replace(
         system,
-        queries=system.queries.with_columns(active(system.queries["query_id"], train)),
-        served=None if served is None else served.with_columns(active(served["query_id"], train)),
+        queries=system.queries.with_columns(user_activity(system.queries["query_id"], train)),
+        served=None
+        if served is None
+        else served.with_columns(user_activity(served["query_id"], train)),
     )
 
 
-def _interval(rules: Policy) -> Interval:
-    """Of the table; rules make their own."""
-    interval: Interval = "t" if rules["interval"] == "guaranteed" else rules["interval"]
-    return interval
-
-
 def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
-    """The run's lists for queries that rules name and nobody judged."""
+    """The run's lists for queries that rules name and that have no judgments."""
     queries = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
-    left = sorted(queries - set(scorer.index.query_ids))
-    return ranked_of(run, pl.Series(left), rules.depth, scorer.how) if left else None
+    unjudged_queries = sorted(queries - set(scorer.index.query_ids))
+    return (
+        rank_run(run, pl.Series(unjudged_queries), rules.depth, scorer.how)
+        if unjudged_queries
+        else None
+    )
 
 
-def _slices(rules: Policy, base: ScoredRun, other: ScoredRun) -> dict[str, Counted]:
+def _count_slices(rules: Policy, base: ScoredRun, candidate: ScoredRun) -> dict[str, StateCounts]:
     """States and latencies of the slices that rules count them of."""
-    slices = {rule.slice for rule in rules.rules if "counts" in RULES[rule.kind].needs}
+    slices = {rule.slice for rule in rules.rules if "queries" in RULES[rule.kind].needs}
     values = {}
     for slice_ in sorted(slices - {None}, key=str):
-        systems = of_slice(base, other, str(slice_))
-        values[str(slice_)] = Counted(states_of(*systems), latency_of(*systems))
+        systems = select_slice(base, candidate, str(slice_))
+        values[str(slice_)] = StateCounts(state_table(*systems), latency_table(*systems))
     return values
 
 
-def _ranges(metrics: Iterable[tuple[str, Metric]]) -> dict[str, tuple[float, float]]:
+def _metric_ranges(metrics: Iterable[tuple[str, Metric]]) -> dict[str, tuple[float, float]]:
     """The lowest and the highest value of each metric that has both."""
     return {
-        label: (each.low, each.high)
-        for label, each in metrics
-        if each.high is not None and isfinite(each.low)
+        label: (metric.low, metric.high)
+        for label, metric in metrics
+        if metric.high is not None and isfinite(metric.low)
     }

@@ -1,4 +1,4 @@
-"""How a gate decides about a system and itself: the result of the verb ``self_check``."""
+"""A gate's decisions about a system and itself: the result of the verb ``self_check``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ METRICS = {
     "noise": pl.Float64,
     "margin": pl.Float64,
 }
-_FEW = 6  # snapshots below which intervals are as wide as to say nothing
+_FEW_SNAPSHOTS = 6  # with fewer snapshots the intervals are too wide to use
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class GateCheck(Result):
 
     Attributes:
         runs: the names of the snapshots.
-        policy: its file, or where else it came from.
+        policy: its file, or another source.
         verdicts: ``baseline``, ``candidate``, ``verdict`` and the ``reason`` of each ordered pair.
         rates: by ``event`` the ``pairs`` with it, their ``share``, and ``low`` and ``high`` of its
             interval: ``flip`` (another verdict than most pairs have), ``false fail``, ``false
@@ -75,7 +75,7 @@ class GateCheck(Result):
 
     @property
     def verdict(self) -> Status:
-        """Fail if verdicts flip or one is false, inconclusive if none says anything, else pass."""
+        """Fail if verdicts flip or one is false, inconclusive if all are, else pass."""
         rates = dict(self.rates.select("event", "pairs").iter_rows())
         if rates["flip"] or rates["false fail"] or rates["false improvement"]:
             return "fail"
@@ -83,7 +83,7 @@ class GateCheck(Result):
 
     @property
     def passed(self) -> bool:
-        """Whether every pair passes."""
+        """True if every pair passes."""
         return self.verdict == "pass"
 
     @property
@@ -98,10 +98,10 @@ class GateCheck(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Whether the system is deterministic, and whether margins are above its noise."""
-        found = []
+        """Notices about a system that is not deterministic, and about margins below its noise."""
+        notices = []
         if self.changed:
-            found.append(
+            notices.append(
                 Notice(
                     "not-deterministic",
                     f"the system is not deterministic: {self.changed:,} of {self.queries:,} "
@@ -110,13 +110,13 @@ class GateCheck(Result):
                 )
             )
         else:
-            found.append(
+            notices.append(
                 Notice(
                     "deterministic",
                     "all snapshots have the same lists: no verdict can flip by the system itself",
                 )
             )
-        found += [
+        notices += [
             Notice(
                 "margin-below-noise",
                 f"{row['metric']}: the margin {row['margin']:g} is below the noise "
@@ -126,15 +126,16 @@ class GateCheck(Result):
             for row in self.metrics.drop_nulls("margin").iter_rows(named=True)
             if row["margin"] < row["noise"]
         ]
-        if self.changed and len(self.runs) < _FEW:
-            found.append(
+        if self.changed and len(self.runs) < _FEW_SNAPSHOTS:
+            notices.append(
                 Notice(
                     "few-snapshots",
                     f"{len(self.runs)} snapshots have only {self.independent} independent "
-                    f"pair{'s' * (self.independent > 1)}; {_FEW} or more narrow the intervals",
+                    f"pair{'s' * (self.independent > 1)}; {_FEW_SNAPSHOTS} or more narrow the "
+                    "intervals",
                 )
             )
-        return tuple(found)
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.verdicts

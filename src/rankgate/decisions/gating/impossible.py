@@ -19,23 +19,23 @@ def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric
     Raises:
         UsageError: a margin as wide as the metric's range, a floor outside of it.
     """
-    bounds = {label: (each.low, each.high) for label, each in metrics}
+    bounds = {label: (metric.low, metric.high) for label, metric in metrics}
     for rule in rules:
         low, high = bounds.get(rule.get("metric") or "", (0.0, None))
         if high is None:
             continue
-        reach = f"{rule['metric']} lies between {low:g} and {high:g}"
+        range_message = f"{rule['metric']} lies between {low:g} and {high:g}"
         kind = RULES[rule.kind]
         name = kind.difference
         if name and (rule.get(name) or 0.0) >= high - low:
             raise UsageError(
-                f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {reach}, and no "
+                f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {range_message}, and no "
                 "difference is larger.",
                 code="impossible-bound",
             )
         for name in kind.bounds:
             if (bound := rule.get(name)) is not None and not low <= bound <= high:
                 raise UsageError(
-                    f"rule {rule.id}: {name} = {bound:g} is impossible; {reach}.",
+                    f"rule {rule.id}: {name} = {bound:g} is impossible; {range_message}.",
                     code="impossible-bound",
                 )

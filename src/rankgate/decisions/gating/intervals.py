@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Range = tuple[float, float]
 
-SLACK = 1e-9
-"""What a sum of floats may be off: a share that is at its bound is not beyond it."""
+ROUNDING = 1e-9
+"""The rounding error of a sum of floats: a share that is at its bound is not beyond it."""
 
-LEAST = 10
+MIN_QUERIES = 10
 """Fewer queries than this decide nothing."""
 
 
-def statuses(
+def decide_statuses(
     table: Floats, bound: Floats, terms: Terms, limits: Range | None = None
 ) -> NDArray[np.str_]:
     """(S,) pass, fail or inconclusive of each column of (n, S) values, compared with (S,) bounds.
@@ -38,48 +38,48 @@ def statuses(
     if len(table) < terms.least or terms.undecided is not None:
         return np.full(table.shape[1], "inconclusive")
     if terms.interval == "guaranteed":
-        low, high = ranged(table, limits)
-        above = betting_exceeds(np.clip(table, low, high), bound, low, high, terms.alpha)
+        low, high = require_range(table, limits)
+        is_above = betting_exceeds(np.clip(table, low, high), bound, low, high, terms.alpha)
         share = terms.alpha / terms.tests
-        below = betting_exceeds(-np.clip(table, low, high), -bound, -high, -low, share)
+        is_below = betting_exceeds(-np.clip(table, low, high), -bound, -high, -low, share)
     else:
-        passing, failing = ends(table, terms, limits)
-        above, below = passing > bound, failing < bound
-    result = np.where(above, "pass", np.where(below, "fail", "inconclusive"))
-    return np.where(too_few(table, terms), "inconclusive", result)
+        pass_bound, fail_bound = bound_ends(table, terms, limits)
+        is_above, is_below = pass_bound > bound, fail_bound < bound
+    result = np.where(is_above, "pass", np.where(is_below, "fail", "inconclusive"))
+    return np.where(is_too_short(table, terms), "inconclusive", result)
 
 
-def ends(table: Floats, terms: Terms, limits: Range | None = None) -> tuple[Floats, Floats]:
+def bound_ends(table: Floats, terms: Terms, limits: Range | None = None) -> tuple[Floats, Floats]:
     """(S,) each: the bounds that a pass and a fail need, of each column of (n, S) values.
 
     A column without spread has the guaranteed bounds, NaN where its values have no range.
     """
     if terms.interval == "guaranteed":
-        return _guaranteed(table, terms, ranged(table, limits))
-    passing = _interval(table, terms.alpha, terms)[0]
-    failing = _interval(table, terms.alpha / terms.tests, terms)[1]
-    if (still := flat(table)).any():
-        some = table[:, still]
-        nothing = np.full(some.shape[1], np.nan)
-        safe = _guaranteed(some, terms, limits) if limits else (nothing, nothing)
-        passing, failing = passing.copy(), failing.copy()
-        passing[still], failing[still] = safe
-    return passing, failing
+        return _guaranteed(table, terms, require_range(table, limits))
+    pass_bound = _interval(table, terms.alpha, terms)[0]
+    fail_bound = _interval(table, terms.alpha / terms.tests, terms)[1]
+    if (is_flat := is_column_flat(table)).any():
+        flat_columns = table[:, is_flat]
+        no_bounds = np.full(flat_columns.shape[1], np.nan)
+        safe = _guaranteed(flat_columns, terms, limits) if limits else (no_bounds, no_bounds)
+        pass_bound, fail_bound = pass_bound.copy(), fail_bound.copy()
+        pass_bound[is_flat], fail_bound[is_flat] = safe
+    return pass_bound, fail_bound
 
 
-def flat(table: Floats) -> NDArray[np.bool_]:
-    """(S,) whether all values of a column are equal, but for rounding."""
-    return np.asarray(np.ptp(table, axis=0) <= SLACK, np.bool_)
+def is_column_flat(table: Floats) -> NDArray[np.bool_]:
+    """(S,) True where all values of a column are equal, but for rounding."""
+    return np.asarray(np.ptp(table, axis=0) <= ROUNDING, np.bool_)
 
 
-def too_few(table: Floats, terms: Terms) -> NDArray[np.bool_]:
-    """(S,) whether a column is too short for its skew."""
+def is_too_short(table: Floats, terms: Terms) -> NDArray[np.bool_]:
+    """(S,) True where a column is too short for its skew."""
     if terms.interval == "guaranteed" or len(table) >= FEW:
         return np.zeros(table.shape[1], np.bool_)
     return np.asarray(np.abs(skewness(table)) > SKEWED, np.bool_)
 
 
-def ranged(table: Floats, limits: Range | None) -> Range:
+def require_range(table: Floats, limits: Range | None) -> Range:
     """The range that values lie in, as guaranteed bounds need it.
 
     Raises:
@@ -92,7 +92,7 @@ def ranged(table: Floats, limits: Range | None) -> Range:
             code="unbounded-metric",
         )
     low, high = limits
-    if table.min() < low - SLACK or table.max() > high + SLACK:
+    if table.min() < low - ROUNDING or table.max() > high + ROUNDING:
         raise UsageError(
             f"a value lies outside of the range from {low:g} to {high:g} that its metric declares, "
             'so that interval = "guaranteed" would guarantee nothing; fix the metric.',
@@ -103,17 +103,17 @@ def ranged(table: Floats, limits: Range | None) -> Range:
 
 def _guaranteed(table: Floats, terms: Terms, limits: Range) -> tuple[Floats, Floats]:
     low, high = limits
-    inside = np.clip(table, low, high)
+    clipped = np.clip(table, low, high)
     return (
-        betting_low(inside, low, high, terms.alpha),
-        -betting_low(-inside, -high, -low, terms.alpha / terms.tests),
+        betting_low(clipped, low, high, terms.alpha),
+        -betting_low(-clipped, -high, -low, terms.alpha / terms.tests),
     )
 
 
 def _interval(table: Floats, alpha: float, terms: Terms) -> tuple[Floats, Floats]:
     """(S,) each: lower and upper bounds at one-sided level 1 − alpha."""
     size = len(table) if terms.degrees is None else int(terms.degrees + 1)
-    alpha = at_look(size, alpha, terms)
+    alpha = alpha_at_look(size, alpha, terms)
     if not alpha:
         nowhere = np.full(table.shape[1], np.inf)
         return -nowhere, nowhere
@@ -125,6 +125,6 @@ def _interval(table: Floats, alpha: float, terms: Terms) -> tuple[Floats, Floats
     return result.low, result.high
 
 
-def at_look(n: int, alpha: float, terms: Terms) -> float:
+def alpha_at_look(n: int, alpha: float, terms: Terms) -> float:
     """The level of this look; alpha where there is only one."""
     return one_look_level(n, alpha) if terms.anytime else alpha

@@ -1,4 +1,4 @@
-"""What rules on KPIs look at: the units of an experiment, and the errors that are allowed."""
+"""Inputs of rules on KPIs: the units of an experiment, and the allowed error rates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.online.experiments.estimate import Method, estimate
+from rankgate.online.experiments.estimate import ComparisonMethod, estimate_effect
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.effect import Effect
@@ -20,15 +20,15 @@ class KpiEvidence:
     """Units of an experiment.
 
     Attributes:
-        units: who was in which arm and did what.
+        units: the assigned units with their arms and events.
         control: the arm of the baseline.
         treatment: the arm of the candidate.
         alpha: the allowed probability of a false pass of a rule.
         tests: rules that share it for a false fail.
         power: of detectable differences.
         tuned_to: the units at which intervals are narrowest; they hold at every look.
-        why: by KPI why it cannot be used.
-        invalid: why no KPI can be used; empty where they can.
+        why: by KPI the reason why it cannot be used.
+        invalid: the reason why no KPI can be used; empty where they can.
     """
 
     units: Units
@@ -43,11 +43,11 @@ class KpiEvidence:
 
     def effect(self, measure: Measure, alpha: float) -> Effect:
         """The difference with an interval whose ends each hold at every look with 1 − alpha."""
-        method = Method(1 - 2 * alpha, "fieller", self.tuned_to)
-        return estimate(self.units, measure, self.control, self.treatment, method)
+        method = ComparisonMethod(1 - 2 * alpha, "fieller", self.tuned_to)
+        return estimate_effect(self.units, measure, self.control, self.treatment, method)
 
     def problem(self, measure: Measure) -> str:
-        """Why a KPI cannot be used; empty where it can."""
+        """The reason why a KPI cannot be used; empty where it can."""
         if self.invalid:
             return f"the experiment is not valid: {self.invalid}"
         return self.why.get(measure.name, "")

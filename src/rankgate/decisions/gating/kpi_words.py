@@ -1,4 +1,4 @@
-"""Outcomes of rules on KPIs, with their sentences; and what such rules have in common."""
+"""Outcomes of rules on KPIs with their sentences, and common parts of such rules."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
 KPI = Parameter("kpi", "text", "the KPI, such as search_ctr", required=True)
 BETTER = Parameter(
-    "better", "text", "the direction in which it is better; that of the catalogue without it",
+    "better",
+    "text",
+    "the direction in which it is better; that of the catalogue without it",
     choices=("up", "down"),
-)  # fmt: skip
+)
 
 
-def of_users(rule: Rule, evidence: Evidence) -> Outcome:  # noqa: ARG001 - as rules are called
-    """What a gate without users makes of a rule on a KPI."""
+def undecided_without_users(rule: Rule, evidence: Evidence) -> Outcome:  # noqa: ARG001 - the signature of rules
+    """The outcome of a rule on a KPI in a gate, which has no users."""
     return Outcome("inconclusive", "it is about users of an experiment", "rankgate online watch")
 
 
-def problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What is wrong with the KPI: none has the name, or a direction."""
+def kpi_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The problem of the rule's KPI: an unknown name, or no direction."""
     from rankgate.online.indicators.catalogue import KPIS
 
     try:
@@ -41,57 +43,82 @@ def problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def decided(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: bool) -> Outcome:
+def decide_kpi(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: bool) -> Outcome:
     """Compare the gain of the rule's KPI with a bound.
 
     Args:
         rule: on a KPI.
         evidence: the experiment.
         bound: the gain that must be exceeded; below 0 it is a loss that is acceptable.
-        relative: whether it is a share of the control's value.
+        relative: True for a gain that is a share of the control's value.
     """
-    from rankgate.decisions.gating.kpi_check import check, measure_of
-    from rankgate.online.experiments.document import figure
+    from rankgate.decisions.gating.kpi_check import check_kpi, measure_of_rule
+    from rankgate.online.experiments.document import format_figure
 
-    measure = measure_of(rule)
-    if why := evidence.problem(measure):
-        return Outcome("inconclusive", f"{measure.name}: {why}", "mend the experiment or its log",
-                       margin=abs(bound))  # fmt: skip
+    measure = measure_of_rule(rule)
+    if reason := evidence.problem(measure):
+        return Outcome(
+            "inconclusive",
+            f"{measure.name}: {reason}",
+            "mend the experiment or its log",
+            margin=abs(bound),
+        )
     rows = evidence.units.of(measure)["variant"].value_counts()
     counts = dict(rows.iter_rows())
     if min(counts.get(evidence.control, 0), counts.get(evidence.treatment, 0)) < 2:
-        return Outcome("inconclusive", f"{measure.name} is null: an arm has no values of it",
-                       "wait for users, or log what it is made of", margin=abs(bound))  # fmt: skip
-    found = check(evidence, measure, bound, relative=relative)
-    if not np.isfinite(found.low):
-        return Outcome("inconclusive", f"{measure.name} has too few values for an interval",
-                       "wait for more users", margin=abs(bound))  # fmt: skip
+        return Outcome(
+            "inconclusive",
+            f"{measure.name} is null: an arm has no values of it",
+            "wait for users, or log what it is made of",
+            margin=abs(bound),
+        )
+    kpi_check = check_kpi(evidence, measure, bound, relative=relative)
+    if not np.isfinite(kpi_check.low):
+        return Outcome(
+            "inconclusive",
+            f"{measure.name} has too few values for an interval",
+            "wait for more users",
+            margin=abs(bound),
+        )
     lower = measure.better == "down"
     difference, low, high = (
-        (-found.gain, -found.high, -found.low) if lower else (found.gain, found.low, found.high)
+        (-kpi_check.gain, -kpi_check.high, -kpi_check.low)
+        if lower
+        else (kpi_check.gain, kpi_check.low, kpi_check.high)
     )
-    shown, first, last = (f"{value:+.2%}" if relative else f"{value:+.4g}"
-                          for value in (difference, low, high))  # fmt: skip
-    interval = f"[{first}, {last}] ({1 - 2 * evidence.alpha:.2%} interval)".replace("inf%", "∞")
+    delta_text, low_text, high_text = (
+        f"{value:+.2%}" if relative else f"{value:+.4g}" for value in (difference, low, high)
+    )
+    interval = f"[{low_text}, {high_text}] ({1 - 2 * evidence.alpha:.2%} interval)".replace(
+        "inf%", "∞"
+    )
     less = ", less is better" if lower else ""
     control, treatment = (
-        figure(each, "", measure.name) for each in (found.effect.control, found.effect.treatment)
+        format_figure(arm_value, "", measure.name)
+        for arm_value in (kpi_check.effect.control, kpi_check.effect.treatment)
     )
-    wanted = f"{abs(bound):.2%}" if relative else f"{abs(bound):g}"
-    words = {
-        "pass": f"a loss of more than {wanted} is excluded" if bound < 0
-        else f"a gain of more than {wanted} is shown",
-        "fail": f"it loses more than the {wanted} that is acceptable" if bound < 0
-        else f"it does not gain {wanted}",
-        "inconclusive": f"a loss of {wanted} is not excluded yet" if bound < 0
-        else f"a gain of {wanted} is not shown yet",
-    }  # fmt: skip
-    after = {"pass": "", "fail": "stop the ramp", "inconclusive": "wait for more users"}
+    bound_text = f"{abs(bound):.2%}" if relative else f"{abs(bound):g}"
+    conclusions = {
+        "pass": f"a loss of more than {bound_text} is excluded"
+        if bound < 0
+        else f"a gain of more than {bound_text} is shown",
+        "fail": f"it loses more than the {bound_text} that is acceptable"
+        if bound < 0
+        else f"it does not gain {bound_text}",
+        "inconclusive": f"a loss of {bound_text} is not excluded yet"
+        if bound < 0
+        else f"a gain of {bound_text} is not shown yet",
+    }
+    next_steps = {"pass": "", "fail": "stop the ramp", "inconclusive": "wait for more users"}
     return Outcome(
-        found.status,
-        f"{measure.name} {control} → {treatment}: {shown} {interval}{less}; "
-        f"{words[found.status]}",
-        after[found.status], n=found.effect.n, delta=difference,
-        low=low if np.isfinite(low) else None, high=high if np.isfinite(high) else None,
-        margin=abs(bound), mde=found.mde if np.isfinite(found.mde) else None,
-    )  # fmt: skip
+        kpi_check.status,
+        f"{measure.name} {control} → {treatment}: {delta_text} {interval}{less}; "
+        f"{conclusions[kpi_check.status]}",
+        next_steps[kpi_check.status],
+        n=kpi_check.effect.n,
+        delta=difference,
+        low=low if np.isfinite(low) else None,
+        high=high if np.isfinite(high) else None,
+        margin=abs(bound),
+        mde=kpi_check.mde if np.isfinite(kpi_check.mde) else None,
+    )

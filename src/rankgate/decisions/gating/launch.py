@@ -7,15 +7,15 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.gating.settings import BUDGET, EARLIER, EXPERIMENT, RAMP, STAGES
+from rankgate.decisions.gating.settings import BUDGET, EARLIER, RAMP, STAGES, parse_day
 
 if TYPE_CHECKING:
-    from rankgate.core.declare.toml import Toml
+    from rankgate.core.declare.toml import TomlFile
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What a policy says of a launch.
+    """The tables of a policy that describe a launch.
 
     Attributes:
         experiment: whose KPIs rules look at; empty without an experiment.
@@ -35,8 +35,8 @@ class Launch:
         """The stages that the policy declares: by a result, a share of the budget, or rules.
 
         Args:
-            offline: whether rules are decided by the gate.
-            online: whether rules are decided by the ramp.
+            offline: True if the gate decides rules.
+            online: True if the ramp decides rules.
         """
         by_rules = {"gate": offline, "ramp": online}
         return tuple(
@@ -47,107 +47,89 @@ class Launch:
 
     @property
     def hashed(self) -> tuple[str, ...]:
-        """What the policy's hash covers: all but the days on which steps began."""
+        """The parts that the policy's hash covers: all but the days on which steps began."""
         steps = [sorted((k, v) for k, v in step.items() if k != "since") for step in self.ramp]
         margins = sorted((k, v) for k, v in self.earlier.items() if not isinstance(v, str))
         parts = (sorted(self.experiment.items()), steps, sorted(self.budget.items()), margins)
-        return tuple(repr(each) for each in parts if each)
+        return tuple(repr(hashed_value) for hashed_value in parts if hashed_value)
 
-    def check_budget(self, file: Toml, *, offline: bool, online: bool) -> None:
+    def check_budget(self, file: TomlFile, *, offline: bool, online: bool) -> None:
         """Check that every stage of the launch has a share of the error budget.
 
         Args:
             file: the policy.
-            offline: whether rules are decided by the gate.
-            online: whether rules are decided by the ramp.
+            offline: True if the gate decides rules.
+            online: True if the ramp decides rules.
 
         Raises:
             InputError: a stage that has none: its errors would be outside of the budget.
         """
-        used = {name for name, value in self.earlier.items() if isinstance(value, str)}
-        used |= ({"gate"} if offline else set()) | ({"ramp"} if online else set())
+        used_stages = {name for name, value in self.earlier.items() if isinstance(value, str)}
+        used_stages |= ({"gate"} if offline else set()) | ({"ramp"} if online else set())
         for name in STAGES:
-            if self.budget and name in used and not self.budget[name]:
+            if self.budget and name in used_stages and not self.budget[name]:
                 problem = f"the {name} is a stage of this launch: give it a share of the budget."
                 raise file.error(problem, "budget", name)
 
-    def check(self, file: Toml, rules: Collection[str]) -> None:
+    def check(self, file: TomlFile, rules: Collection[str]) -> None:
         """Check the steps against each other and against the rules.
 
         Raises:
             InputError: shares or days that do not ascend, a step that began before the one above
                 it, a rule that is not there.
         """
-        before: tuple[float, date | None] = (0.0, None)
-        for place, step in enumerate(self.ramp):
-            key = ("ramp", str(place))
-            if step["share"] <= before[0]:
+        previous_step: tuple[float, date | None] = (0.0, None)
+        for index, step in enumerate(self.ramp):
+            key = ("ramp", str(index))
+            if step["share"] <= previous_step[0]:
                 raise file.error("shares of steps ascend.", *key, "share")
-            began = day(file, step["since"], *key, "since")
-            if began and place and (before[1] is None or began <= before[1]):
+            start_day = parse_day(file, step["since"], *key, "since")
+            if start_day and index and (previous_step[1] is None or start_day <= previous_step[1]):
                 problem = "a step begins after the one above it has begun."
                 raise file.error(problem, *key, "since")
             for name in step["passes"]:
                 if name not in rules:
                     problem = f"no rule is called {name!r}; there are {', '.join(sorted(rules))}."
                     raise file.error(problem, *key, "passes")
-            before = (step["share"], began)
-        if self.experiment:
-            day(file, self.experiment["start"], "experiment", "start")
+            previous_step = (step["share"], start_day)
 
 
-def read_launch(file: Toml) -> Launch:
-    """What a policy says of a launch.
+def read_launch(file: TomlFile) -> Launch:
+    """Read the tables of a policy that describe a launch.
 
     Raises:
         InputError: an unknown key, a value that cannot be, a budget of more than all; with its
             line.
     """
-    whole = file.values
-    experiment = (
-        file.read_values(whole["experiment"], EXPERIMENT, "experiment")
-        if "experiment" in whole
-        else {}
-    )
-    if experiment and experiment["control"] == experiment["treatment"]:
-        raise file.error("control and treatment are two arms.", "experiment", "treatment")
-    steps = whole.get("ramp", [])
+    policy_tables = file.values
+    experiment: Mapping[str, Any] = {}
+    if "experiment" in policy_tables:
+        from rankgate.decisions.gating.policy_experiment import read_experiment  # few have one
+
+        experiment = read_experiment(file)
+    steps = policy_tables.get("ramp", [])
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         raise file.error("steps are tables: [[ramp]].", "ramp")
     if steps and not experiment:
         raise file.error("a ramp needs an [experiment].", "ramp", "0")
     ramp = tuple(file.read_values(step, RAMP, "ramp", str(n)) for n, step in enumerate(steps))
-    earlier = file.read_values(whole.get("earlier", {}), EARLIER, "earlier")
-    known = {name: value for name, value in earlier.items() if value is not None}
-    named = any(isinstance(value, str) for value in known.values())
-    budget = _budget(file, whole)
+    earlier = file.read_values(policy_tables.get("earlier", {}), EARLIER, "earlier")
+    earlier_values = {name: value for name, value in earlier.items() if value is not None}
+    has_earlier_result = any(isinstance(value, str) for value in earlier_values.values())
+    budget = _budget(file, policy_tables)
     spending = frozenset(
-        name for name in STAGES if name in whole.get("budget", {}) and budget[name]
+        name for name in STAGES if name in policy_tables.get("budget", {}) and budget[name]
     )
-    return Launch(experiment, ramp, budget, known if named else {}, spending)
+    return Launch(experiment, ramp, budget, earlier_values if has_earlier_result else {}, spending)
 
 
-def _budget(file: Toml, whole: Mapping[str, Any]) -> dict[str, float]:
-    if "budget" not in whole:
+def _budget(file: TomlFile, policy_tables: Mapping[str, Any]) -> dict[str, float]:
+    if "budget" not in policy_tables:
         return {}
-    values = file.read_values(whole["budget"], BUDGET, "budget")
-    if "alpha" in whole.get("gate", {}):
+    values = file.read_values(policy_tables["budget"], BUDGET, "budget")
+    if "alpha" in policy_tables.get("gate", {}):
         problem = "alpha is in [budget], which is that of all stages; take it out of [gate]."
         raise file.error(problem, "gate", "alpha")
     if sum(values[name] for name in STAGES) > 1 + 1e-9:
         raise file.error("the shares of stages are 1 at most in all.", "budget")
     return {name: values["alpha"] * values[name] for name in STAGES}
-
-
-def day(file: Toml, text: str | None, *key: str) -> date | None:
-    """A day that a policy says; None where it says none.
-
-    Raises:
-        InputError: something that is not a day; with its line.
-    """
-    if not text:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise file.error(f"{text!r} is not a day, such as 2026-03-01.", *key) from None

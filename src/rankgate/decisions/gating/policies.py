@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.core.frozen import dataclass
@@ -13,7 +12,6 @@ from rankgate.decisions.gating.settings import (
     BUDGET,
     COMMON,
     EARLIER,
-    EXPERIMENT,
     LISTS,
     RAMP,
     SETTINGS,
@@ -23,15 +21,7 @@ if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
     from rankgate.decisions.gating.rule import RuleKind
 
-_TYPES = {
-    "number": "number",
-    "int": "integer",
-    "text": "string",
-    "bool": "boolean",
-    "list": "array",
-    "texts": "array",
-}
-_ABOUT = {
+_DESCRIPTIONS = {
     "[gate]": "Settings of the whole gate; every key is optional.",
     "[lists]": "Inputs of metrics of lists, in addition to judgments and runs.",
     "[experiment]": "The experiment whose KPIs rules look at.",
@@ -50,7 +40,7 @@ class PolicyKeys(Result):
     """
 
     kind: ClassVar[str] = "policies"
-    document_from: ClassVar[str] = "rankgate.decisions.gating.documents.policy:keys"
+    document_from: ClassVar[str] = "rankgate.decisions.gating.documents.policy:keys_document"
 
     schema: Mapping[str, Any]
 
@@ -61,17 +51,19 @@ class PolicyKeys(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The keys that ``to_dict`` was called on."""
-        return cls({name: each for name, each in values.items() if name not in cls.head()})
+        return cls({name: table for name, table in values.items() if name not in cls.head()})
 
 
 def policy_keys() -> PolicyKeys:
-    """Every key of a policy, from the declarations of settings and rules."""
+    """Every key of a policy, from the declarations of settings, values and rules."""
+    from rankgate.decisions.gating.policy_experiment import experiment_keys
+
     rules = [
         {
             "title": kind.name,
             "description": _title(kind),
             "type": "object",
-            "properties": _properties((*_common(kind), *kind.takes))
+            "properties": _properties((*_common_keys(kind), *kind.takes))
             | {"kind": {"const": kind.name}},
             "required": ["kind", *(p.name for p in kind.takes if p.required)],
             "additionalProperties": False,
@@ -86,7 +78,7 @@ def policy_keys() -> PolicyKeys:
             "properties": {
                 "gate": _section("[gate]", SETTINGS),
                 "lists": _section("[lists]", LISTS),
-                "experiment": _section("[experiment]", EXPERIMENT),
+                "experiment": _section("[experiment]", experiment_keys()),
                 "ramp": {"type": "array", "items": _section("[[ramp]]", RAMP)},
                 "budget": _section("[budget]", BUDGET),
                 "earlier": _section("[earlier]", EARLIER),
@@ -98,15 +90,15 @@ def policy_keys() -> PolicyKeys:
     )
 
 
-def _common(kind: RuleKind) -> list[Parameter]:
-    """What every rule may say, without the slice where the kind looks at none."""
-    return [each for each in COMMON if kind.sliced or each.name != "slice"]
+def _common_keys(kind: RuleKind) -> list[Parameter]:
+    """The keys of every rule, without the slice where the kind cannot have one."""
+    return [parameter for parameter in COMMON if kind.sliced or parameter.name != "slice"]
 
 
 def _section(name: str, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    required = [each.name for each in parameters if each.required]
+    required = [parameter.name for parameter in parameters if parameter.required]
     return {
-        "description": _ABOUT[name],
+        "description": _DESCRIPTIONS[name],
         "type": "object",
         "properties": _properties(parameters),
         **({"required": required} if required else {}),
@@ -115,24 +107,13 @@ def _section(name: str, parameters: Sequence[Parameter]) -> dict[str, Any]:
 
 
 def _properties(parameters: Iterable[Parameter]) -> dict[str, Any]:
-    return {each.name: _property(each) for each in parameters}
-
-
-def _property(each: Parameter) -> dict[str, Any]:
-    values: dict[str, Any] = {"type": _TYPES[each.kind], "description": each.help}
-    if each.choices:
-        values["enum"] = list(each.choices)
-    if isfinite(each.range.low):
-        values["minimum"] = each.range.low
-    if isfinite(each.range.high):
-        values["maximum"] = each.range.high
-    if each.default is not None:
-        values["default"] = list(each.default) if each.kind in {"list", "texts"} else each.default
-    return values
+    return {parameter.name: parameter.schema for parameter in parameters}
 
 
 def _title(kind: RuleKind) -> str:
     if kind.of_experiment is not None:
         return f"{kind.title[0].upper()}{kind.title[1:]} (inferred from users of an experiment)."
-    how = "inferred from a sample of queries" if kind.statistical else "counted, not inferred"
-    return f"{kind.title[0].upper()}{kind.title[1:]} ({how})."
+    inference_label = (
+        "inferred from a sample of queries" if kind.statistical else "counted, not inferred"
+    )
+    return f"{kind.title[0].upper()}{kind.title[1:]} ({inference_label})."

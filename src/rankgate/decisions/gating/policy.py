@@ -8,11 +8,11 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
-from rankgate.data.collection import Collection, Items, collection_in
+from rankgate.data.collection import Collection, Items, read_collection_table
 from rankgate.data.formats.tags import IDS
 from rankgate.decisions.gating.launch import read_launch
 from rankgate.decisions.gating.rule import Rule
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Policy(Result):
-    """What a gate demands.
+    """The demands of a gate.
 
     Attributes:
         settings: every setting, defaults filled in.
         rules: the rules, in order.
         source: the file; a sentence where the default policy is used.
-        sha256: of what it says.
-        folder: where the file lies, for files that it names.
-        lists: what metrics of lists need besides judgments and runs, defaults filled in.
-        collection: what a call's collection does not state is that of this one.
+        sha256: of its content.
+        folder: the folder of the file, for files that it names.
+        lists: inputs of metrics of lists besides judgments and runs, defaults filled in.
+        collection: the values that a call's collection does not state.
         experiment: whose KPIs rules look at; empty without an experiment.
         ramp: the steps of a launch.
         budget: by stage the alpha that it may spend; empty without a budget.
@@ -59,12 +59,12 @@ class Policy(Result):
     collection: Collection = Collection()
 
     def completed(self, collection: Collection) -> Collection:
-        """A collection, and what the policy states of what the collection does not."""
+        """The collection, completed by values that the policy states."""
         lists = self.lists
         sequences = lists["sequences"]
         if sequences and not sequences.startswith(IDS):
             sequences = self.folder / sequences
-        stated = Collection(
+        policy_collection = Collection(
             training=self._file("train"),
             items=Items(
                 self._file("items"),
@@ -74,7 +74,7 @@ class Policy(Result):
             reference=self._file("obvious"),
             sequences=sequences,
         )
-        return collection.filled(self.collection).filled(stated)
+        return collection.filled(self.collection).filled(policy_collection)
 
     def with_earlier(self, run: Run) -> Run:
         """A run with the earlier lists that the policy names, where it has none itself."""
@@ -103,14 +103,14 @@ class Policy(Result):
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric that rules look at, then those that are only reported."""
-        named = [rule["metric"] for rule in self.rules if rule.get("metric")]
-        return tuple(dict.fromkeys([*named, *self.settings["metrics"]]))
+        metric_names = [rule["metric"] for rule in self.rules if rule.get("metric")]
+        return tuple(dict.fromkeys([*metric_names, *self.settings["metrics"]]))
 
     @property
     def depth(self) -> int:
-        """How far lists must be kept for every rule."""
-        asked = [rule[name] or 0 for rule in self.rules for name in RULES[rule.kind].depth]
-        return max(int(self.settings["depth"]), *map(int, asked), 1)
+        """The number of ranks that lists must keep for every rule."""
+        depths = [rule[name] or 0 for rule in self.rules for name in RULES[rule.kind].depth]
+        return max(int(self.settings["depth"]), *map(int, depths), 1)
 
     @property
     def slices(self) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ class Policy(Result):
             "gate": dict(self.settings),
             "lists": dict(self.lists),
             "rules": [
-                {name: getattr(rule, name) for name in _OWN} | dict(rule.values)
+                {name: getattr(rule, name) for name in _RULE_FIELDS} | dict(rule.values)
                 for rule in self.rules
             ],
             "experiment": dict(self.experiment),
@@ -142,23 +142,33 @@ class Policy(Result):
         """The policy that ``to_dict`` was called on; files that it names have no folder."""
         rules = [
             Rule(
-                **{name: rule[name] for name in _OWN},
-                values={name: each for name, each in rule.items() if name not in _OWN},
+                **{name: rule[name] for name in _RULE_FIELDS},
+                values={
+                    name: rule_value
+                    for name, rule_value in rule.items()
+                    if name not in _RULE_FIELDS
+                },
             )
             for rule in values["rules"]
         ]
         return cls(
-            values["gate"], tuple(rules), values["source"], values["sha256"],
-            lists=values["lists"], experiment=values.get("experiment", {}),
-            ramp=tuple(values.get("ramp", ())), budget=values.get("budget", {}),
-            earlier=values.get("earlier", {}), stages=tuple(values.get("stages", ())),
-        )  # fmt: skip
+            values["gate"],
+            tuple(rules),
+            values["source"],
+            values["sha256"],
+            lists=values["lists"],
+            experiment=values.get("experiment", {}),
+            ramp=tuple(values.get("ramp", ())),
+            budget=values.get("budget", {}),
+            earlier=values.get("earlier", {}),
+            stages=tuple(values.get("stages", ())),
+        )
 
 
-_OWN = ("id", "kind", "tier", "slice")
-"""What every rule has, besides the values of its kind."""
+_RULE_FIELDS = ("id", "kind", "tier", "slice")
+"""Fields of every rule, besides the values of its kind."""
 
-DEFAULT = """\
+DEFAULT_POLICY = """\
 [gate]
 metrics = ["nDCG@10", "RR@10"]
 
@@ -182,17 +192,17 @@ tier = "warn"
 """The policy if there is none."""
 
 
-def default() -> Policy:
+def load_default_policy() -> Policy:
     """The policy if there is none: nDCG@10 may lose no more than 0.02."""
-    result = parsed(DEFAULT, "the default policy")
+    result = parse_policy(DEFAULT_POLICY, "the default policy")
     return replace(result, source="the default policy, as there is no rankgate.toml")
 
 
-def found(folder: Path) -> Path | None:
+def find_policy(folder: Path) -> Path | None:
     """``rankgate.toml`` in a folder, or a ``pyproject.toml`` with ``[tool.rankgate]``."""
-    own = folder / "rankgate.toml"
-    if own.is_file():
-        return own
+    path = folder / "rankgate.toml"
+    if path.is_file():
+        return path
     project = folder / "pyproject.toml"
     if project.is_file() and "[tool.rankgate" in project.read_text(encoding="utf-8"):
         return project
@@ -203,30 +213,30 @@ def policy(path: str | None = None) -> Policy:
     """The policy of a file; without one that of the current folder, else the default.
 
     Raises:
-        InputError: the file cannot be read, or says what no policy can; with its line.
+        InputError: the file cannot be read, or is not a valid policy; with its line.
     """
-    place = Path(path) if path else found(Path())
-    return read(place) if place else default()
+    policy_path = Path(path) if path else find_policy(Path())
+    return read(policy_path) if policy_path else load_default_policy()
 
 
 def read(path: str | Path) -> Policy:
     """The policy of a file.
 
     Raises:
-        InputError: the file cannot be read, or says what no policy can; with its line.
+        InputError: the file cannot be read, or is not a valid policy; with its line.
     """
-    place = Path(path)
-    prefix = ("tool", "rankgate") if place.name == "pyproject.toml" else ()
-    return replace(_policy(Toml.read(path, prefix, code=_CODE)), folder=place.parent)
+    policy_path = Path(path)
+    prefix = ("tool", "rankgate") if policy_path.name == "pyproject.toml" else ()
+    return replace(_policy(TomlFile.read(path, prefix, code=_CODE)), folder=policy_path.parent)
 
 
-def parsed(text: str, source: str) -> Policy:
-    """The policy that a text says.
+def parse_policy(text: str, source: str) -> Policy:
+    """The policy of a text.
 
     Raises:
         InputError: no TOML, an unknown key, a value that cannot be; with its line.
     """
-    return _policy(Toml.parse(text, source, code=_CODE))
+    return _policy(TomlFile.parse(text, source, code=_CODE))
 
 
 _CODE = "invalid-policy"
@@ -236,66 +246,80 @@ _TABLES = (
 )
 
 
-def _policy(file: Toml) -> Policy:
-    whole = file.values
-    file.check_keys(whole, _TABLES)
-    settings = file.read_values(whole.get("gate", {}), SETTINGS, "gate")
+def _policy(file: TomlFile) -> Policy:
+    policy_tables = file.values
+    file.check_keys(policy_tables, _TABLES)
+    settings = file.read_values(policy_tables.get("gate", {}), SETTINGS, "gate")
     launch = read_launch(file)
     if launch.budget:
         settings["alpha"] = launch.budget["gate"] or settings["alpha"]
-    lists = file.read_values(whole.get("lists", {}), LISTS, "lists")
-    if "rules" not in whole and "gate" not in whole:
+    lists = file.read_values(policy_tables.get("lists", {}), LISTS, "lists")
+    if "rules" not in policy_tables and "gate" not in policy_tables:
         return _default_rules(file)
-    tables = whole.get("rules", [])
+    tables = policy_tables.get("rules", [])
     if not isinstance(tables, list) or not tables:
         raise file.error("a policy needs [[rules]], one or more.")
-    rules = [_rule(file, each, str(place)) for place, each in enumerate(tables)]
+    rules = [_rule(file, table, str(position)) for position, table in enumerate(tables)]
     names: set[str] = set()
-    for place, rule in enumerate(rules):
+    for position, rule in enumerate(rules):
         if rule.id in names:
             problem = f"two rules are called {rule.id!r}; names are unique."
-            raise file.error(problem, "rules", str(place), "id")
+            raise file.error(problem, "rules", str(position), "id")
         names.add(rule.id)
     launch.check(file, names)
-    decided = [RULES[rule.kind].of_experiment is not None for rule in rules]
-    stages = {"offline": not all(decided), "online": any(decided)}
+    is_of_experiment = [RULES[rule.kind].of_experiment is not None for rule in rules]
+    stages = {"offline": not all(is_of_experiment), "online": any(is_of_experiment)}
     launch.check_budget(file, **stages)
-    listed = [sorted(lists.items())] if whole.get("lists") else []
-    listed += [sorted(whole["collection"].items(), key=str)] if whole.get("collection") else []
-    text = repr((sorted(settings.items(), key=str), rules, *listed, *launch.hashed))
+    hashed_tables = [sorted(lists.items())] if policy_tables.get("lists") else []
+    hashed_tables += (
+        [sorted(policy_tables["collection"].items(), key=str)]
+        if policy_tables.get("collection")
+        else []
+    )
+    text = repr((sorted(settings.items(), key=str), rules, *hashed_tables, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Policy(
-        settings, tuple(rules), file.source, digest, lists=lists, experiment=launch.experiment,
-        ramp=launch.ramp, budget=launch.budget, earlier=launch.earlier,
-        stages=launch.stages(**stages), collection=collection_in(file),
-    )  # fmt: skip
+        settings,
+        tuple(rules),
+        file.source,
+        digest,
+        lists=lists,
+        experiment=launch.experiment,
+        ramp=launch.ramp,
+        budget=launch.budget,
+        earlier=launch.earlier,
+        stages=launch.stages(**stages),
+        collection=read_collection_table(file),
+    )
 
 
-def _default_rules(file: Toml) -> Policy:
-    """The default policy with what a file without rules states besides them."""
-    usual = parsed(DEFAULT, file.source)
+def _default_rules(file: TomlFile) -> Policy:
+    """The default policy with the settings of a file without rules."""
+    default_policy = parse_policy(DEFAULT_POLICY, file.source)
     lists = file.read_values(file.values.get("lists", {}), LISTS, "lists")
     launch = read_launch(file)
     if launch.ramp or launch.experiment or launch.budget:
         raise file.error("a policy needs [[rules]], one or more.")
     source = f"the default policy, as {file.source} has no rules"
-    return replace(usual, source=source, lists=lists, collection=collection_in(file))
+    return replace(
+        default_policy, source=source, lists=lists, collection=read_collection_table(file)
+    )
 
 
-def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - any TOML value
-    key = ("rules", place)
+def _rule(file: TomlFile, table: Any, position: str) -> Rule:  # noqa: ANN401 - any TOML value
+    key = ("rules", position)
     if not isinstance(table, dict):
         raise file.error("a rule is a table: [[rules]].", *key)
-    own = {each.name for each in COMMON}
-    common = file.read_values({k: v for k, v in table.items() if k in own}, COMMON, *key)
+    common_keys = {parameter.name for parameter in COMMON}
+    common = file.read_values({k: v for k, v in table.items() if k in common_keys}, COMMON, *key)
     try:
         kind = RULES.named(common["kind"])
     except UsageError as error:
         raise file.error(error.problem, *key, "kind") from None
-    rest = {name: value for name, value in table.items() if name not in own}
-    values = file.read_values(rest, kind.takes, *key)
+    kind_values = {name: value for name, value in table.items() if name not in common_keys}
+    values = file.read_values(kind_values, kind.takes, *key)
     rule = Rule(
-        common["id"] or f"{kind.name}-{int(place) + 1}",
+        common["id"] or f"{kind.name}-{int(position) + 1}",
         kind.name,
         common["tier"],
         common["slice"],
@@ -304,9 +328,9 @@ def _rule(file: Toml, table: Any, place: str) -> Rule:  # noqa: ANN401 - any TOM
     if problem := kind.problem(values):
         raise file.error(f"{rule.id}: {problem[0]}", *key, problem[1])
     if rule.slice is not None and not all(rule.slice.partition("=")):
-        words = "slice is tag=value, as in intent=navigational."
-        raise file.error(f"{rule.id}: {words}", *key, "slice")
+        problem_text = "slice is tag=value, as in intent=navigational."
+        raise file.error(f"{rule.id}: {problem_text}", *key, "slice")
     if rule.slice is not None and not kind.sliced:
-        words = f"{kind.name} cannot have a slice; leave it out."
-        raise file.error(f"{rule.id}: {words}", *key, "slice")
+        problem_text = f"{kind.name} cannot have a slice; leave it out."
+        raise file.error(f"{rule.id}: {problem_text}", *key, "slice")
     return rule

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def beyond(gain: Floats, baseline: Floats, share: float) -> Floats:
-    """What each query gains beyond the loss that a share of its baseline allows.
+def gain_beyond_share(gain: Floats, baseline: Floats, share: float) -> Floats:
+    """The gain of each query beyond the loss that a share of its baseline allows.
 
     Its mean is above 0 where the mean loss is below the share of the mean; so the interval knows
     that the margin is an estimate too.
@@ -26,21 +26,25 @@ def beyond(gain: Floats, baseline: Floats, share: float) -> Floats:
     return np.asarray(gain + share * sign * baseline, np.float64)
 
 
-def allowed(gained: Contrast, share: float, *, turned: bool = False) -> Contrast:
-    """`beyond` of the values of both systems; with ``turned`` of what the baseline gains."""
+def relative_contrast(gained: Contrast, share: float, *, turned: bool = False) -> Contrast:
+    """`gain_beyond_share` of both systems' values; with ``turned`` of the baseline's gains."""
     sign = -1.0 if turned else 1.0
 
     def contrast(baseline: Floats, candidate: Floats) -> Floats:
-        return beyond(sign * gained(baseline, candidate), baseline, share)
+        return gain_beyond_share(sign * gained(baseline, candidate), baseline, share)
 
     return contrast
 
 
 def shifted_range(rule: Rule, evidence: Evidence) -> tuple[float, float] | None:
     """The range of these gains; None where the metric has none."""
-    known = evidence.inputs.ranges.get(rule["metric"])
-    if known is None:
+    value_range = evidence.inputs.ranges.get(rule["metric"])
+    if value_range is None:
         return None
-    most = rule["relative"] * max(map(abs, known))
-    reach = known[1] - known[0]
-    return (-reach - most, reach + most) if known[0] < 0 else (-reach, reach + most)
+    largest_allowance = rule["relative"] * max(map(abs, value_range))
+    width = value_range[1] - value_range[0]
+    return (
+        (-width - largest_allowance, width + largest_allowance)
+        if value_range[0] < 0
+        else (-width, width + largest_allowance)
+    )

@@ -8,47 +8,45 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.declare import Declared
 from rankgate.core.frozen import dataclass
+from rankgate.data.parts import PARTS, Need
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from rankgate.core.declare import Parameter
+    from rankgate.data.parts import MissingPart, Part, Supply
     from rankgate.decisions.gating.evidence import Drift, Evidence, HypotheticalValues
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
 
 Status = Literal["pass", "fail", "inconclusive"]
 Tier = Literal["block", "warn", "info"]
-Need = Literal["admission", "counts"]
-"""What the gate prepares only where a rule needs it: the admission of a judge in ``file``; states
-and latencies of the queries of a slice."""
-
 TIERS: tuple[Tier, ...] = ("block", "warn", "info")
 
 
 @dataclass(frozen=True)
 class RuleKind(Declared):
-    """A kind of rule: all that the gate knows about it is declared here.
+    """A kind of rule: everything that the gate uses of it is declared here.
 
     Attributes:
-        name: how policies call it.
-        title: what it demands, in a sentence.
+        name: its name in policies.
+        title: its demand, in a sentence.
         takes: its own parameters, in addition to those that every rule has.
         decide: a rule of this kind and the evidence to its outcome.
-        statistical: whether it infers from a sample of queries; the others count.
-        sliced: whether it can look at the queries of a slice alone.
+        statistical: True if it infers from a sample of queries; the others count.
+        sliced: True if it can look at the queries of a slice alone.
         one_of: parameters of which exactly one must be given.
         any_of: parameters of which one or more must be given.
-        check: what is wrong with the values, with the key; None where they are right.
+        check: the problem of the values, with the key; None where they are right.
         difference: the parameter that a difference of the metric is compared with.
-        limits: what it limits: the mean ``loss`` (checked against the noise floor), the mean
+        limits: the limited quantity: the mean ``loss`` (checked against the noise floor), the mean
             ``gain``, or the ``drop`` of single queries, which a metric of all lists together does
             not have.
         bounds: parameters that the value of the metric is compared with.
-        depth: parameters that say how many first documents are looked at.
-        needs: what must be prepared for it.
-        of_values: whether it looks at values of queries alone, and can decide without judgments
-            and runs.
+        depth: parameters with a number of first documents.
+        needs: the parts of scores that it looks at; a rule about a slice or single queries needs
+            values too.
+        reads_admission: True if it needs the admission of a judge, in ``file``.
         statuses: (S,) the status under each set of drawn grades of unjudged documents; None where
             judging them cannot change it.
         redrawn: (S,) the status under each resample of its queries, from (n, S) rows of them;
@@ -71,8 +69,8 @@ class RuleKind(Declared):
     limits: Literal["", "loss", "gain", "drop"] = ""
     bounds: tuple[str, ...] = ()
     depth: tuple[str, ...] = ()
-    needs: frozenset[Need] = frozenset()
-    of_values: bool = False
+    needs: frozenset[Part] = frozenset({"lists"})
+    reads_admission: bool = False
     without_comparison: Callable[[Rule, Drift], Outcome] | None = None
     of_experiment: Callable[[Rule, KpiEvidence], Outcome] | None = None
     statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]] | None = None
@@ -81,14 +79,21 @@ class RuleKind(Declared):
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Its own parameters by name."""
-        return {each.name: each for each in self.takes}
+        return {parameter.name: parameter for parameter in self.takes}
+
+    def lack(self, rule: Rule, supply: Supply) -> MissingPart | None:
+        """The reason why a supply of parts cannot decide a rule of this kind; None where it can."""
+        of_queries = rule.slice is not None or self.limits == "drop"
+        parts = {*self.needs, "values"} if of_queries else self.needs
+        lacks = (supply.lack(Need(need)) for need in PARTS if need in parts)
+        return next((lack for lack in lacks if lack is not None), None)
 
     def problem(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
-        """What is wrong with values that are right one by one, with the key."""
-        given = {name for name, value in values.items() if value is not None}
-        if self.one_of and len(given.intersection(self.one_of)) != 1:
+        """The problem of values that are right one by one, with the key."""
+        names = {name for name, value in values.items() if value is not None}
+        if self.one_of and len(names.intersection(self.one_of)) != 1:
             return f"say {' or '.join(self.one_of)}, one of them.", ""
-        if self.any_of and given.isdisjoint(self.any_of):
+        if self.any_of and names.isdisjoint(self.any_of):
             return f"say {' or '.join(self.any_of)}.", ""
         return self.check(values) if self.check else None
 
@@ -100,7 +105,7 @@ class Rule:
     Attributes:
         id: its name, unique in the policy.
         kind: the name of its kind.
-        tier: whether it blocks, warns or informs.
+        tier: block, warn or inform.
         slice: ``tag=value``, the queries it looks at; None is all of them.
         values: its parameters, defaults filled in.
     """
@@ -126,9 +131,9 @@ class Outcome:
     Attributes:
         status: pass, fail or inconclusive.
         reason: why, in a sentence with the figures.
-        next: what would settle it, or fix it; empty after a pass.
+        next: a step that would settle or fix it; empty after a pass.
         n, delta, low, high, margin, mde: the figures, None where a rule has none.
-        caution: what a pass cannot exclude; empty where there is nothing to add.
+        caution: the losses that a pass cannot exclude; empty if there are none.
         queries: those that the rule is about, worst first.
         code: of the reason, for programs, where nothing could be inferred because of weights:
             few-effective-queries or heavy-weights.

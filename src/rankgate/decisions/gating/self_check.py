@@ -1,4 +1,4 @@
-"""The verb ``self_check``: how often a gate's verdict flips about one system and itself."""
+"""The verb ``self_check``: the share of flipped verdicts between snapshots of one system."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rankgate.data import read_run
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.gate_check import METRICS, RATES, VERDICTS, GateCheck
-from rankgate.decisions.gating.policy import Policy, default, found, read
+from rankgate.decisions.gating.policy import Policy, find_policy, load_default_policy, read
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.unfinished import refuse_unfinished_files
-from rankgate.measurement.stats.proportion import wilson
+from rankgate.measurement.stats.proportion import wilson_interval
 
 if TYPE_CHECKING:
     from rankgate.data import Run
@@ -64,34 +64,37 @@ def self_check(
     if isinstance(policy, str | Path):
         rules = read(policy)
     else:
-        place = found(Path(folder))
-        rules = policy or (read(place) if place else default())
+        policy_path = find_policy(Path(folder))
+        rules = policy or (read(policy_path) if policy_path else load_default_policy())
     collection = Collection.of(collection)
     judged = replace(collection, judgments=collection.qrels(subtopics=True), grades={})
-    systems = _systems(runs, queries, snapshots)
+    systems = _snapshot_runs(runs, queries, snapshots)
     verdicts: dict[tuple[int, int], Verdict] = {}
-    for one, two in permutations(range(len(systems)), 2):
-        names = (f"snapshot {one + 1}", f"snapshot {two + 1}")
+    for first, second in permutations(range(len(systems)), 2):
+        names = (f"snapshot {first + 1}", f"snapshot {second + 1}")
         step(" against ".join(reversed(names)))
         baseline, candidate = (
-            replace(systems[at], name=name) for at, name in zip((one, two), names, strict=True)
+            replace(systems[index], name=name)
+            for index, name in zip((first, second), names, strict=True)
         )
         with progress(None):
-            verdicts[one, two] = gate(judged, baseline, candidate, rules, log=False, folder=folder)
-    every, changed = _changed(systems)
+            verdicts[first, second] = gate(
+                judged, baseline, candidate, rules, log=False, folder=folder
+            )
+    query_count, changed_count = _count_changed(systems)
     return GateCheck(
         runs=tuple(run.name for run in systems),
         policy=rules.source,
-        verdicts=_table(verdicts),
+        verdicts=_verdict_table(verdicts),
         rates=_rates(list(verdicts.values()), len(systems) // 2),
         metrics=_metrics(list(verdicts.values()), rules),
-        queries=every,
-        changed=changed,
+        queries=query_count,
+        changed=changed_count,
         level=_LEVEL,
     )
 
 
-def _systems(
+def _snapshot_runs(
     runs: Sequence[RunLike] | EngineLike,
     queries: QueriesLike | None,
     snapshots: int,
@@ -104,12 +107,12 @@ def _systems(
                 code="missing-input",
             )
         refuse_unfinished_files(*runs)
-        return [read_run(each) for each in runs]
+        return [read_run(run) for run in runs]
     if queries is None:
         raise UsageError("a self-check of an engine needs its queries.", code="missing-input")
     from rankgate.engines.snapshots.take import snapshot
 
-    taken = []
+    snapshot_runs = []
     for number in range(1, snapshots + 1):
         step(f"snapshot {number}")
         with progress(None):
@@ -118,41 +121,48 @@ def _systems(
             raise UsageError(
                 f"snapshot {number} is not finished: {result.problem}", code="unfinished-snapshot"
             )
-        taken.append(result.run)
-    return taken
+        snapshot_runs.append(result.run)
+    return snapshot_runs
 
 
-def _table(verdicts: dict[tuple[int, int], Verdict]) -> pl.DataFrame:
+def _verdict_table(verdicts: dict[tuple[int, int], Verdict]) -> pl.DataFrame:
     rows = [
-        (*each.names, each.verdict, "; ".join(
-            f"{one.rule.id}: {one.outcome.reason}"
-            for one in each.rules
-            if one.rule.tier == "block" and one.outcome.status == each.verdict
-        ))
-        for each in verdicts.values()
-    ]  # fmt: skip
+        (
+            *verdict.names,
+            verdict.verdict,
+            "; ".join(
+                f"{result.rule.id}: {result.outcome.reason}"
+                for result in verdict.rules
+                if result.rule.tier == "block" and result.outcome.status == verdict.verdict
+            ),
+        )
+        for verdict in verdicts.values()
+    ]
     return pl.DataFrame(rows, schema=VERDICTS, orient="row")
 
 
 def _rates(verdicts: Sequence[Verdict], independent: int) -> pl.DataFrame:
-    """How many pairs have another verdict than most, fail, improve, or are inconclusive."""
-    words = Counter(each.verdict for each in verdicts)
-    most = max(words.values())
-    improved = sum(
-        any(one.rule.kind == "improvement" and one.outcome.status == "pass" for one in each.rules)
-        for each in verdicts
+    """Rates of pairs that have another verdict than most, fail, improve, or are inconclusive."""
+    pairs_by_verdict = Counter(verdict.verdict for verdict in verdicts)
+    most_common_count = max(pairs_by_verdict.values())
+    improved_count = sum(
+        any(
+            result.rule.kind == "improvement" and result.outcome.status == "pass"
+            for result in verdict.rules
+        )
+        for verdict in verdicts
     )
     counts = {
-        "flip": len(verdicts) - most,
-        "false fail": words["fail"],
-        "false improvement": improved,
-        "inconclusive": words["inconclusive"],
+        "flip": len(verdicts) - most_common_count,
+        "false fail": pairs_by_verdict["fail"],
+        "false improvement": improved_count,
+        "inconclusive": pairs_by_verdict["inconclusive"],
     }
     n = np.array([float(independent)])
     rows = []
     for event, count in counts.items():
         share = count / len(verdicts)
-        low, high = wilson(share * n, n, _LEVEL)
+        low, high = wilson_interval(share * n, n, _LEVEL)
         rows.append((event, count, share, float(low[0]), float(high[0])))
     return pl.DataFrame(rows, schema=RATES, orient="row")
 
@@ -160,9 +170,9 @@ def _rates(verdicts: Sequence[Verdict], independent: int) -> pl.DataFrame:
 def _metrics(verdicts: Sequence[Verdict], rules: Policy) -> pl.DataFrame:
     """The noise of each metric, and the smallest margin that a rule has for it."""
     means: dict[str, list[float]] = {}
-    for each in verdicts:
-        assert each.comparison is not None  # none of them is a saved baseline
-        for row in each.comparison.metrics.iter_rows(named=True):
+    for verdict in verdicts:
+        assert verdict.comparison is not None  # no snapshot is a saved baseline
+        for row in verdict.comparison.metrics.iter_rows(named=True):
             if row["baseline"] is not None:
                 means.setdefault(row["metric"], []).append(row["baseline"])
     margins: dict[str, float] = {}
@@ -178,16 +188,16 @@ def _metrics(verdicts: Sequence[Verdict], rules: Policy) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=METRICS, orient="row")
 
 
-def _changed(systems: Sequence[Run]) -> tuple[int, int]:
-    """How many queries there are, and how many have different lists, in order or scores."""
+def _count_changed(systems: Sequence[Run]) -> tuple[int, int]:
+    """The number of queries, and of those with different lists, in order or scores."""
     lists = [
         run.table.group_by("query_id", maintain_order=True).agg("doc_id", "score")
         for run in systems
     ]
-    both = (
+    lists_by_query = (
         pl.concat(lists)
         .group_by("query_id")
         .agg(pl.struct("doc_id", "score").n_unique().alias("different"), pl.len().alias("found"))
     )
-    other = (both["different"] > 1) | (both["found"] < len(systems))
-    return len(both), int(other.sum())
+    is_different = (lists_by_query["different"] > 1) | (lists_by_query["found"] < len(systems))
+    return len(lists_by_query), int(is_different.sum())

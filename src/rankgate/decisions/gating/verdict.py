@@ -47,13 +47,14 @@ class RuleResult:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RuleResult:
         """From ``to_dict``; of the rule's parameters only the metric is known."""
-        own = {"metric": values["metric"]} if values["metric"] is not None else {}
-        rule = Rule(values["id"], values["kind"], values["tier"], values["slice"], own)
+        metric_values = {"metric": values["metric"]} if values["metric"] is not None else {}
+        rule = Rule(values["id"], values["kind"], values["tier"], values["slice"], metric_values)
         figures = {name: values[name] for name in _FIGURES}
         code = values.get("code", "")  # older results have none
         return cls(rule, Outcome(**figures, queries=tuple(values["queries"]), code=code))
 
 
+_MEANS = ("metric", "n", "baseline", "candidate", "delta", "gain", "wins", "losses")
 _FIGURES = ("status", "n", "delta", "low", "high", "margin", "mde", "reason", "next")
 
 
@@ -64,18 +65,19 @@ class Verdict(Result):
     Attributes:
         verdict: pass, fail or inconclusive.
         rules: each with its outcome, in the policy's order.
-        comparison: what it is based on; None where nothing could be compared.
+        comparison: the comparison behind it; None where nothing could be compared.
         hashes: of qrels, baseline, candidate and policy.
         convention: name, axes and hash.
-        policy: its file, or where else it came from.
-        looks: how often this pinned set of queries was looked at, this time included.
-        notes: what holds for the verdict as a whole: error control, looks, warnings.
+        policy: its file, or another source.
+        looks: the number of looks at this pinned set of queries, this one included.
+        notes: notes on the verdict as a whole: error control, looks, warnings.
         exit: the policy's word for inconclusive: inconclusive, pass or fail.
         names: of baseline and candidate.
         lost: the queries that lost, where there is no comparison: read from JSON.
-        again: how often resampled queries would give another verdict; None where it was not asked
+        again: shares of resampled queries with another verdict; None where it was not requested
             for, or no rule looks at values of queries.
         counted: queries by system and state, where there is no comparison.
+        compared: the means by the metrics of rules, where there is no comparison.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -96,6 +98,7 @@ class Verdict(Result):
     lost: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     again: FlipRate | None = None
     counted: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    compared: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     def noted(self, note: str) -> Verdict:
         """The same with one note more."""
@@ -103,7 +106,7 @@ class Verdict(Result):
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is pass; an inconclusive one is not."""
+        """True if the verdict is pass; an inconclusive one is not."""
         return self.verdict == "pass"
 
     @property
@@ -116,7 +119,7 @@ class Verdict(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What holds for the verdict as a whole."""
+        """Notices about the verdict as a whole."""
         return tuple(Notice("verdict", text) for text in self.notes)
 
     @property
@@ -131,17 +134,33 @@ class Verdict(Result):
         if self.comparison is None:
             return [dict(row) for row in self.lost]
         names = ("query_id", "metric", "baseline", "candidate", "delta")
-        lost = self.comparison.queries.filter(pl.col("gain") < 0)
-        ruled = {each.rule.get("metric") for each in self.rules} - {None}
-        others = ~pl.col("metric").is_in(list(ruled))
-        return lost.sort(others, "gain", "metric", "query_id").select(names).to_dicts()
+        lost_queries = self.comparison.queries.filter(pl.col("gain") < 0)
+        ruled_metrics = {result.rule.get("metric") for result in self.rules} - {None}
+        is_other_metric = ~pl.col("metric").is_in(list(ruled_metrics))
+        return (
+            lost_queries.sort(is_other_metric, "gain", "metric", "query_id")
+            .select(names)
+            .to_dicts()
+        )
 
     @property
     def states(self) -> list[dict[str, Any]]:
-        """How many queries of each system are in each state."""
+        """The number of queries of each system in each state."""
         if self.comparison is None:
             return [dict(row) for row in self.counted]
         return self.comparison.states.to_dicts()
+
+    @property
+    def means(self) -> list[dict[str, Any]]:
+        """Means, counts and differences by the metrics of rules, in their order."""
+        if self.comparison is None:
+            return [dict(row) for row in self.compared]
+        rows = {row["metric"]: row for row in self.comparison.metrics.to_dicts()}
+        ruled_metrics = dict.fromkeys(result.rule.get("metric") for result in self.rules)
+        metric_rows = (rows[metric] for metric in ruled_metrics if metric in rows)
+        return [
+            {name: row[name] for name in _MEANS} for row in metric_rows if row["delta"] is not None
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -154,7 +173,8 @@ class Verdict(Result):
             "convention": dict(self.convention),
             "hashes": dict(self.hashes),
             "policy": self.policy,
-            "rules": [each.to_dict() for each in self.rules],
+            "rules": [result.to_dict() for result in self.rules],
+            "means": self.means,
             "queries": self.queries,
             "states": self.states,
             "notes": list(self.notes),
@@ -165,7 +185,7 @@ class Verdict(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From ``to_dict``; the comparison is not part of it."""
-        mapped = {0: "pass", 1: "fail", 3: "inconclusive"}[values["exit_code"]]
+        exit_word = {0: "pass", 1: "fail", 3: "inconclusive"}[values["exit_code"]]
         return cls(
             verdict=values["verdict"],
             rules=tuple(map(RuleResult.from_dict, values["rules"])),
@@ -175,11 +195,12 @@ class Verdict(Result):
             policy=values["policy"],
             looks=values["looks"],
             notes=tuple(values["notes"]),
-            exit=mapped if values["verdict"] == "inconclusive" else "inconclusive",
+            exit=exit_word if values["verdict"] == "inconclusive" else "inconclusive",
             names=(values["baseline"], values["candidate"]),
             lost=tuple(values["queries"]),
-            again=FlipRate.from_dict(again) if (again := values.get("flip_rate")) else None,
+            again=FlipRate.from_dict(flip_rate) if (flip_rate := values.get("flip_rate")) else None,
             counted=tuple(values.get("states", ())),
+            compared=tuple(values.get("means", ())),  # older results have none
         )
 
     @property
@@ -187,8 +208,10 @@ class Verdict(Result):
         """Judgments, runs and policy."""
         names = {"baseline": self.names[0], "candidate": self.names[1], "policy": self.policy}
         return tuple(
-            (names.get(what, what), what, digest) for what, digest in self.hashes.items() if digest
+            (names.get(input_name, input_name), input_name, digest)
+            for input_name, digest in self.hashes.items()
+            if digest
         )
 
     def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([each.to_dict() for each in self.rules])
+        return pl.DataFrame([result.to_dict() for result in self.rules])

@@ -1,4 +1,4 @@
-"""``rankgate stages``: what each stage of a ranking gains, and where most is lost."""
+"""``rankgate stages``: the gain of each stage of a ranking, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected, options_of
-from rankgate.core.console.labels import label, labelled
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.labels import label, parse_labels
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import TEST, SectionedCommand, SectionOption
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.comparison.inference import Correction, Test
 from rankgate.decisions.pipelines.live import LivePipeline, is_pipeline
-from rankgate.decisions.pipelines.verb import CORRECTIONS, METRICS, TESTED, stages
+from rankgate.decisions.pipelines.verb import CORRECTIONS, METRICS, TEST_FIELDS, stages
 from rankgate.engines.snapshots.queries import queries_of
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
@@ -29,14 +29,20 @@ if TYPE_CHECKING:
     from rankgate.data.collection import Collection
 
 
-def _of_pipeline(function: Callable[..., Any]) -> Callable[..., Any]:
+def _pipeline_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
     """PIPELINE.toml QUERIES QRELS as a `LivePipeline` and judgments, where the first is one."""
 
     @functools.wraps(function)
     def with_pipeline(
-        *args: Any, qrels: str, runs: tuple[str, ...], parameters: tuple[str, ...],
-        folder: str | None, again: bool, force: bool, **options: Any,
-    ) -> object:  # fmt: skip
+        *args: Any,
+        qrels: str,
+        runs: tuple[str, ...],
+        parameters: tuple[str, ...],
+        folder: str | None,
+        again: bool,
+        force: bool,
+        **options: Any,
+    ) -> object:
         pipeline = None
         if is_pipeline(qrels):
             if len(runs) != 2:
@@ -64,7 +70,7 @@ def _of_pipeline(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @metric_options.metrics_from
 @metric_options.convention
-@options_of(stages, "target METRIC", "depth")
+@verb_options(stages, "target METRIC", "depth")
 @label
 @options.parameters(
     "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several "
@@ -79,7 +85,7 @@ def _of_pipeline(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--again", is_flag=True, help="Ask queries that failed in a stage anew.")
 @click.option("--force", is_flag=True, help="Run every stage anew, whatever is kept.")
-@collected("test", Test, *(name for name in TESTED if name != "correction"), section=TEST)
+@value_options("test", Test, *(name for name in TEST_FIELDS if name != "correction"), section=TEST)
 @click.option(
     "--correction",
     type=click.Choice(CORRECTIONS),
@@ -91,7 +97,7 @@ def _of_pipeline(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @options.form(*FORMS)
 @options.output
-@_of_pipeline
+@_pipeline_arguments
 @of_collection("runs")
 def command(
     collection: Collection,
@@ -103,7 +109,7 @@ def command(
     correction: Correction,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **options_of_stages: Any,
 ) -> None:
     """Follow a ranking through its stages: one RUN after each stage, retrieval first.
 
@@ -128,13 +134,13 @@ def command(
         ranked = pipeline
         steps = len(pipeline.file.stages) * (len(queries_of(pipeline.queries)) + 1)
     try:
-        with Progress(steps + 1):
+        with TerminalProgress(steps + 1):
             result = stages(
                 collection,
                 ranked,
-                labels=labelled(labels),
+                labels=parse_labels(labels),
                 test=replace(test, correction=correction),
-                **chosen,
+                **options_of_stages,
             )
     except InputError as error:
         if error.code != "unfinished-snapshot":

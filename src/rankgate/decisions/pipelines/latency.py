@@ -1,4 +1,4 @@
-"""How long each stage takes, and how long the pipeline takes to its end."""
+"""Latency of each stage, and of the pipeline to its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from rankgate.decisions.pipelines.taken import TakenStage
+    from rankgate.decisions.pipelines.taken import StageRun
 
 LATENCY: dict[str, Any] = {
     "stage": pl.String,
@@ -29,7 +29,7 @@ LATENCY: dict[str, Any] = {
 }
 
 
-def latencies(taken: Sequence[TakenStage]) -> pl.DataFrame:
+def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
     """The latency of each stage alone, and of the pipeline up to it.
 
         total(stage) = own(stage) + max over its inputs of total(input)
@@ -38,7 +38,7 @@ def latencies(taken: Sequence[TakenStage]) -> pl.DataFrame:
     one counts. Queries that the stage did not answer have no latency.
 
     Args:
-        taken: the stages, inputs first.
+        stages: the stages, inputs first.
 
     Returns:
         ``stage``, ``does``, ``inputs``; ``ok``, ``zero`` and ``failed`` queries; ``n`` queries
@@ -48,44 +48,44 @@ def latencies(taken: Sequence[TakenStage]) -> pl.DataFrame:
     """
     totals: dict[str, pl.DataFrame] = {}
     rows = []
-    for each in taken:
-        own = each.states.select("query_id", own="latency_ms").drop_nulls()
-        waits = _slowest([totals[name] for name in each.stage.inputs], own)
-        both = own.join(waits, on="query_id", maintain_order="left")
-        both = both.with_columns(total=pl.col("own") + pl.col("waits"))
-        totals[each.stage.name] = both.select("query_id", "total")
-        states = dict(each.states.group_by("state").len().iter_rows())
+    for taken_stage in stages:
+        latencies_alone = taken_stage.states.select("query_id", own="latency_ms").drop_nulls()
+        waits = _waiting_time([totals[name] for name in taken_stage.stage.inputs], latencies_alone)
+        latencies_to_here = latencies_alone.join(waits, on="query_id", maintain_order="left")
+        latencies_to_here = latencies_to_here.with_columns(total=pl.col("own") + pl.col("waits"))
+        totals[taken_stage.stage.name] = latencies_to_here.select("query_id", "total")
+        states = dict(taken_stage.states.group_by("state").len().iter_rows())
         rows.append(
             {
-                "stage": each.stage.name,
-                "does": each.does,
-                "inputs": ", ".join(each.stage.inputs),
+                "stage": taken_stage.stage.name,
+                "does": taken_stage.does,
+                "inputs": ", ".join(taken_stage.stage.inputs),
                 **{state: states.get(state, 0) for state in ("ok", "zero", "failed")},
-                "n": len(both),
-                "mean": both["own"].mean(),
-                "p50": both["own"].quantile(0.5, "linear"),
-                "p95": both["own"].quantile(0.95, "linear"),
-                "waits": both["waits"].mean(),
-                "total": both["total"].mean(),
-                "total_p50": both["total"].quantile(0.5, "linear"),
-                "total_p95": both["total"].quantile(0.95, "linear"),
-                "file": str(each.path),
+                "n": len(latencies_to_here),
+                "mean": latencies_to_here["own"].mean(),
+                "p50": latencies_to_here["own"].quantile(0.5, "linear"),
+                "p95": latencies_to_here["own"].quantile(0.95, "linear"),
+                "waits": latencies_to_here["waits"].mean(),
+                "total": latencies_to_here["total"].mean(),
+                "total_p50": latencies_to_here["total"].quantile(0.5, "linear"),
+                "total_p95": latencies_to_here["total"].quantile(0.95, "linear"),
+                "file": str(taken_stage.path),
             }
         )
     return pl.DataFrame(rows, schema=LATENCY)
 
 
-def _slowest(inputs: Sequence[pl.DataFrame], own: pl.DataFrame) -> pl.DataFrame:
-    """``query_id`` and ``waits``: when the last of the inputs is there."""
+def _waiting_time(inputs: Sequence[pl.DataFrame], latencies_alone: pl.DataFrame) -> pl.DataFrame:
+    """``query_id`` and ``waits``: the time at which the last of the inputs is there."""
     if not inputs:
-        return own.select("query_id", waits=pl.lit(0.0))
+        return latencies_alone.select("query_id", waits=pl.lit(0.0))
     return pl.concat(inputs).group_by("query_id").agg(waits=pl.col("total").max())
 
 
-def failure(taken: TakenStage) -> str:
-    """How many queries of a stage failed, and why most often; empty where none did."""
-    errors = taken.states.filter(pl.col("state") == "failed")["error"].fill_null("no reason")
+def describe_failures(taken_stage: StageRun) -> str:
+    """The number of failed queries, with the most frequent error; empty if none failed."""
+    errors = taken_stage.states.filter(pl.col("state") == "failed")["error"].fill_null("no reason")
     if errors.is_empty():
         return ""
-    most = errors.value_counts(sort=True)["error"][0]
-    return f"{len(errors):,} of {len(taken.states):,} queries failed, most often: {most}"
+    top_error = errors.value_counts(sort=True)["error"][0]
+    return f"{len(errors):,} of {len(taken_stage.states):,} queries failed, most often: {top_error}"

@@ -1,4 +1,4 @@
-"""A pipeline whose engines are asked, in the place of runs that are there."""
+"""A pipeline whose engines answer queries, in place of given runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.pipelines.pipeline_file import read
+from rankgate.decisions.pipelines.pipeline_file import read_pipeline
 
 if TYPE_CHECKING:
     from rankgate.decisions.pipelines.pipeline_file import PipelineFile
-    from rankgate.decisions.pipelines.taken import TakenStage
+    from rankgate.decisions.pipelines.taken import StageRun
     from rankgate.engines.snapshots.queries import QueriesLike
 
 
@@ -22,12 +22,15 @@ def is_pipeline(source: object) -> bool:
     if not isinstance(source, str | Path) or not str(source).lower().endswith(".toml"):
         return False
     path = Path(source)
-    return not path.is_file() or "collection" not in Toml.read(path, code="invalid-pipeline").values
+    return (
+        not path.is_file()
+        or "collection" not in TomlFile.read(path, code="invalid-pipeline").values
+    )
 
 
 @dataclass(frozen=True)
 class LivePipeline:
-    """The stages of a pipeline's file, and the queries that they are asked.
+    """The stages of a pipeline's file, and the queries for them.
 
     Constructing one reads and checks the file; `stages` runs what is not kept from before.
 
@@ -55,7 +58,7 @@ class LivePipeline:
     force: bool = False
 
     def __post_init__(self) -> None:
-        assert self.file.stages  # a file that cannot be is an error now
+        assert self.file.stages  # an invalid file is an error now
 
     def __repr__(self) -> str:
         names = ", ".join(stage.name for stage in self.file.stages)
@@ -68,30 +71,30 @@ class LivePipeline:
         Raises:
             InputError, UsageError: as of the class.
         """
-        return read(self.path).having(self.parameters)
+        return read_pipeline(self.path).having(self.parameters)
 
-    def taken(self, *, refuse: bool = True) -> tuple[TakenStage, ...]:
+    def taken(self, *, refuse: bool = True) -> tuple[StageRun, ...]:
         """The stages with their runs.
 
         Args:
-            refuse: whether queries that failed are an error; it is one where all of them did.
+            refuse: True if failed queries are an error; it always is one if all of them failed.
 
         Raises:
             InputError: a stage that cannot work, or that failed for some queries, with the line.
         """
-        from rankgate.decisions.pipelines.latency import failure
-        from rankgate.decisions.pipelines.take import Taking
+        from rankgate.decisions.pipelines.latency import describe_failures
+        from rankgate.decisions.pipelines.take import StageRunner
         from rankgate.engines.snapshots.queries import queries_of
 
-        taken = Taking(
+        taken_stages = StageRunner(
             pipeline=self.file,
             queries=queries_of(self.queries),
             folder=Path(self.folder or Path(self.path).with_suffix(".stages")),
             again=self.again,
             force=self.force,
         ).run()
-        for stage in taken:
-            problem = failure(stage)
+        for stage in taken_stages:
+            problem = describe_failures(stage)
             if problem and (refuse or (stage.states["state"] == "failed").all()):
                 raise self.file.error(
                     stage.stage,
@@ -99,4 +102,4 @@ class LivePipeline:
                     "out.",
                     code="failed-queries",
                 )
-        return taken
+        return taken_stages

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from rankgate.core.declare import Range, fields_of
-from rankgate.core.declare.parameter import literal
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.parameter import parse_literal
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
@@ -102,31 +102,31 @@ class PipelineFile:
     Attributes:
         toml: the file, for errors.
         stages: inputs before the stages that take them; the last one is the pipeline's result.
-        places: by name, the place of each in the file.
+        places: the index of each stage in the file, by name.
     """
 
-    toml: Toml
+    toml: TomlFile
     stages: tuple[Stage, ...]
     places: Mapping[str, int]
 
     @property
     def folder(self) -> Path:
-        """Where the file is."""
+        """The folder of the file."""
         return Path(self.toml.source).resolve().parent
 
     def error(self, stage: Stage, problem: str, *key: str, code: str) -> InputError:
         """Return an error with the line of a stage, or of one of its keys."""
-        place = str(self.places[stage.name])
-        return self.toml.error(f"stage {stage.name}: {problem}", "stage", place, *key, code=code)
+        index = str(self.places[stage.name])
+        return self.toml.error(f"stage {stage.name}: {problem}", "stage", index, *key, code=code)
 
     def having(self, parameters: ParametersLike) -> PipelineFile:
-        """With other settings of stages.
+        """The pipeline with other settings of stages.
 
         Raises:
             UsageError: no such stage; words that are no setting.
         """
         stages = {stage.name: stage for stage in self.stages}
-        for word, value in _pairs(parameters):
+        for word, value in _parse_parameters(parameters):
             name, dot, setting = word.rpartition(".")
             if not dot or name not in stages:
                 raise UsageError(
@@ -134,11 +134,11 @@ class PipelineFile:
                     f"stages are {', '.join(stages)}.",
                     code="unknown-stage",
                 )
-            stages[name] = _set(stages[name], setting, value)
+            stages[name] = _with_setting(stages[name], setting, value)
         return replace(self, stages=tuple(stages.values()))
 
 
-def read(path: str | Path) -> PipelineFile:
+def read_pipeline(path: str | Path) -> PipelineFile:
     """The pipeline of a file.
 
     Raises:
@@ -146,127 +146,129 @@ def read(path: str | Path) -> PipelineFile:
             inputs that are no stages, or need each other; a stage that leads nowhere; with the
             line.
     """
-    toml = Toml.read(path, code="invalid-pipeline")
+    toml = TomlFile.read(path, code="invalid-pipeline")
     toml.check_keys(toml.values, ("stage",))
     tables = toml.values.get("stage")
     if not isinstance(tables, list) or not tables:
         raise toml.error("[[stage]] is missing; a pipeline has one for each of its stages.")
     stages: dict[str, Stage] = {}
-    for place, table in enumerate(tables):
-        stage = _stage(toml, table, str(place))
+    for index, table in enumerate(tables):
+        stage = _stage(toml, table, str(index))
         if stage.name in stages:
             problem = f"stage {stage.name!r} is there twice; give each stage a name."
-            raise toml.error(problem, "stage", str(place), "name")
+            raise toml.error(problem, "stage", str(index), "name")
         stages[stage.name] = stage
-    found = PipelineFile(toml, tuple(stages.values()), {name: i for i, name in enumerate(stages)})
-    for stage in found.stages:
-        _check_inputs(found, stage, stages)
-    found = replace(found, stages=_in_order(found))
-    used = {name for stage in found.stages for name in stage.inputs}
-    for stage in found.stages[:-1]:
+    pipeline = PipelineFile(
+        toml, tuple(stages.values()), {name: i for i, name in enumerate(stages)}
+    )
+    for stage in pipeline.stages:
+        _check_inputs(pipeline, stage, stages)
+    pipeline = replace(pipeline, stages=_in_order(pipeline))
+    used = {name for stage in pipeline.stages for name in stage.inputs}
+    for stage in pipeline.stages[:-1]:
         if stage.name not in used:
             problem = "it leads nowhere; no later stage has it among its inputs."
-            raise found.error(stage, problem, code="unused-stage")
-    return found
+            raise pipeline.error(stage, problem, code="unused-stage")
+    return pipeline
 
 
-def _stage(toml: Toml, table: object, place: str) -> Stage:
+def _stage(toml: TomlFile, table: object, index: str) -> Stage:
     if not isinstance(table, dict):
         raise toml.error("[[stage]] is a table.", "stage")
-    named = [kind for kind in _KINDS if kind.key in table]
-    if len(named) != 1:
+    kinds = [kind for kind in _KINDS if kind.key in table]
+    if len(kinds) != 1:
         problem = "a stage has one of the keys engine, fuse and rerank, which says what it does."
-        raise toml.error(problem, "stage", place)
+        raise toml.error(problem, "stage", index)
     values = dict(table)
-    if named[0] is RerankStage:
-        values = _with_command(toml, values, place)
-    read_values = toml.read_values(values, fields_of(named[0]).values(), "stage", place)
-    stage = named[0](**read_values)
+    if kinds[0] is RerankStage:
+        values = _with_command(toml, values, index)
+    read_values = toml.read_values(values, fields_of(kinds[0]).values(), "stage", index)
+    stage = kinds[0](**read_values)
     if not _NAME.fullmatch(stage.name):
         problem = f"name = {stage.name!r} is not made of letters, digits, _ and -."
-        raise toml.error(problem, "stage", place, "name")
+        raise toml.error(problem, "stage", index, "name")
     return stage
 
 
-def _with_command(toml: Toml, values: dict[str, Any], place: str) -> dict[str, Any]:
-    """The function and the command apart."""
-    given = values["rerank"]
-    if isinstance(given, str) and ":" in given and "command" not in values:
+def _with_command(toml: TomlFile, values: dict[str, Any], index: str) -> dict[str, Any]:
+    """The values of a stage with its function and its command in separate keys."""
+    reranker = values["rerank"]
+    if isinstance(reranker, str) and ":" in reranker and "command" not in values:
         return values
-    if isinstance(given, list) and given and all(isinstance(word, str) for word in given):
-        return {**values, "rerank": given[0], "command": given}
+    if isinstance(reranker, list) and reranker and all(isinstance(word, str) for word in reranker):
+        return {**values, "rerank": reranker[0], "command": reranker}
     problem = 'rerank is "module:function", or a command, as in ["python", "rerank.py"].'
-    raise toml.error(problem, "stage", place, "rerank")
+    raise toml.error(problem, "stage", index, "rerank")
 
 
-def _check_inputs(found: PipelineFile, stage: Stage, stages: Mapping[str, Stage]) -> None:
-    """Inputs that are stages, and as many as the stage takes."""
+def _check_inputs(pipeline: PipelineFile, stage: Stage, stages: Mapping[str, Stage]) -> None:
+    """Check that inputs are stages, and that their number fits the stage."""
     for name in stage.inputs:
         if name not in stages:
             problem = f"there is no stage {name!r}; the stages are {', '.join(stages)}."
-            raise found.error(stage, problem, "inputs", code="unknown-stage")
+            raise pipeline.error(stage, problem, "inputs", code="unknown-stage")
     count = len(stage.inputs)
     if count != len(set(stage.inputs)):
-        raise found.error(stage, "an input is there twice.", "inputs", code="invalid-pipeline")
+        raise pipeline.error(stage, "an input is there twice.", "inputs", code="invalid-pipeline")
     problem = {
         "engine": "an engine takes no inputs; leave them out." if count else "",
         "fuse": "fusion needs two inputs or more." if count < 2 else "",
         "rerank": f"a reranker has one input, not {count}." if count != 1 else "",
     }[stage.key]
     if problem:
-        raise found.error(stage, problem, "inputs", code="wrong-inputs")
+        raise pipeline.error(stage, problem, "inputs", code="wrong-inputs")
 
 
-def _in_order(found: PipelineFile) -> tuple[Stage, ...]:
-    """Inputs first, otherwise as in the file."""
-    left, done = list(found.stages), list[Stage]()
-    while left:
-        names = {stage.name for stage in done}
-        ready = next((stage for stage in left if names.issuperset(stage.inputs)), None)
-        if ready is None:
-            circle = _circle(left)
-            words = " → ".join(circle)
-            first = next(stage for stage in left if stage.name == circle[0])
-            problem = f"the stages need each other, in a circle: {words}."
-            raise found.error(first, problem, "inputs", code="circular-stages")
-        done.append(ready)
-        left.remove(ready)
-    return tuple(done)
+def _in_order(pipeline: PipelineFile) -> tuple[Stage, ...]:
+    """The stages with inputs first, otherwise as in the file."""
+    remaining, in_order = list(pipeline.stages), list[Stage]()
+    while remaining:
+        names = {stage.name for stage in in_order}
+        ready_stage = next((stage for stage in remaining if names.issuperset(stage.inputs)), None)
+        if ready_stage is None:
+            circle = _find_circle(remaining)
+            circle_text = " → ".join(circle)
+            first = next(stage for stage in remaining if stage.name == circle[0])
+            problem = f"the stages need each other, in a circle: {circle_text}."
+            raise pipeline.error(first, problem, "inputs", code="circular-stages")
+        in_order.append(ready_stage)
+        remaining.remove(ready_stage)
+    return tuple(in_order)
 
 
-def _circle(left: Sequence[Stage]) -> list[str]:
-    """One way from a stage to itself, each of which waits for another."""
-    inputs = {stage.name: stage.inputs for stage in left}
-    path = [left[0].name]
+def _find_circle(remaining: Sequence[Stage]) -> list[str]:
+    """A path from a stage to itself, each of which waits for the next."""
+    inputs = {stage.name: stage.inputs for stage in remaining}
+    path = [remaining[0].name]
     while True:
-        after = next(name for name in inputs[path[-1]] if name in inputs)
-        if after in path:
-            return [*path[path.index(after) :], after]
-        path.append(after)
+        next_name = next(name for name in inputs[path[-1]] if name in inputs)
+        if next_name in path:
+            return [*path[path.index(next_name) :], next_name]
+        path.append(next_name)
 
 
-def _set(stage: Stage, setting: str, value: object) -> Stage:
+def _with_setting(stage: Stage, setting: str, value: object) -> Stage:
     """The stage with another value of a setting: one of its keys, or a parameter."""
     declared = fields_of(type(stage)).get(setting)
     if declared is None or setting not in {"depth", "keep", "norm", "weights"}:
         return replace(stage, parameters={**stage.parameters, setting: value})
     try:
         if setting == "weights" and isinstance(value, str):
-            value = [float(each) for each in value.split(",")]
-        known = declared.read(value)
+            value = [float(weight) for weight in value.split(",")]
+        setting_value = declared.read(value)
     except ValueError as error:
         problem = f"{stage.name}.{setting} = {value!r} {error}"
         raise UsageError(problem, code="invalid-parameter") from None
-    return replace(stage, **{setting: known})
+    return replace(stage, **{setting: setting_value})
 
 
-def _pairs(parameters: ParametersLike) -> list[tuple[str, Any]]:
+def _parse_parameters(parameters: ParametersLike) -> list[tuple[str, Any]]:
     if isinstance(parameters, Mapping):
         return list(parameters.items())
-    found = []
+    pairs = []
     for word in parameters:
         name, equals, value = word.partition("=")
         if not equals:
             raise UsageError(f"{word!r} is not STAGE.NAME=VALUE.", code="invalid-parameter")
-        found.append((name.strip(), literal(value.strip())))
-    return found
+        pairs.append((name.strip(), parse_literal(value.strip())))
+    return pairs

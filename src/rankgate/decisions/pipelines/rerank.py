@@ -1,4 +1,4 @@
-"""Ask a reranker: the first documents of a query in, the same documents in a new order out."""
+"""Send candidates to a reranker: the first documents of a query in, a new order of them out."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.hits import answer
+from rankgate.data.answers.answer import Answer, Failure, make_answer
+from rankgate.engines.engine import Connection, Engine, Query
 from rankgate.engines.kinds.command import Command, Process
-from rankgate.engines.kinds.python import rows_of
+from rankgate.engines.kinds.python import result_rows
 
 if TYPE_CHECKING:
     from rankgate.core.errors import InputError
 
 Candidate = Mapping[str, Any]
-"""A document that a reranker is given: ``id``, ``score``, ``rank``, and its display fields."""
+"""A document for a reranker: ``id``, ``score``, ``rank``, and its display fields."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,13 @@ class Candidates:
     sha256: str
 
     def __repr__(self) -> str:
-        """Its hash, so that it stands for the lists in the hash of a configuration."""
+        """The hash, which represents the lists in the hash of a configuration."""
         return self.sha256
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reranker(Engine):
-    """A function or a program that orders the documents of an earlier stage anew.
+    """A function or a program that puts the documents of an earlier stage in a new order.
 
     Attributes:
         reranks: What it is called in the pipeline's file.
@@ -92,28 +91,28 @@ class _Reranking(Connection):
         Raises:
             InputError: a document that is not among those that it was given.
         """
-        given = self.reranker.candidates.lists.get(query.query_id, ())
-        first, rest = given[: self.reranker.depth], given[self.reranker.depth :]
+        candidates = self.reranker.candidates.lists.get(query.query_id, ())
+        first, remaining = candidates[: self.reranker.depth], candidates[self.reranker.depth :]
         if not first:
             return Answer(())
-        found = self._called(query, first)
-        if isinstance(found, Failure):
-            return found
-        known = {each["id"] for each in first}
-        for doc_id in found.doc_ids:
-            if doc_id not in known:
+        reply = self._called(query, first)
+        if isinstance(reply, Failure):
+            return reply
+        candidate_ids = {candidate["id"] for candidate in first}
+        for doc_id in reply.doc_ids:
+            if doc_id not in candidate_ids:
                 raise self.reranker.error(
                     f"for query {query.query_id} it returned document {doc_id!r}, which it was "
                     "not given; a reranker returns ids of its candidates."
                 )
-        return _with_rest(found, [each["id"] for each in rest])
+        return _append_remaining(reply, [candidate["id"] for candidate in remaining])
 
     def _called(self, query: Query, first: Sequence[Candidate]) -> Answer | Failure:
-        known = self.reranker.parameters
+        parameters = self.reranker.parameters
         if self.function:
             try:
-                found = self.function(query.text, list(first), **known)
-                return answer(list(rows_of(found, {})))
+                results = self.function(query.text, list(first), **parameters)
+                return make_answer(list(result_rows(results, {})))
             except Exception as error:  # noqa: BLE001 - the user's own code
                 return Failure("refused", f"{type(error).__name__}: {error}")
         assert self.process is not None
@@ -122,7 +121,7 @@ class _Reranking(Connection):
                 "query_id": query.query_id,
                 "query": query.text,
                 "candidates": list(first),
-                "parameters": known,
+                "parameters": parameters,
             }
         )
 
@@ -132,17 +131,17 @@ class _Reranking(Connection):
             self.process.close()
 
 
-def _with_rest(found: Answer, rest: Sequence[str]) -> Answer:
+def _append_remaining(reply: Answer, remaining_ids: Sequence[str]) -> Answer:
     """Documents by the reranker's scores, or in its order; the others follow below."""
-    ids, scores = list(found.doc_ids), found.scores
+    ids, scores = list(reply.doc_ids), reply.scores
     if scores is None:
-        scores = [float(len(ids) - place) for place in range(len(ids))]
+        scores = [float(len(ids) - index) for index in range(len(ids))]
     ranked = sorted(zip(scores, ids, strict=True), key=lambda pair: -pair[0])
     end = ranked[-1][0] if ranked else 0.0
-    below = [(end - place, doc_id) for place, doc_id in enumerate(rest, 1)]
-    both = [*ranked, *below]
+    below = [(end - position, doc_id) for position, doc_id in enumerate(remaining_ids, 1)]
+    all_documents = [*ranked, *below]
     return Answer(
-        tuple(doc_id for _, doc_id in both),
-        tuple(score for score, _ in both),
-        repeated=found.repeated,
+        tuple(doc_id for _, doc_id in all_documents),
+        tuple(score for score, _ in all_documents),
+        repeated=reply.repeated,
     )

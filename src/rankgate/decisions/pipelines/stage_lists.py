@@ -1,4 +1,4 @@
-"""What the lists of stages hold: documents that came and went, and grades among the first."""
+"""Changes of lists between stages: added and removed documents, and grades of the first ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankgate.decisions.comparison.ranks import MOST_GRADES
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
 
-_UNEVEN = 0.05
+_MAX_UNJUDGED_DIFFERENCE = 0.05
 
 MOVES: dict[str, Any] = {
     "stage": pl.String,
@@ -33,15 +33,15 @@ MIX: dict[str, Any] = {
 }
 
 
-def moves(
+def count_moves(
     systems: Sequence[ScoredRun], cutoffs: Sequence[int], before: Sequence[int | None]
 ) -> pl.DataFrame:
-    """How many documents, and relevant ones, each stage has, brought and lost.
+    """The number of documents, and of relevant ones, that each stage has, added and removed.
 
     Args:
         systems: the stages, in order.
-        cutoffs: among how many of the first documents.
-        before: the place of the stage that each is compared with; None for the first.
+        cutoffs: the numbers of first documents.
+        before: the index of the stage that each is compared with; None for the first.
 
     Returns:
         ``stage``, ``k``, ``documents``, ``new`` and ``gone`` (against the stage before),
@@ -51,18 +51,25 @@ def moves(
     rows = []
     for k in cutoffs:
         lists = [system.lists.filter(pl.col("rank") <= k) for system in systems]
-        for system, own, place in zip(systems, lists, before, strict=True):
-            row = {"stage": system.name, "k": k, "documents": len(own), "relevant": _relevant(own)}
-            if place is not None:
-                new = own.join(lists[place], on=["query_id", "doc_id"], how="anti")
-                gone = lists[place].join(own, on=["query_id", "doc_id"], how="anti")
-                row |= {"new": len(new), "gone": len(gone)}
-                row |= {"gained": _relevant(new), "lost": _relevant(gone)}
+        for system, stage_lists, previous_index in zip(systems, lists, before, strict=True):
+            row = {
+                "stage": system.name,
+                "k": k,
+                "documents": len(stage_lists),
+                "relevant": _count_relevant(stage_lists),
+            }
+            if previous_index is not None:
+                new = stage_lists.join(lists[previous_index], on=["query_id", "doc_id"], how="anti")
+                removed = lists[previous_index].join(
+                    stage_lists, on=["query_id", "doc_id"], how="anti"
+                )
+                row |= {"new": len(new), "gone": len(removed)}
+                row |= {"gained": _count_relevant(new), "lost": _count_relevant(removed)}
             rows.append({name: row.get(name) for name in MOVES})
     return pl.DataFrame(rows, schema=MOVES)
 
 
-def mix(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
+def count_grades(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
     """The share of each grade among the first k documents of all queries.
 
     Args:
@@ -76,8 +83,8 @@ def mix(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl
     """
     tops = [system.lists.filter(pl.col("rank") <= k)["grade"] for system in systems]
     grades = sorted({g for top in tops for g in top.drop_nulls().to_list()}, reverse=True)
-    many = len(grades) > MOST_GRADES
-    if many:
+    has_many_grades = len(grades) > MOST_GRADES
+    if has_many_grades:
         tops = [(top > 0).cast(pl.Float64) for top in tops]
         grades = [1.0, 0.0]
         labels = {1.0: "relevant", 0.0: "not relevant"}
@@ -99,14 +106,14 @@ def mix(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl
     return pl.DataFrame(rows, schema=MIX)
 
 
-def kinds_of(moved: pl.DataFrame, depth: int, count: int) -> tuple[str, ...]:
-    """A stage that has a document that the one before lacks is no mere reranker of it."""
+def stage_kinds(moved: pl.DataFrame, depth: int, count: int) -> tuple[str, ...]:
+    """The kind of each stage: one with a document that the stage before lacks retrieves."""
     new = moved.filter(pl.col("k") == depth)["new"].fill_null(1).to_list()
     return tuple("retrieves" if new[i] else "reranks" for i in range(count))
 
 
-def parallel_of(systems: Sequence[ScoredRun], kinds: Sequence[str]) -> set[int]:
-    """The places of stages that retrieve by themselves, and do not follow the stage above.
+def parallel_stages(systems: Sequence[ScoredRun], kinds: Sequence[str]) -> set[int]:
+    """The indices of stages that retrieve by themselves, and do not follow the stage above.
 
     The stage below such a one has documents that it lacks and an earlier stage has: it merges
     both. In a row of stages it could have no document that the stage above took out.
@@ -115,25 +122,27 @@ def parallel_of(systems: Sequence[ScoredRun], kinds: Sequence[str]) -> set[int]:
     parallel = set()
     for i in range(1, len(systems) - 1):
         if kinds[i] == "retrieves" and kinds[i + 1] == "retrieves":
-            merged = pairs[i + 1].join(pairs[i], on=["query_id", "doc_id"], how="anti")
+            added = pairs[i + 1].join(pairs[i], on=["query_id", "doc_id"], how="anti")
             earlier = pl.concat(pairs[:i]).unique()
-            if len(merged.join(earlier, on=["query_id", "doc_id"], how="semi")):
+            if len(added.join(earlier, on=["query_id", "doc_id"], how="semi")):
                 parallel.add(i)
     return parallel
 
 
-def uneven(mixed: pl.DataFrame, k: int, before: Sequence[int | None]) -> list[str]:
-    """A sentence for each step between lists of which one is judged much less far."""
+def uneven_warnings(mixed: pl.DataFrame, k: int, before: Sequence[int | None]) -> list[str]:
+    """A sentence for each step between lists with very different shares of judged documents."""
     holes = mixed.filter(pl.col("label") == "unjudged").select("stage", "share").rows()
-    steps = [(holes[i], holes[place]) for place, i in enumerate(before) if i is not None]
+    steps = [(holes[i], holes[index]) for index, i in enumerate(before) if i is not None]
     return [
-        f"of the first {k} documents {one:.0%} are unjudged at {above} and {two:.0%} at {after}: "
-        f"they count as not relevant, so {above if one > two else after} may look worse than it "
-        "is."
-        for (above, one), (after, two) in steps
-        if one is not None and two is not None and abs(one - two) > _UNEVEN
+        f"of the first {k} documents {previous_share:.0%} are unjudged at {previous_name} and "
+        f"{share:.0%} at {name}: they count as not relevant, so "
+        f"{previous_name if previous_share > share else name} may look worse than it is."
+        for (previous_name, previous_share), (name, share) in steps
+        if previous_share is not None
+        and share is not None
+        and abs(previous_share - share) > _MAX_UNJUDGED_DIFFERENCE
     ]
 
 
-def _relevant(lists: pl.DataFrame) -> int:
+def _count_relevant(lists: pl.DataFrame) -> int:
     return int((lists["grade"] > 0).sum())

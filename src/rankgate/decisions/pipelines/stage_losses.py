@@ -1,4 +1,4 @@
-"""What is missing in the end, by where it is lost."""
+"""The loss of a pipeline against the best there is, by cause."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 
 RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
-"""Why something is lost: it is not among the candidates that retrieval leaves; it is below those
-that a reranker looks at; a reranker takes it out of them; it is there and is at a wrong rank."""
+"""Causes of a loss: the document is not among the candidates of retrieval; it is below those that
+a reranker orders; a reranker removes it; it is there, at a wrong rank."""
 
 LOSSES: dict[str, Any] = {
     "stage": pl.String,
@@ -21,22 +21,22 @@ LOSSES: dict[str, Any] = {
     "share": pl.Float64,
 }
 
-_CLOSE = 1e-12
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """Where most is lost.
+    """The largest loss.
 
     Attributes:
         stage: its name.
         why: `RETRIEVAL`, `DEPTH`, `CUT` or `ORDER`.
-        lost: how much, mean over queries.
+        lost: the size of the loss, mean over queries.
         share: of all that is missing.
-        next_stage, next_why, next_lost: where the second most is lost; None where nothing is.
+        next_stage, next_why, next_lost: the second largest loss; None if there is no other.
         low, high: interval of the difference of both losses, by Student's t; None where there
             are fewer than two queries, or no second.
-        significant: whether that interval lies above 0.
+        significant: True if that interval lies above 0.
     """
 
     stage: str
@@ -51,8 +51,8 @@ class Bottleneck:
     significant: bool
 
 
-def losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> pl.DataFrame:
-    """The loss to the best there is, in parts that add up.
+def compute_losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> pl.DataFrame:
+    """The loss to the best possible value, in parts that add up.
 
         best − value_n = (best − ceiling_r)
                          + Σ_{r<i≤n} [(ceiling_{i−1} − reach_i) + (reach_i − ceiling_i)]
@@ -66,7 +66,7 @@ def losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> p
     Args:
         values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … where it is known.
         names: of the stages.
-        path: the places of the stages from r to n.
+        path: the indices of the stages from r to n.
 
     Returns:
         the columns of `LOSSES`, means over queries, then ``more`` and ``less``: the columns of
@@ -81,50 +81,50 @@ def losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> p
             candidates = f"reach{i}"
         pairs.append((names[i], CUT, candidates, f"ceiling{i}"))
     pairs.append((names[end], ORDER, f"ceiling{end}", f"value{end}"))
-    lost = [float((values[a] - values[b]).mean() or 0.0) for *_, a, b in pairs]  # type: ignore[arg-type]
-    whole = sum(lost)
+    loss_means = [float((values[a] - values[b]).mean() or 0.0) for *_, a, b in pairs]  # type: ignore[arg-type]
+    total = sum(loss_means)
     return pl.DataFrame(
         {
-            "stage": [each[0] for each in pairs],
-            "why": [each[1] for each in pairs],
-            "lost": lost,
-            "share": [each / whole if whole > _CLOSE else None for each in lost],
-            "more": [each[2] for each in pairs],
-            "less": [each[3] for each in pairs],
+            "stage": [pair[0] for pair in pairs],
+            "why": [pair[1] for pair in pairs],
+            "lost": loss_means,
+            "share": [loss / total if total > _ROUNDING else None for loss in loss_means],
+            "more": [pair[2] for pair in pairs],
+            "less": [pair[3] for pair in pairs],
         },
         schema={**LOSSES, "more": pl.String, "less": pl.String},
     )
 
 
-def bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
-    """The greatest of the losses, and whether the difference to the second is significant.
+def find_bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
+    """The largest loss, with the significance of its difference to the second.
 
     Args:
-        values: as for `losses`.
-        lost: what that returned.
+        values: as for `compute_losses`.
+        lost: the result of `compute_losses`.
         level: of the interval.
     """
     ranked = lost.sort("lost", descending=True, maintain_order=True)
     first = ranked.row(0, named=True)
-    if first["lost"] <= _CLOSE:
+    if first["lost"] <= _ROUNDING:
         return None
-    second = ranked.row(1, named=True)  # retrieval and order are always there
+    second = ranked.row(1, named=True)  # retrieval and order are always present
     low = high = None
     if len(values) > 1:
         from rankgate.measurement.stats.interval import t_interval
 
         by_query = [values[row["more"]] - values[row["less"]] for row in (first, second)]
-        found = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
-        low, high = float(found.low[0]), float(found.high[0])
-    there = second["lost"] > _CLOSE
+        interval = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
+        low, high = float(interval.low[0]), float(interval.high[0])
+    has_second = second["lost"] > _ROUNDING
     return Bottleneck(
         first["stage"],
         first["why"],
         first["lost"],
         first["share"],
-        second["stage"] if there else None,
-        second["why"] if there else None,
-        second["lost"] if there else None,
+        second["stage"] if has_second else None,
+        second["why"] if has_second else None,
+        second["lost"] if has_second else None,
         low,
         high,
         low is not None and low > 0,

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.codec import frame
-from rankgate.core.present.resolve import resolved
+from rankgate.core.present.resolve import load_name
 from rankgate.core.present.result import Notice, Result
 from rankgate.decisions.comparison.comparison import METRICS as FIGURES
 from rankgate.decisions.pipelines.latency import LATENCY
@@ -27,8 +27,19 @@ CEILINGS = {
     "documents": pl.Float64,
 }
 STEPS = {"stage": pl.String, "against": pl.String, **FIGURES}
-_FIGURES = ("target", "k", "depth", "queries", "best", "test", "interval", "level", "correction",
-            "seed", "resamples")  # fmt: skip
+_FIGURES = (
+    "target",
+    "k",
+    "depth",
+    "queries",
+    "best",
+    "test",
+    "interval",
+    "level",
+    "correction",
+    "seed",
+    "resamples",
+)
 _TABLES: Mapping[str, Mapping[str, Any]] = {
     "means": MEANS,
     "ceilings": CEILINGS,
@@ -53,7 +64,7 @@ class Pipeline(Result):
         convention: name, axes and hash.
         target: the metric whose ceiling is result.
         k: its cutoff, and that of the mix of labels.
-        depth: how many documents of a stage are its candidates.
+        depth: the number of documents of a stage that are its candidates.
         queries: those of the ceilings: all stages have a value for them.
         best: the mean of the target for the best order of all judged documents.
         means: ``stage``, ``metric``, ``mean``, ``n``.
@@ -66,10 +77,10 @@ class Pipeline(Result):
         mix: grades among the first k, as `stage_lists.mix`.
         losses: ``stage``, ``why``, ``lost``, ``share``: what is missing to ``best`` in the end,
             by where it is lost; adds up.
-        bottleneck: where most is lost; None where nothing is.
-        warnings: what to know before using a figure.
+        bottleneck: the largest loss; None if nothing is lost.
+        warnings: warnings about figures.
         test, interval, level, correction, seed, resamples: of the steps.
-        latency: how long stages and the pipeline take, and the state of queries, as
+        latency: the latency of stages and of the pipeline, and the state of queries, as
             `latency.latencies`; no rows where runs were given.
     """
 
@@ -129,18 +140,18 @@ class Pipeline(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """From ``to_dict``."""
-        stages, found = values["stages"], values["bottleneck"]
+        stages, bottleneck_values = values["stages"], values["bottleneck"]
         tables: dict[str, Any] = {
             name: frame(values.get(name, []), schema) for name, schema in _TABLES.items()
         }
         return cls(
-            stages=tuple(each["name"] for each in stages),
-            kinds=tuple(each["kind"] for each in stages),
+            stages=tuple(stage["name"] for stage in stages),
+            kinds=tuple(stage["kind"] for stage in stages),
             qrels=values["qrels"]["name"],
             qrels_sha256=values["qrels"]["sha256"],
-            run_sha256=tuple(each["sha256"] for each in stages),
+            run_sha256=tuple(stage["sha256"] for stage in stages),
             convention=values["convention"],
-            bottleneck=Bottleneck(**found) if found else None,
+            bottleneck=Bottleneck(**bottleneck_values) if bottleneck_values else None,
             warnings=tuple(values["warnings"]),
             **tables,
             **{name: values[name] for name in _FIGURES},
@@ -148,7 +159,7 @@ class Pipeline(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before trusting a figure."""
+        """Warnings about figures."""
         return tuple(Notice("stages", text) for text in self.warnings)
 
     @property
@@ -162,9 +173,9 @@ class Pipeline(Result):
 
     @property
     def sentence(self) -> str:
-        """Which stage is the bottleneck now, in words."""
-        words: str = resolved("rankgate.decisions.pipelines.sentence:sentence")(self)
-        return words
+        """The sentence on the present bottleneck."""
+        text: str = load_name("rankgate.decisions.pipelines.sentence:sentence")(self)
+        return text
 
     def _table(self) -> pl.DataFrame:
         return self.means

@@ -1,4 +1,4 @@
-"""Take the run of every stage of a pipeline: ask engines, fuse, rerank."""
+"""Take the run of every stage of a pipeline: query engines, fuse, rerank."""
 
 from __future__ import annotations
 
@@ -18,23 +18,22 @@ from rankgate.data import read_run
 from rankgate.data.formats import run_meta
 from rankgate.data.formats.snapshot_files import PARTIAL
 from rankgate.data.run import SCHEMA
-from rankgate.data.write import format_for, write_run
+from rankgate.data.write import choose_format, write_run
 from rankgate.decisions.pipelines.pipeline_file import EngineStage, FuseStage, RerankStage
 from rankgate.decisions.pipelines.rerank import Reranker
 from rankgate.decisions.pipelines.taken import (
-    RERANKED,
+    DEFAULT_RERANK_DEPTH,
     STATES,
-    TakenStage,
-    documents_of,
+    StageRun,
+    display_fields_path,
     run_with,
-    split,
+    split_answered,
 )
-from rankgate.engines.configuration import Configuration
-from rankgate.engines.configuration import read as read_engine
-from rankgate.engines.kinds.python import imported
+from rankgate.engines.configuration import Configuration, read_engine
+from rankgate.engines.kinds.python import import_function
 from rankgate.engines.pace import Pace
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.engines.snapshots.writing import HELD
+from rankgate.engines.snapshots.writing import DEFAULT_FORMAT
 from rankgate.measurement.fusion.catalogue import METHODS
 from rankgate.measurement.fusion.fuse import fuse
 
@@ -48,16 +47,16 @@ _SHORT = 12  # digits of a hash in a file's name
 
 
 @dataclass(frozen=True)
-class Taking:
-    """Takes the runs of a pipeline, each when its inputs are there.
+class StageRunner:
+    """Takes the runs of a pipeline, each after its inputs.
 
     Attributes:
         pipeline: its stages.
-        queries: what is asked.
-        folder: where runs are kept, under names that say what they are made of; one that is there
-            is not taken again.
-        again: whether queries that failed are asked anew.
-        force: whether everything is.
+        queries: the queries of engines.
+        folder: the folder of runs, whose names depend on all their inputs; an existing run is not
+            taken again.
+        again: True to send failed queries again.
+        force: True to take every run again.
     """
 
     pipeline: PipelineFile
@@ -66,7 +65,7 @@ class Taking:
     again: bool = False
     force: bool = False
 
-    def run(self) -> tuple[TakenStage, ...]:
+    def run(self) -> tuple[StageRun, ...]:
         """The run of every stage, inputs first.
 
         Raises:
@@ -74,48 +73,55 @@ class Taking:
         """
         needs = {stage.name: self._needs(stage) for stage in self.pipeline.stages}
         self.folder.mkdir(parents=True, exist_ok=True)
-        taken: dict[str, TakenStage] = {}
+        taken_stages: dict[str, StageRun] = {}
         for stage in self.pipeline.stages:
-            inputs = [taken[name] for name in stage.inputs]
+            inputs = [taken_stages[name] for name in stage.inputs]
             need = needs[stage.name]
             if isinstance(stage, FuseStage):
-                taken[stage.name] = self._fused(stage, inputs)
+                taken_stages[stage.name] = self._fused(stage, inputs)
             elif isinstance(stage, RerankStage):
-                taken[stage.name] = self._reranked(stage, need, inputs[0])
+                taken_stages[stage.name] = self._reranked(stage, need, inputs[0])
             elif isinstance(stage, EngineStage):
-                taken[stage.name] = self._asked(stage, need)
-        return tuple(taken.values())
+                taken_stages[stage.name] = self._asked(stage, need)
+        return tuple(taken_stages.values())
 
     def _needs(self, stage: Stage) -> Any:  # noqa: ANN401 - what it is depends on the stage
-        """An engine's configuration, a reranker's function; a mistake is found before any query."""
+        """An engine's configuration, a reranker's function; a mistake shows before any query."""
         try:
             if isinstance(stage, EngineStage):
-                place = self.pipeline.folder / stage.engine
-                if not place.is_file():
+                engine_path = self.pipeline.folder / stage.engine
+                if not engine_path.is_file():
                     problem = f"there is no file {stage.engine}; name the engine's TOML file."
                     raise self._error(stage, problem, code="cannot-read")
-                return read_engine(place).having(stage.parameters, stage.depth)
+                return read_engine(engine_path).having(stage.parameters, stage.depth)
             if isinstance(stage, FuseStage):
                 method = METHODS.named(stage.fuse)
                 for name, value in stage.parameters.items():
                     method.read(name, value)
             elif isinstance(stage, RerankStage) and not stage.command:
-                return imported(stage.rerank, str(self.pipeline.folder))
+                return import_function(stage.rerank, str(self.pipeline.folder))
         except UsageError as error:
             raise self._error(stage, error.problem, code=error.code) from None
         return None
 
-    def _asked(self, stage: EngineStage, chosen: Configuration) -> TakenStage:
-        """What an engine returns."""
-        engine = chosen.engine
-        words = [getattr(engine, "function", None), *(getattr(engine, "command", None) or ())]
+    def _asked(self, stage: EngineStage, configuration: Configuration) -> StageRun:
+        """The results of an engine."""
+        engine = configuration.engine
+        program_words = [
+            getattr(engine, "function", None),
+            *(getattr(engine, "command", None) or ()),
+        ]
         folder = Path(getattr(engine, "folder", None) or self.pipeline.folder)
-        key = _digest(str(stage.engine), chosen.sha256, *_sources(words, folder))
-        return self._taken(stage, replace(chosen, name=stage.name), key, (), engine.engine_kind)
+        key = _digest(
+            str(stage.engine), configuration.sha256, *_source_hashes(program_words, folder)
+        )
+        return self._taken(
+            stage, replace(configuration, name=stage.name), key, (), engine.engine_kind
+        )
 
     def _reranked(
-        self, stage: RerankStage, function: Callable[..., Any] | None, given: TakenStage
-    ) -> TakenStage:
+        self, stage: RerankStage, function: Callable[..., Any] | None, input_stage: StageRun
+    ) -> StageRun:
         """The documents of an earlier stage in a new order."""
 
         def refused(problem: str) -> InputError:
@@ -124,54 +130,58 @@ class Taking:
         folder = self.pipeline.folder
         reranker = Reranker(
             reranks=stage.rerank,
-            code=_digest(*_sources(stage.command or [stage.rerank], folder)),
-            candidates=given.candidates(),
+            code=_digest(*_source_hashes(stage.command or [stage.rerank], folder)),
+            candidates=input_stage.candidates(),
             function=function,
             command=list(stage.command),
             folder=str(folder),
             error=refused,
             parameters=stage.parameters,
-            depth=stage.depth or RERANKED,
+            depth=stage.depth or DEFAULT_RERANK_DEPTH,
             timeout=stage.timeout,
         )
-        chosen = Configuration(stage.name, reranker, Pace(concurrency=stage.concurrency))
+        configuration = Configuration(stage.name, reranker, Pace(concurrency=stage.concurrency))
         does = Path(stage.rerank).name if stage.command else stage.rerank.partition(":")[2]
-        return self._taken(stage, chosen, _digest(chosen.sha256), (given,), does)
+        return self._taken(
+            stage, configuration, _digest(configuration.sha256), (input_stage,), does
+        )
 
     def _taken(
         self,
         stage: Stage,
-        chosen: Configuration,
+        configuration: Configuration,
         key: str,
-        inputs: Sequence[TakenStage],
+        inputs: Sequence[StageRun],
         does: str,
-    ) -> TakenStage:
-        """The snapshot of a stage: the one that is kept, or a new one."""
-        good, lost = split(inputs, self.queries)
+    ) -> StageRun:
+        """The snapshot of a stage: the stored one, or a new one."""
+        complete_queries, failed_states = split_answered(inputs, self.queries)
         path = self._path(stage, key)
         stored = path.exists() and not Path(f"{path}{PARTIAL}").exists() and not self.force
-        if not good:
-            run = run_with(stage.name, pl.DataFrame(schema=SCHEMA), lost)
+        if not complete_queries:
+            run = run_with(stage.name, pl.DataFrame(schema=SCHEMA), failed_states)
             _write(run, path)
         elif stored:
-            run = _stored(stage.name, path)
+            run = _read_stored(stage.name, path)
         else:
-            run = self._snapshot(stage, chosen, path, good)
-            states = _in_order(self.queries, run.queries, lost)
-            run_meta.write(states, run_meta.companion_of(path))
+            run = self._snapshot(stage, configuration, path, complete_queries)
+            states = _in_order(self.queries, run.queries, failed_states)
+            run_meta.write(states, run_meta.companion_path(path))
             run = replace(run, queries=states)
-        documents = [place for each in inputs for place in each.documents]
-        return TakenStage(stage, does, run, path, (documents_of(path), *documents))
+        documents = [
+            path_of_fields for input_stage in inputs for path_of_fields in input_stage.documents
+        ]
+        return StageRun(stage, does, run, path, (display_fields_path(path), *documents))
 
     def _snapshot(
-        self, stage: Stage, chosen: Configuration, path: Path, queries: Sequence[Query]
+        self, stage: Stage, configuration: Configuration, path: Path, queries: Sequence[Query]
     ) -> Run:
         try:
             result = snapshot(
-                chosen,
+                configuration,
                 list(queries),
                 path,
-                to=HELD,
+                to=DEFAULT_FORMAT,
                 again=self.again,
                 force=self.force,
             )
@@ -186,47 +196,51 @@ class Taking:
         assert result.run is not None
         return replace(result.run, cautions=result.cautions)
 
-    def _fused(self, stage: FuseStage, inputs: Sequence[TakenStage]) -> TakenStage:
+    def _fused(self, stage: FuseStage, inputs: Sequence[StageRun]) -> StageRun:
         """The lists of several stages merged, without the queries that one of them failed."""
-        good, lost = split(inputs, self.queries)
-        ids = pl.Series([query.query_id for query in good], dtype=pl.String)
+        complete_queries, failed_states = split_answered(inputs, self.queries)
+        ids = pl.Series([query.query_id for query in complete_queries], dtype=pl.String)
         settings = (stage.fuse, stage.parameters, stage.weights, stage.norm, stage.depth)
-        key = _digest(repr((*settings, stage.keep)), *(each.content for each in inputs))
+        key = _digest(
+            repr((*settings, stage.keep)), *(input_stage.content for input_stage in inputs)
+        )
         path = self._path(stage, key)
-        documents = tuple(place for each in inputs for place in each.documents)
+        documents = tuple(
+            path_of_fields for input_stage in inputs for path_of_fields in input_stage.documents
+        )
         if path.exists() and not self.force:
-            return TakenStage(stage, stage.fuse, _stored(stage.name, path), path, documents)
+            return StageRun(stage, stage.fuse, _read_stored(stage.name, path), path, documents)
         runs = {
-            each.stage.name: run_with(
-                each.stage.name,
-                each.run.table.filter(pl.col("query_id").is_in(ids.implode())),
-                each.states,
+            input_stage.stage.name: run_with(
+                input_stage.stage.name,
+                input_stage.run.table.filter(pl.col("query_id").is_in(ids.implode())),
+                input_stage.states,
             )
-            for each in inputs
+            for input_stage in inputs
         }
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         table = pl.DataFrame(schema=SCHEMA)
         if any(len(run.table) for run in runs.values()):
             table = self._merged(stage, runs)
-        latency = (time.perf_counter() - began) * 1000 / max(len(good), 1)
-        found = ids.is_in(table["query_id"].unique().implode())
+        latency = (time.perf_counter() - start_time) * 1000 / max(len(complete_queries), 1)
+        has_documents = ids.is_in(table["query_id"].unique().implode())
         states = pl.DataFrame(
             {
                 "query_id": ids,
-                "state": ["ok" if there else "zero" for there in found],
+                "state": ["ok" if has_document else "zero" for has_document in has_documents],
                 "latency_ms": [round(latency, 3)] * len(ids),
                 "error": None,
             },
             schema=STATES,
         )
-        run = run_with(stage.name, table, _in_order(self.queries, states, lost))
+        run = run_with(stage.name, table, _in_order(self.queries, states, failed_states))
         _write(run, path)
-        return TakenStage(stage, stage.fuse, run, path, documents)
+        return StageRun(stage, stage.fuse, run, path, documents)
 
     def _merged(self, stage: FuseStage, runs: Mapping[str, Run]) -> pl.DataFrame:
         try:
             with progress(None):
-                found = fuse(
+                fused = fuse(
                     runs,
                     stage.fuse,
                     stage.parameters,
@@ -237,49 +251,49 @@ class Taking:
                 )
         except UsageError as error:
             raise self._error(stage, error.problem, code=error.code) from None
-        assert found.run is not None
-        return found.run.table
+        assert fused.run is not None
+        return fused.run.table
 
     def _path(self, stage: Stage, key: str) -> Path:
-        """The file of a run: it says what the run is made of."""
-        asked = _digest(*(f"{query.query_id}\0{query.text}" for query in self.queries))
-        return self.folder / f"{stage.name}-{_digest(key, asked)[:_SHORT]}.run"
+        """The file of a run, whose name depends on the inputs of the run."""
+        queries_digest = _digest(*(f"{query.query_id}\0{query.text}" for query in self.queries))
+        return self.folder / f"{stage.name}-{_digest(key, queries_digest)[:_SHORT]}.run"
 
     def _error(self, stage: Stage, problem: str, *, code: str) -> InputError:
         return self.pipeline.error(stage, problem, stage.key, code=code)
 
 
-def _stored(name: str, path: Path) -> Run:
-    """A run that was taken before."""
-    if not path.stat().st_size:  # no query found anything
-        states = run_meta.read(run_meta.companion_of(path))
+def _read_stored(name: str, path: Path) -> Run:
+    """A run that an earlier call took."""
+    if not path.stat().st_size:  # no query has results
+        states = run_meta.read(run_meta.companion_path(path))
         return run_with(name, pl.DataFrame(schema=SCHEMA), states)
     return replace(read_run(path), name=name)
 
 
 def _write(run: Run, path: Path) -> None:
     assert run.queries is not None
-    write_run(run, path, format_for(path, HELD, "runs"))
-    run_meta.write(run.queries, run_meta.companion_of(path))
+    write_run(run, path, choose_format(path, DEFAULT_FORMAT, "runs"))
+    run_meta.write(run.queries, run_meta.companion_path(path))
 
 
 def _in_order(
     queries: Sequence[Query], states: pl.DataFrame | None, lost: pl.DataFrame
 ) -> pl.DataFrame:
-    """What came of each query, in the order in which they were given."""
+    """The outcome of each query, in the order of the queries."""
     assert states is not None
-    place = pl.DataFrame({"query_id": [query.query_id for query in queries]}).with_row_index("at")
-    both = pl.concat([states, lost], how="diagonal").unique("query_id", keep="first")
-    return both.join(place, on="query_id").sort("at").drop("at")
+    order = pl.DataFrame({"query_id": [query.query_id for query in queries]}).with_row_index("at")
+    all_states = pl.concat([states, lost], how="diagonal").unique("query_id", keep="first")
+    return all_states.join(order, on="query_id").sort("at").drop("at")
 
 
-def _sources(words: Sequence[Any], folder: Path) -> list[str]:
-    """Hashes of the files that words name: a program's scripts, a function's module."""
-    named = [word for word in words if isinstance(word, str)]
-    modules = [f"{word.partition(':')[0].replace('.', '/')}.py" for word in named]
-    places = [folder / word for word in (*named, *modules)]
-    return [sha256(each.read_bytes()).hexdigest() for each in places if each.is_file()]
+def _source_hashes(program_words: Sequence[Any], folder: Path) -> list[str]:
+    """Hashes of the files that the words name: a program's scripts, a function's module."""
+    names = [word for word in program_words if isinstance(word, str)]
+    modules = [f"{word.partition(':')[0].replace('.', '/')}.py" for word in names]
+    places = [folder / word for word in (*names, *modules)]
+    return [sha256(path.read_bytes()).hexdigest() for path in places if path.is_file()]
 
 
-def _digest(*words: str) -> str:
-    return sha256("\0".join(words).encode()).hexdigest()
+def _digest(*texts: str) -> str:
+    return sha256("\0".join(texts).encode()).hexdigest()

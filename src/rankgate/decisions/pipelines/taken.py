@@ -13,14 +13,14 @@ from rankgate.core.frozen import dataclass
 from rankgate.data import Run
 from rankgate.decisions.pipelines.pipeline_file import RerankStage
 from rankgate.decisions.pipelines.rerank import Candidates
-from rankgate.engines.snapshots.writing import DOCUMENTS
+from rankgate.engines.snapshots.writing import FIELDS_SUFFIX
 
 if TYPE_CHECKING:
     from rankgate.decisions.pipelines.pipeline_file import Stage
     from rankgate.engines.engine import Query
 
-RERANKED = 100
-"""How many documents a reranker is given by default."""
+DEFAULT_RERANK_DEPTH = 100
+"""The default number of documents for a reranker."""
 
 STATES = {
     "query_id": pl.String,
@@ -31,12 +31,12 @@ STATES = {
 
 
 @dataclass(frozen=True)
-class TakenStage:
+class StageRun:
     """A stage with its run.
 
     Attributes:
         stage: its declaration.
-        does: the kind of engine, the fusion method, or what reranks.
+        does: the kind of engine, the fusion method, or the reranker.
         run: its documents for each query; ``run.queries`` has the columns of `STATES`, with the
             latency of this stage alone.
         path: the file of the run.
@@ -51,31 +51,31 @@ class TakenStage:
 
     @property
     def states(self) -> pl.DataFrame:
-        """What came of each query: the columns of `STATES`."""
+        """The outcome of each query: the columns of `STATES`."""
         assert self.run.queries is not None
         return self.run.queries.select(list(STATES))
 
     @property
     def content(self) -> str:
-        """What a later stage's result depends on: the lists, and what is known of documents."""
+        """A hash of what a later stage depends on: the lists, and the fields of documents."""
         return f"{self.path.name} {self.run.sha256}"
 
     def candidates(self) -> Candidates:
         """The documents of each query with their display fields, best first."""
-        shown = dict(_shown(self.documents))
+        display_fields = dict(_read_display_fields(self.documents))
         lists: dict[str, list[Mapping[str, Any]]] = {}
         ranked = self.run.table.sort("score", descending=True, maintain_order=True)
         for query_id, doc_id, score in ranked.iter_rows():
-            own = lists.setdefault(query_id, [])
-            values = {"id": doc_id, "score": score, "rank": len(own) + 1}
-            own.append({**shown.get(doc_id, {}), **values})
+            candidates = lists.setdefault(query_id, [])
+            values = {"id": doc_id, "score": score, "rank": len(candidates) + 1}
+            candidates.append({**display_fields.get(doc_id, {}), **values})
         return Candidates(lists, self.content)
 
 
-def reach_of(taken: TakenStage) -> int | None:
-    """How many of the first documents a reranker may order; None for other stages."""
-    stage = taken.stage
-    return (stage.depth or RERANKED) if isinstance(stage, RerankStage) else None
+def rerank_depth(taken_stage: StageRun) -> int | None:
+    """The number of first documents that a reranker may order; None for other stages."""
+    stage = taken_stage.stage
+    return (stage.depth or DEFAULT_RERANK_DEPTH) if isinstance(stage, RerankStage) else None
 
 
 def run_with(name: str, table: pl.DataFrame, states: pl.DataFrame) -> Run:
@@ -83,26 +83,26 @@ def run_with(name: str, table: pl.DataFrame, states: pl.DataFrame) -> Run:
     return Run(name, lambda: iter([table]), queries=states)
 
 
-def split(
-    inputs: Sequence[TakenStage], queries: Sequence[Query]
+def split_answered(
+    inputs: Sequence[StageRun], queries: Sequence[Query]
 ) -> tuple[list[Query], pl.DataFrame]:
     """The queries that every input answered, and the states of the others: ``failed``."""
     failed: dict[str, str] = {}
-    for each in inputs:
-        rows = each.states.filter(pl.col("state") == "failed")
+    for input_stage in inputs:
+        rows = input_stage.states.filter(pl.col("state") == "failed")
         for query_id, error in rows.select("query_id", "error").iter_rows():
-            failed.setdefault(query_id, f"stage {each.stage.name} failed: {error}")
-    lost = [
+            failed.setdefault(query_id, f"stage {input_stage.stage.name} failed: {error}")
+    failed_rows = [
         (query.query_id, "failed", None, failed[query.query_id])
         for query in queries
         if query.query_id in failed
     ]
-    good = [query for query in queries if query.query_id not in failed]
-    return good, pl.DataFrame(lost, schema=STATES, orient="row")
+    complete_queries = [query for query in queries if query.query_id not in failed]
+    return complete_queries, pl.DataFrame(failed_rows, schema=STATES, orient="row")
 
 
-def _shown(files: Sequence[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Display fields by document; the first input that knows a document decides."""
+def _read_display_fields(files: Sequence[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Display fields by document; the first input with fields of a document decides."""
     for path in reversed(files):
         if path.exists():
             with path.open("rb") as lines:
@@ -111,6 +111,6 @@ def _shown(files: Sequence[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
                     yield values.pop("doc_id"), values
 
 
-def documents_of(path: Path) -> Path:
-    """Where a snapshot keeps the display fields of documents."""
-    return Path(f"{path}{DOCUMENTS}")
+def display_fields_path(path: Path) -> Path:
+    """The file of a snapshot's display fields of documents."""
+    return Path(f"{path}{FIELDS_SUFFIX}")

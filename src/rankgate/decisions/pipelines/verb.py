@@ -1,4 +1,4 @@
-"""The verb ``stages``: what each stage gains, the ceiling it leaves, and where most is lost."""
+"""The verb ``stages``: the gain and the ceiling of each stage, and the largest loss."""
 
 from __future__ import annotations
 
@@ -12,32 +12,38 @@ import polars as pl
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
-from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
+from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.decisions.comparison import compared as parts
 from rankgate.decisions.comparison.inference import Method, Test
-from rankgate.decisions.comparison.pairs import Rules, compared
-from rankgate.decisions.pipelines.latency import LATENCY, failure, latencies
+from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
+from rankgate.decisions.pipelines.latency import LATENCY, describe_failures, latency_table
 from rankgate.decisions.pipelines.live import LivePipeline, is_pipeline
-from rankgate.decisions.pipelines.stage_lists import kinds_of, mix, moves, parallel_of, uneven
-from rankgate.decisions.pipelines.stage_losses import LOSSES, bottleneck, losses
+from rankgate.decisions.pipelines.stage_lists import (
+    count_grades,
+    count_moves,
+    parallel_stages,
+    stage_kinds,
+    uneven_warnings,
+)
+from rankgate.decisions.pipelines.stage_losses import LOSSES, compute_losses, find_bottleneck
 from rankgate.decisions.pipelines.stages import CEILINGS, Pipeline
-from rankgate.decisions.pipelines.taken import reach_of
+from rankgate.decisions.pipelines.taken import rerank_depth
 from rankgate.measurement.evaluation.ceilings import (
-    best_there_is,
+    best_ranking_values,
     ceiling,
+    choose_target,
     cutoff_of,
-    hides_what_is_lost,
-    target_of,
+    has_retrieved_ideal,
 )
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.scoring.input_cautions import prefixed
-from rankgate.measurement.scoring.run_names import systems_apart
+from rankgate.measurement.scoring.input_cautions import with_run_name
+from rankgate.measurement.scoring.run_names import rename_duplicates
 
 if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import QrelsLike, RunsLike
     from rankgate.decisions.comparison.comparison import Comparison
-    from rankgate.decisions.pipelines.taken import TakenStage
+    from rankgate.decisions.pipelines.taken import StageRun
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -45,12 +51,12 @@ METRICS = ("nDCG@10", "RR@10", "R@100")
 """The metrics when none is named: the order, the first hit, the coverage."""
 
 DEPTH = 100
-"""How many documents of a stage are the candidates of the next by default."""
+"""The default number of documents of a stage that are the candidates of the next."""
 
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
-TESTED = ("method", "interval", "level", "correction", "resamples", "seed", "unequal")
-"""What steps are tested by, of a `Test`."""
+TEST_FIELDS = ("method", "interval", "level", "correction", "resamples", "seed", "unequal")
+"""The fields of a `Test` that steps use."""
 
 
 def stages(
@@ -91,25 +97,27 @@ def stages(
     >>> pipeline.sentence
     'Nothing is lost: the last stage has the best nDCG@10 there is.'
     """
-    test = Test.of(test).only("stages", *TESTED)
+    test = Test.of(test).only("stages", *TEST_FIELDS)
     if test.interval == "simultaneous":
         problem = "intervals of steps are not simultaneous; take t, bca or studentised."
         raise UsageError(problem, code="unknown-choice")
     if test.correction not in CORRECTIONS:
-        known = ", ".join(CORRECTIONS)
-        problem = f"unknown correction of steps {test.correction!r}; there are {known}."
+        corrections = ", ".join(CORRECTIONS)
+        problem = f"unknown correction of steps {test.correction!r}; there are {corrections}."
         raise UsageError(problem, code="unknown-choice")
     collection = Collection.of(collection)
-    collection.refuse("stages", *OF_TASKS, *OF_SAMPLES)
+    collection.refuse("stages", *TASK_FIELDS, *SAMPLE_FIELDS)
     scorer = Scorer.of(collection, metrics, convention, depth=depth)
-    aim = target_of(scorer, target)
-    if aim[0] not in dict(scorer.metrics):
-        scorer = replace(scorer, metrics=(aim, *scorer.metrics))
-    taken: Sequence[TakenStage] = ()
+    target_metric = choose_target(scorer, target)
+    if target_metric[0] not in dict(scorer.metrics):
+        scorer = replace(scorer, metrics=(target_metric, *scorer.metrics))
+    taken_stages: Sequence[StageRun] = ()
     if isinstance(runs, LivePipeline):
-        taken = runs.taken(refuse=test.unequal == "refuse")
-        runs = {stage.stage.name: stage.run for stage in taken}
-        scorer = replace(scorer, depth=max(depth, *(reach_of(stage) or 0 for stage in taken)))
+        taken_stages = runs.taken(refuse=test.unequal == "refuse")
+        runs = {stage.stage.name: stage.run for stage in taken_stages}
+        scorer = replace(
+            scorer, depth=max(depth, *(rerank_depth(stage) or 0 for stage in taken_stages))
+        )
     elif is_pipeline(runs):
         problem = (
             f"{runs}: a pipeline is asked queries; give LivePipeline(file, queries) as the runs."
@@ -117,17 +125,19 @@ def stages(
         raise UsageError(problem, code="missing-input")
     systems: list[ScoredRun] = []
     places: list[Any] = []
-    for name, run in parts.named(runs):
+    for name, run in parts.iterate_candidates(runs):
         step(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
         systems.append(scorer.scored(run, name))
         places.append(run)
     if not systems:
         problem = "no stage; give the run after each stage, in order."
         raise UsageError(problem, code="missing-input")
-    systems = systems_apart(systems, places)
+    systems = rename_duplicates(systems, places)
     step("computing ceilings")
-    rules = Rules(replace(test, correction="none"), sizes=False)
-    return _pipeline(scorer, aim, systems, labels or {}, (rules, test.correction), taken)
+    rules = ComparisonRules(replace(test, correction="none"), sizes=False)
+    return _pipeline(
+        scorer, target_metric, systems, labels or {}, (rules, test.correction), taken_stages
+    )
 
 
 def _pipeline(
@@ -135,73 +145,105 @@ def _pipeline(
     aim: tuple[str, Metric],
     systems: Sequence[ScoredRun],
     labels: Mapping[float, str],
-    ruled: tuple[Rules, str],
-    taken: Sequence[TakenStage],
+    ruled: tuple[ComparisonRules, str],
+    taken_stages: Sequence[StageRun],
 ) -> Pipeline:
     rules, correction = ruled
     scale = scorer.qrels.scale
-    named = {**dict(scale.labels if scale else ()), **labels}
+    label_of_grade = {**dict(scale.labels if scale else ()), **labels}
     k, depth, test = cutoff_of(aim[1]) or scorer.depth, scorer.depth, rules.test
     cutoffs = sorted({k, depth}, reverse=True)
-    if taken:
-        kinds = tuple("retrieves" if reach_of(each) is None else "reranks" for each in taken)
-        before = _before(taken)
+    if taken_stages:
+        kinds = tuple(
+            "retrieves" if rerank_depth(taken_stage) is None else "reranks"
+            for taken_stage in taken_stages
+        )
+        before = _previous_stages(taken_stages)
     else:
         before = [i - 1 if i else None for i in range(len(systems))]
-        kinds = kinds_of(moves(systems, cutoffs, before), depth, len(systems))
-        parallel = parallel_of(systems, kinds)
-        before = [None if i in parallel else place for i, place in enumerate(before)]
-    moved = moves(systems, cutoffs, before)
-    mixed = mix(systems, k, named)
-    reaches = [reach_of(each) for each in taken] or [None] * len(systems)
+        kinds = stage_kinds(count_moves(systems, cutoffs, before), depth, len(systems))
+        parallel = parallel_stages(systems, kinds)
+        before = [None if i in parallel else previous for i, previous in enumerate(before)]
+    moved = count_moves(systems, cutoffs, before)
+    mixed = count_grades(systems, k, label_of_grade)
+    reaches = [rerank_depth(taken_stage) for taken_stage in taken_stages] or [None] * len(systems)
     path = _path(kinds, before)
     values = _values(scorer, aim, systems, before, reaches)
     reachable = values
-    if (final := _final_reaches(reaches, path)) != reaches:
+    if (final := _final_depths(reaches, path)) != reaches:
         reachable = _values(scorer, aim, systems, before, final)
-    lost = losses(reachable, [system.name for system in systems], path)
+    loss_table = compute_losses(reachable, [system.name for system in systems], path)
     pairs = [(systems[i], systems[j]) for j, i in enumerate(before) if i is not None]
-    inputs = [text for system in systems for text in prefixed(system.name, system.cautions)]
+    inputs = [text for system in systems for text in with_run_name(system.name, system.cautions)]
     steps, cautions, correction = _steps(pairs, rules, correction, inputs)
-    times = latencies(taken) if taken else pl.DataFrame(schema=LATENCY)
+    times = latency_table(taken_stages) if taken_stages else pl.DataFrame(schema=LATENCY)
     failed = [
-        f"{each.stage.name}: {words}; --again asks them anew"
-        for each in taken
-        if (words := failure(each))
+        f"{taken_stage.stage.name}: {failure_text}; --again asks them anew"
+        for taken_stage in taken_stages
+        if (failure_text := describe_failures(taken_stage))
     ]
-    warnings = (*failed, *_hidden(scorer, aim), *uneven(mixed, k, before), *inputs, *cautions)
+    warnings = (
+        *failed,
+        *_hidden_loss_warnings(scorer, aim),
+        *uneven_warnings(mixed, k, before),
+        *inputs,
+        *cautions,
+    )
     first = systems[0]
     return Pipeline(
-        tuple(system.name for system in systems), kinds, first.qrels, first.qrels_sha256,
-        tuple(system.sha256 for system in systems), first.convention, aim[0], k, depth, len(values),
-        _mean(values, "best"), _means(systems), _ceilings(values, systems, kinds, reaches),
-        steps, moved, mixed, lost.select(*LOSSES), bottleneck(reachable, lost, test.level),
+        tuple(system.name for system in systems),
+        kinds,
+        first.qrels,
+        first.qrels_sha256,
+        tuple(system.sha256 for system in systems),
+        first.convention,
+        aim[0],
+        k,
+        depth,
+        len(values),
+        _mean(values, "best"),
+        _means(systems),
+        _ceilings(values, systems, kinds, reaches),
+        steps,
+        moved,
+        mixed,
+        loss_table.select(*LOSSES),
+        find_bottleneck(reachable, loss_table, test.level),
         tuple(dict.fromkeys(warnings)),
-        test.method, test.interval, test.level, correction, test.seed, test.drawn, times,
-    )  # fmt: skip
+        test.method,
+        test.interval,
+        test.level,
+        correction,
+        test.seed,
+        test.drawn,
+        times,
+    )
 
 
-def _before(taken: Sequence[TakenStage]) -> list[int | None]:
-    """The stage that each one is compared with: its last input, if it has one."""
-    names = [each.stage.name for each in taken]
-    return [names.index(each.stage.inputs[-1]) if each.stage.inputs else None for each in taken]
+def _previous_stages(taken_stages: Sequence[StageRun]) -> list[int | None]:
+    """The index of the stage that each one is compared with: its last input, if it has one."""
+    names = [taken_stage.stage.name for taken_stage in taken_stages]
+    return [
+        names.index(taken_stage.stage.inputs[-1]) if taken_stage.stage.inputs else None
+        for taken_stage in taken_stages
+    ]
 
 
 def _path(kinds: Sequence[str], before: Sequence[int | None]) -> list[int]:
-    """The places of the stages from the last one that retrieves to the end."""
+    """The indices of the stages from the last one that retrieves to the end."""
     path = [len(kinds) - 1]
-    while kinds[path[0]] == "reranks" and (above := before[path[0]]) is not None:
-        path.insert(0, above)
+    while kinds[path[0]] == "reranks" and (previous := before[path[0]]) is not None:
+        path.insert(0, previous)
     return path
 
 
-def _final_reaches(reaches: Sequence[int | None], path: Sequence[int]) -> list[int | None]:
-    """How deep each stage, or a later one on its path, looks: what is not lost at the stage."""
+def _final_depths(reaches: Sequence[int | None], path: Sequence[int]) -> list[int | None]:
+    """The depth that each stage, or a later one on its path, reaches: no loss at the stage."""
     final, deepest = list(reaches), 0
-    for place in reversed(path[1:]):
-        reach = reaches[place]
-        if reach is not None:
-            final[place] = deepest = max(deepest, reach)
+    for index in reversed(path[1:]):
+        depth = reaches[index]
+        if depth is not None:
+            final[index] = deepest = max(deepest, depth)
     return final
 
 
@@ -217,13 +259,13 @@ def _values(
     A reranker of some of the first documents also has the ceiling of these in its input,
     ``reach1`` and so on.
     """
-    table = best_there_is(scorer, aim).rename({"value": "best"})
+    table = best_ranking_values(scorer, aim).rename({"value": "best"})
     for i, system in enumerate(systems):
         values = system.scores.filter(pl.col("metric") == aim[0]).select("query_id", "value")
-        above, reach = before[i], reaches[i]
+        previous, depth = before[i], reaches[i]
         columns, candidates = {f"value{i}": values}, system.lists
-        if reach is not None and above is not None:
-            lists = systems[above].lists.with_columns(movable=pl.col("rank") <= reach)
+        if depth is not None and previous is not None:
+            lists = systems[previous].lists.with_columns(movable=pl.col("rank") <= depth)
             columns[f"reach{i}"] = ceiling(scorer, aim, lists)
             movable = lists.select("query_id", "doc_id", "movable")
             candidates = candidates.join(movable, on=["query_id", "doc_id"], how="left")
@@ -251,8 +293,10 @@ def _ceilings(
     for i, system in enumerate(systems):
         value, top = _mean(values, f"value{i}"), _mean(values, f"ceiling{i}")
         lists = system.lists["query_id"].n_unique()
-        ordered = system.lists.filter(pl.col("rank") <= reach) if (reach := reaches[i]) else None
-        documents = len(system.lists if ordered is None else ordered)
+        reranked_lists = (
+            system.lists.filter(pl.col("rank") <= depth) if (depth := reaches[i]) else None
+        )
+        documents = len(system.lists if reranked_lists is None else reranked_lists)
         rows.append(
             {
                 "stage": system.name,
@@ -268,45 +312,47 @@ def _ceilings(
 
 def _steps(
     pairs: Sequence[tuple[ScoredRun, ScoredRun]],
-    rules: Rules,
+    rules: ComparisonRules,
     correction: str,
     inputs: Sequence[str],
 ) -> tuple[pl.DataFrame, list[str], str]:
-    """Each stage against the one before, with what to be careful about, and what corrected p."""
+    """Each stage against the one before, with cautions and the correction of p-values."""
     with progress(None):
-        found: list[Comparison] = [compared(before, after, rules)[0] for before, after in pairs]
-    if not found:
+        comparisons: list[Comparison] = [
+            compare_pairs(before, after, rules)[0] for before, after in pairs
+        ]
+    if not comparisons:
         return pl.DataFrame(), [], "none"
     table = pl.concat(
-        each.metrics.select(
+        comparison.metrics.select(
             pl.lit(after.name).alias("stage"), pl.lit(before.name).alias("against"), pl.all()
         )
-        for each, (before, after) in zip(found, pairs, strict=True)
+        for comparison, (before, after) in zip(comparisons, pairs, strict=True)
     )
     from rankgate.measurement.stats.corrections import correct
 
     raw = table["p_raw"].fill_null(float("nan")).to_numpy().astype(np.float64)
     corrected = correction if len(raw) > 1 else "none"
     p_value = pl.Series("p_value", correct(raw, corrected)).fill_nan(None)  # type: ignore[arg-type]
-    words = f"{corrected} over {len(raw)} test{'s' * (len(raw) > 1)}"
+    correction_text = f"{corrected} over {len(raw)} test{'s' * (len(raw) > 1)}"
     cautions: dict[str, list[str]] = {}
-    for each, (_, after) in zip(found, pairs, strict=True):
-        for sentence in each.warnings:
-            # of a baseline, whose stage `uneven` names; of a run, which is said once
+    for comparison, (_, after) in zip(comparisons, pairs, strict=True):
+        for sentence in comparison.warnings:
+            # of a baseline, whose stage `uneven_warnings` names; of a run, which is said once
             if not sentence.startswith("judged@") and sentence not in inputs:
                 cautions.setdefault(sentence, []).append(after.name)
     texts = [f"{', '.join(names)}: {sentence}" for sentence, names in cautions.items()]
-    return table.with_columns(p_value, correction=pl.lit(corrected)), texts, words
+    return table.with_columns(p_value, correction=pl.lit(corrected)), texts, correction_text
 
 
-def _hidden(scorer: Scorer, aim: tuple[str, Metric]) -> list[str]:
-    if not hides_what_is_lost(scorer, aim[1]):
+def _hidden_loss_warnings(scorer: Scorer, aim: tuple[str, Metric]) -> list[str]:
+    if not has_retrieved_ideal(scorer, aim[1]):
         return []
-    words = (
+    warning = (
         f"under convention {scorer.how.name} the ideal of {aim[0]} is made of what was retrieved, "
         f"so that the ceiling is not informative; add --override {aim[1].name}.ideal=judged."
     )
-    return [words]
+    return [warning]
 
 
 def _mean(values: pl.DataFrame, column: str) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.interval import guarded_ends, guarded_interval, skewness
-from rankgate.measurement.stats.paired import student
+from rankgate.measurement.stats.paired import student_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better a setting is than the baseline; above 0 is better.
+    """The gain of a setting over the baseline; above 0 is better.
 
     Attributes:
         mean: over queries.
@@ -37,7 +37,7 @@ class Choice:
     """The chosen setting.
 
     Attributes:
-        place: its place among the settings.
+        place: its index among the settings.
         same_queries: its gain on the queries that it was chosen by, which is too high.
         p_value: of this gain, as if nothing had been chosen.
         held_out: the gain on held-out queries of what the other queries choose.
@@ -54,7 +54,7 @@ class Choice:
 
     @property
     def optimism(self) -> float:
-        """What choosing adds to the gain that is seen."""
+        """The excess of the gain on the choosing queries over the held-out gain."""
         return self.same_queries.mean - self.held_out.mean
 
 
@@ -96,54 +96,58 @@ def choose(
     order = np.r_[baseline, np.delete(np.arange(gains.shape[1]), baseline)]
     table = gains[:, order]  # argmax takes the first of equals
     best = int(table.sum(axis=0).argmax())
-    held, spread, picked = np.zeros(n), 0.0, 0
+    held_out_gains, variance_sum, same_choices = np.zeros(n), 0.0, 0
     for parts in _partitions(n, count, repeats, seed):
-        out, choices = _held_out(table, parts)
-        held += out
-        spread += float(out.var(ddof=1))
-        picked += int((choices == best).sum())
-    held /= repeats
-    error = np.sqrt(spread / repeats * (1 / n + 1 / (n - n / count)))
+        fold_gains, choices = _held_out_gains(table, parts)
+        held_out_gains += fold_gains
+        variance_sum += float(fold_gains.var(ddof=1))
+        same_choices += int((choices == best).sum())
+    held_out_gains /= repeats
+    error = np.sqrt(variance_sum / repeats * (1 / n + 1 / (n - n / count)))
     delta = table[:, best]
     return Choice(
         place=int(order[best]),
-        same_queries=_seen(delta, level),
-        p_value=None if not np.ptp(delta) else float(student(delta).p_value[0]),
-        held_out=_interval(held, float(error), level),
-        stability=picked / (repeats * count),
+        same_queries=_gain_of_choosing(delta, level),
+        p_value=None if not np.ptp(delta) else float(student_test(delta).p_value[0]),
+        held_out=_interval(held_out_gains, float(error), level),
+        stability=same_choices / (repeats * count),
         folds=count,
     )
 
 
 def _partitions(n: int, folds: int, repeats: int, seed: int) -> Iterator[list[NDArray[np.intp]]]:
-    """Queries cut into folds at random, anew for each repeat."""
-    chance = np.random.default_rng(seed)
+    """Random folds of the queries, drawn again for each repeat."""
+    rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        yield np.array_split(chance.permutation(n), folds)
+        yield np.array_split(rng.permutation(n), folds)
 
 
-def _held_out(table: Floats, parts: list[NDArray[np.intp]]) -> tuple[Floats, NDArray[np.intp]]:
+def _held_out_gains(
+    table: Floats, parts: list[NDArray[np.intp]]
+) -> tuple[Floats, NDArray[np.intp]]:
     """The gain of each query by the choice of the other folds, and these choices."""
-    sums = np.array([table[part].sum(axis=0) for part in parts])
+    sums = np.array([table[fold].sum(axis=0) for fold in parts])
     choices = (sums.sum(axis=0) - sums).argmax(axis=1)
-    held = np.empty(len(table))
-    for part, chosen in zip(parts, choices, strict=True):
-        held[part] = table[part, chosen]
-    return held, choices
+    held_out_gains = np.empty(len(table))
+    for fold, chosen_setting in zip(parts, choices, strict=True):
+        held_out_gains[fold] = table[fold, chosen_setting]
+    return held_out_gains, choices
 
 
-def _interval(held: Floats, error: float, level: float) -> Gain:
-    mean = float(held.mean())
-    if len(held) < 3:
+def _interval(held_out_gains: Floats, error: float, level: float) -> Gain:
+    mean = float(held_out_gains.mean())
+    if len(held_out_gains) < 3:
         return Gain(mean, None, None)
-    low, high = guarded_ends(np.array([mean]), np.array([error]), skewness(held), len(held), level)
+    low, high = guarded_ends(
+        np.array([mean]), np.array([error]), skewness(held_out_gains), len(held_out_gains), level
+    )
     return Gain(mean, float(low[0]), float(high[0]))
 
 
-def _seen(delta: Floats, level: float) -> Gain:
+def _gain_of_choosing(delta: Floats, level: float) -> Gain:
     """The gain with the gate's interval."""
-    if not np.ptp(delta):  # the baseline itself, or no spread
+    if not np.ptp(delta):  # the baseline itself, or equal differences
         mean = float(delta[0])
         return Gain(mean, mean if mean == 0 else None, mean if mean == 0 else None)
-    found = guarded_interval(delta, level)
-    return Gain(float(found.mean[0]), float(found.low[0]), float(found.high[0]))
+    interval = guarded_interval(delta, level)
+    return Gain(float(interval.mean[0]), float(interval.low[0]), float(interval.high[0]))

@@ -9,19 +9,19 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.present.write import FORMS
-from rankgate.decisions.sweeps.verb import steps_of, sweep
+from rankgate.decisions.sweeps.verb import count_steps, sweep
 
 
 @click.command("sweep")
 @click.argument("plan", type=click.Path(), metavar="SWEEP.toml")
-@options_of(sweep, "folder FOLDER", "workers N", "trials N")
+@verb_options(sweep, "folder FOLDER", "workers N", "trials N")
 @options.form(*FORMS)
 @options.output
-def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
+def command(plan: str, form: str, output: str | None, **options_of_sweep: Any) -> None:
     """Measure every setting that SWEEP.toml describes, and choose one.
 
     The result names the best setting, and its gain over the baseline on queries that it was not
@@ -32,9 +32,11 @@ def command(plan: str, form: str, output: str | None, **chosen: Any) -> None:
     rankgate sweep sweep.toml
     rankgate sweep sweep.toml --workers 4 -o sweep.html
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that set-ups are undone
-    with Progress(steps_of(plan, chosen["trials"])):
-        result = sweep(plan, **chosen)
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # set-ups are undone after SIGTERM too
+    with TerminalProgress(count_steps(plan, options_of_sweep["trials"])):
+        result = sweep(plan, **options_of_sweep)
     print_result(result, form, output)
     if not result.finished:
         sys.exit(3)

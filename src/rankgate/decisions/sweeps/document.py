@@ -1,22 +1,22 @@
-"""A sweep: the honest gain in a sentence, then the choice, the points, the front and the dials."""
+"""A sweep: the held-out gain in a sentence, then the choice, points, the front and dials."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import interval, p_value, signed
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import UNDEFINED, decimal
-from rankgate.decisions.sweeps.dials import shown, words
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.figures import format_interval, format_p_value, format_signed
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import UNDEFINED, format_decimal
+from rankgate.decisions.sweeps.dials import point_text, value_text
 
 if TYPE_CHECKING:
     from rankgate.decisions.sweeps.choice import Choice
     from rankgate.decisions.sweeps.sweep import Sweep, SweepPoint
 
-_MOST = 15
-_PAIRS = 3
+_MAX_POINTS = 15
+_MAX_PAIRS = 3
 
 
 def document(result: Sweep) -> Document:
@@ -25,53 +25,61 @@ def document(result: Sweep) -> Document:
     table = result.to_polars()
     tables = [
         Table(f"gain over the baseline in {result.metric}", _gains(result)),
-        Table(_best_heading(result), _points(result, _best(result))),
+        Table(_best_heading(result), _points(result, _best_indices(result))),
         Table(
             f"front of {result.metric} against {result.quantile}: no setting is at least as good "
             "and known to be faster",
-            _points(result, _fronts(result), timed=(result.quantile,)),
+            _points(result, _front_indices(result), timed=(result.quantile,)),
         ),
         Table("importance of dials", _importance(result)),
     ]
     return made(
-        f"{printable(result.name)}: {points:,} settings of {printable(result.target)} on "
+        f"{make_printable(result.name)}: {points:,} settings of {make_printable(result.target)} on "
         f"{result.queries:,} queries, convention {result.convention['name']} "
         f"({result.convention['hash']})",
-        *(Chart(draw, result) for draw in _drawn(result)),
+        *(Chart(draw, result) for draw in _chart_names(result)),
         *tables,
-        Warnings(tuple(printable(notice.text) for notice in result.notices)),
+        Warnings(tuple(make_printable(notice.text) for notice in result.notices)),
         _method(result),
-        lead=_lead(result),
+        lead=_lead_sentences(result),
         rows=PlainRows(tuple(table.columns), list(table.iter_rows())),
     )
 
 
-def _drawn(result: Sweep) -> list[str]:
-    """The charts that have something to show."""
-    good = [point for point in result.points if point.state == "ok"]
-    if len(good) < 2:
+def _chart_names(result: Sweep) -> list[str]:
+    """The charts that are not empty."""
+    measured_points = [point for point in result.points if point.state == "ok"]
+    if len(measured_points) < 2:
         return []
     names = ["sweep-front"] * (len(result.front) > 0) + ["sweep-dials"]
     names += ["sweep-heat"] * (len(result.space) > 1)
     return [result.charts[name] for name in names]
 
 
-def _lead(result: Sweep) -> tuple[str, ...]:
-    choice, chosen = result.choice, result.chosen
-    if choice is None or chosen is None:
+def _lead_sentences(result: Sweep) -> tuple[str, ...]:
+    choice, chosen_point = result.choice, result.chosen
+    if choice is None or chosen_point is None:
         return ("Nothing can be chosen: there are no figures of the baseline and another point.",)
     count = sum(point.state == "ok" for point in result.points)
     if not choice.place:
         return (
-            f"None of {count:,} settings is better than the baseline, {_named(result.baseline)}.",
+            (
+                f"None of {count:,} settings is better than the baseline, "
+                f"{_point_name(result.baseline)}."
+            ),
         )
-    seen, held = choice.same_queries, choice.held_out
+    gain_when_chosen, held_out_gain = choice.same_queries, choice.held_out
     return (
         (
-            f"The best of {count:,} settings looks {_plain(seen.mean)} better; on held-out queries "
-            f"{_plain(held.mean)} {_ends(held.low, held.high)}."
+            f"The best of {count:,} settings looks {_plain_number(gain_when_chosen.mean)} "
+            "better; on "
+            f"held-out queries {_plain_number(held_out_gain.mean)} "
+            f"{_ends(held_out_gain.low, held_out_gain.high)}."
         ),
-        f"{_verdict(choice)} Chosen: {_named(chosen)}; baseline: {_named(result.baseline)}.",
+        (
+            f"{_verdict(choice)} Chosen: {_point_name(chosen_point)}; baseline: "
+            f"{_point_name(result.baseline)}."
+        ),
     )
 
 
@@ -88,31 +96,46 @@ def _gains(result: Sweep) -> Grid:
     choice = result.choice
     if choice is None or not choice.place:
         return Grid(("", "gain"), ())
-    seen, held = choice.same_queries, choice.held_out
+    gain_when_chosen, held_out_gain = choice.same_queries, choice.held_out
     rows = (
-        ("on the queries that chose it", signed(seen.mean), interval(seen.low, seen.high),
-         p_value(choice.p_value)),
-        ("on held-out queries", signed(held.mean), interval(held.low, held.high), ""),
-        ("difference: optimism of the choice", signed(choice.optimism), "", ""),
-    )  # fmt: skip
+        (
+            "on the queries that chose it",
+            format_signed(gain_when_chosen.mean),
+            format_interval(gain_when_chosen.low, gain_when_chosen.high),
+            format_p_value(choice.p_value),
+        ),
+        (
+            "on held-out queries",
+            format_signed(held_out_gain.mean),
+            format_interval(held_out_gain.low, held_out_gain.high),
+            "",
+        ),
+        ("difference: optimism of the choice", format_signed(choice.optimism), "", ""),
+    )
     return Grid(("", "gain", f"{result.level:.0%} interval", "p"), rows)
 
 
 def _best_heading(result: Sweep) -> str:
-    good = sum(point.state == "ok" for point in result.points)
-    return "points" if good <= _MOST else f"the best {_MOST} of {good:,} points, and the baseline"
+    measured_count = sum(point.state == "ok" for point in result.points)
+    return (
+        "points"
+        if measured_count <= _MAX_POINTS
+        else f"the best {_MAX_POINTS} of {measured_count:,} points, and the baseline"
+    )
 
 
-def _best(result: Sweep) -> list[int]:
-    """Places of the best points, the baseline among them."""
+def _best_indices(result: Sweep) -> list[int]:
+    """Indices of the best points, the baseline among them."""
     sign = -1 if result.metric in result.lower else 1
-    good = [place for place, point in enumerate(result.points) if point.state == "ok"]
-    good.sort(key=lambda place: (-sign * result.points[place].metrics[result.metric].mean, place))
-    kept = good[:_MOST]
-    return [*kept, *([0] if 0 in good and 0 not in kept else [])]
+    measured_indices = [index for index, point in enumerate(result.points) if point.state == "ok"]
+    measured_indices.sort(
+        key=lambda index: (-sign * result.points[index].metrics[result.metric].mean, index)
+    )
+    best_indices = measured_indices[:_MAX_POINTS]
+    return [*best_indices, *([0] if 0 in measured_indices and 0 not in best_indices else [])]
 
 
-def _fronts(result: Sweep) -> list[int]:
+def _front_indices(result: Sweep) -> list[int]:
     return list(result.front) if len(result.front) > 1 else []
 
 
@@ -123,47 +146,51 @@ def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "
         timed = ()
     rows = [
         (
-            _mark(result, place),
-            *(printable(shown(result.points[place].parameters[name])) for name in names),
-            *_figures(result, result.points[place], timed),
+            _mark(result, index),
+            *(make_printable(value_text(result.points[index].parameters[name])) for name in names),
+            *_figures(result, result.points[index], timed),
         )
-        for place in places
+        for index in places
     ]
-    means = [metric for each in result.metrics for metric in _heads(result, each)]
+    means = [
+        metric for metric_name in result.metrics for metric in _metric_headers(result, metric_name)
+    ]
     times = [f"{name}\nms" for name in timed]
     times += [f"{result.level:.0%}\ninterval"] * (len(timed) == 1)
-    head = ("", *map(printable, names), *means, *times)
+    header = ("", *map(make_printable, names), *means, *times)
     texts = {
-        place
-        for place, dial in enumerate(result.space, 1)
+        column
+        for column, dial in enumerate(result.space, 1)
         if any(isinstance(value, str) for value in dial.values)
     }
-    return Grid(head, tuple(rows), frozenset({0, *texts}), keys=1 + len(names))
+    return Grid(header, tuple(rows), frozenset({0, *texts}), keys=1 + len(names))
 
 
-def _heads(result: Sweep, metric: str) -> tuple[str, ...]:
+def _metric_headers(result: Sweep, metric: str) -> tuple[str, ...]:
     return (metric, f"{result.level:.0%}\ninterval") if metric == result.metric else (metric,)
 
 
-def _mark(result: Sweep, place: int) -> str:
+def _mark(result: Sweep, index: int) -> str:
     marks = []
-    if result.choice is not None and result.choice.place == place:
+    if result.choice is not None and result.choice.place == index:
         marks.append("chosen")
-    if not place:
+    if not index:
         marks.append("baseline")
     return ", ".join(marks)
 
 
-def _figures(result: Sweep, point: SweepPoint, timed: tuple[str, ...]) -> list[str]:
+def _figures(result: Sweep, point: SweepPoint, quantiles: tuple[str, ...]) -> list[str]:
     cells = []
     for metric in result.metrics:
         value = point.metrics[metric]
-        cells.append(decimal(value.mean))
+        cells.append(format_decimal(value.mean))
         if metric == result.metric:
             cells.append(_range(value.low, value.high, 4))
-    times = (point.latency.get(name) for name in timed)
-    cells += [UNDEFINED if each is None else f"{each:,.1f}" for each in times]
-    if len(timed) == 1:
+    times = (point.latency.get(name) for name in quantiles)
+    cells += [
+        UNDEFINED if milliseconds is None else f"{milliseconds:,.1f}" for milliseconds in times
+    ]
+    if len(quantiles) == 1:
         cells.append(_range(point.latency_low, point.latency_high, 1))
     return cells
 
@@ -175,14 +202,16 @@ def _range(low: float | None, high: float | None, digits: int) -> str:
 
 
 def _importance(result: Sweep) -> Grid:
-    singles = [each for each in result.importance if len(each.dials) == 1]
-    pairs = [each for each in result.importance if len(each.dials) == 2][:_PAIRS]
+    singles = [importance for importance in result.importance if len(importance.dials) == 1]
+    pairs = [importance for importance in result.importance if len(importance.dials) == 2][
+        :_MAX_PAIRS
+    ]
     rows = [
         (
-            " with ".join(map(printable, each.dials)),
-            UNDEFINED if each.share is None else f"{each.share:.1%}",
+            " with ".join(map(make_printable, importance.dials)),
+            UNDEFINED if importance.share is None else f"{importance.share:.1%}",
         )
-        for each in (*singles, *pairs)
+        for importance in (*singles, *pairs)
     ]
     return Grid(("dial", "share of\nvariance"), tuple(rows))
 
@@ -194,7 +223,7 @@ def _method(result: Sweep) -> str:
     )
     first = "The first metric decides. " if len(result.metrics) > 1 else ""
     choice = result.choice
-    how = (
+    choice_method = (
         f"Gain on held-out queries: {choice.folds}-fold cross-validation over queries, "
         f"{result.repeats} times, seed {result.seed}; each fold has the gain of what the other "
         f"folds choose, which was the chosen point in {choice.stability:.0%}; standard error of "
@@ -202,14 +231,14 @@ def _method(result: Sweep) -> str:
         if choice
         else ""
     )
-    return f"{first}{how}Importance: {kind}."
+    return f"{first}{choice_method}Importance: {kind}."
 
 
-def _named(point: SweepPoint) -> str:
-    return printable(words(point.parameters))
+def _point_name(point: SweepPoint) -> str:
+    return make_printable(point_text(point.parameters))
 
 
-def _plain(value: float) -> str:
+def _plain_number(value: float) -> str:
     return f"{value:z.3f}"
 
 

@@ -1,4 +1,4 @@
-"""The front of quality against latency: the points that no other one is known to dominate."""
+"""The front of quality against latency: points that no other one is known to dominate."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _BLOCK = 1 << 21  # latencies drawn at once
 
 
 @dataclass(frozen=True)
-class Speed:
+class LatencyQuantiles:
     """A quantile of the latencies of points that were timed in turn.
 
     Attributes:
         value: (P,) the quantile of each point.
         low, high: (P,) their intervals; NaN for fewer than two queries.
         samples: (B, P) the quantiles of resampled queries, the same ones for all points.
-        queries: how many queries all points answered.
+        queries: the number of queries that all points answered.
     """
 
     value: Floats
@@ -35,7 +35,9 @@ class Speed:
     queries: int
 
     @classmethod
-    def from_latencies(cls, latencies: Floats, share: float, *, level: float, seed: int) -> Speed:
+    def from_latencies(
+        cls, latencies: Floats, share: float, *, level: float, seed: int
+    ) -> LatencyQuantiles:
         """The quantiles of points, with bootstrap intervals.
 
         Args:
@@ -51,16 +53,16 @@ class Speed:
             return cls(value, empty, empty, np.empty((0, count)), n)
         rng = np.random.default_rng(seed)
         step = max(1, _BLOCK // (n * count))
-        drawn = []
+        sampled_quantiles = []
         for begin in range(0, _SAMPLES, step):
             rows = rng.integers(0, n, size=(min(step, _SAMPLES - begin), n))
-            drawn.append(np.quantile(latencies[rows], share, axis=1))
-        samples = np.concatenate(drawn)
+            sampled_quantiles.append(np.quantile(latencies[rows], share, axis=1))
+        samples = np.concatenate(sampled_quantiles)
         low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return cls(value, low, high, samples, n)
 
 
-def front_of(quality: Floats, speed: Speed, level: float) -> list[int]:
+def front_of(quality: Floats, speed: LatencyQuantiles, level: float) -> list[int]:
     """The points that no other point is known to be faster than, and at least as good.
 
     A point j is faster than i if t_i - t_j > c s, with t the quantiles of latency, s the standard
@@ -75,7 +77,7 @@ def front_of(quality: Floats, speed: Speed, level: float) -> list[int]:
         level: the probability that no point is left out wrongly.
 
     Returns:
-        Places of the points, the fastest first.
+        Indices of the points, the fastest first.
     """
     from scipy.special import stdtrit
 
@@ -85,10 +87,12 @@ def front_of(quality: Floats, speed: Speed, level: float) -> list[int]:
     dominated = np.zeros(len(quality), np.bool_)
     if pairs and speed.queries > 1:
         limit = stdtrit(speed.queries - 1, 1 - (1 - level) / pairs)
-        for place in range(len(quality)):
-            others = np.flatnonzero(better[place])
-            slower = speed.value[place] - speed.value[others]
-            spread = (speed.samples[:, [place]] - speed.samples[:, others]).std(axis=0, ddof=1)
-            dominated[place] = ((slower > 0) & (slower > limit * spread)).any()
+        for index in range(len(quality)):
+            at_least_as_good = np.flatnonzero(better[index])
+            slower = speed.value[index] - speed.value[at_least_as_good]
+            standard_error = (speed.samples[:, [index]] - speed.samples[:, at_least_as_good]).std(
+                axis=0, ddof=1
+            )
+            dominated[index] = ((slower > 0) & (slower > limit * standard_error)).any()
     places = np.flatnonzero(~dominated)
-    return [int(place) for place in places[np.lexsort((-quality[places], speed.value[places]))]]
+    return [int(index) for index in places[np.lexsort((-quality[places], speed.value[places]))]]

@@ -1,4 +1,4 @@
-"""How much each dial, and each pair of dials, decides the quality."""
+"""The importance of each dial, and of each pair of dials, for the quality."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.sweeps.dials import shown
+from rankgate.decisions.sweeps.dials import value_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BINS = 6
 """Parts of a range whose values are all different."""
 
-_FLAT = 1e-12  # a spread of means that is rounding
+_ROUNDING = 1e-12  # smaller differences of means are rounding
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Importance:
     """The share of the variance of the mean over points that dials explain.
 
     Attributes:
-        dials: one, or two for what they do together beyond what each does.
+        dials: one dial, or two for their combined effect beyond both single ones.
         share: from 0 to 1; None where the means do not differ.
     """
 
@@ -39,7 +39,7 @@ class Importance:
 
 @dataclass(frozen=True)
 class Levels:
-    """Where the points are on one dial.
+    """The levels of the points on one dial.
 
     Attributes:
         names: the levels, in order.
@@ -53,7 +53,7 @@ class Levels:
 def importances(
     dials: Sequence[Dial], points: Sequence[Point], means: Floats
 ) -> tuple[Importance, ...]:
-    """What each dial explains, then what two dials do together, each the largest first.
+    """The importance of each dial, then of pairs of dials, each the largest first.
 
     The share of a dial is what a model of additive effects loses of R² without it; that of two
     dials is what R² gains if their combinations have effects of their own. On a whole grid these
@@ -63,37 +63,46 @@ def importances(
 
     Source: Hutter, Hoos and Leyton-Brown, ICML 2014.
     """
-    if float(np.ptp(means)) <= _FLAT * float(np.abs(means).max(initial=0.0)):
-        nothing = [*((dial.name,) for dial in dials), *combinations([d.name for d in dials], 2)]
-        return tuple(Importance(each, None) for each in nothing)
-    codes = {dial.name: levels(dial, points).codes for dial in dials}
-    whole = _explained([*codes.values()], means)
-    alone = [
-        Importance((name,), whole - _explained([c for n, c in codes.items() if n != name], means))
+    if float(np.ptp(means)) <= _ROUNDING * float(np.abs(means).max(initial=0.0)):
+        all_dial_names = [
+            *((dial.name,) for dial in dials),
+            *combinations([d.name for d in dials], 2),
+        ]
+        return tuple(Importance(dial_names, None) for dial_names in all_dial_names)
+    codes = {dial.name: point_levels(dial, points).codes for dial in dials}
+    total_share = _explained_share([*codes.values()], means)
+    single_dials = [
+        Importance(
+            (name,),
+            total_share - _explained_share([c for n, c in codes.items() if n != name], means),
+        )
         for name in codes
     ]
-    both = [
-        Importance(pair, _explained([*codes.values(), _crossed(codes, pair)], means) - whole)
+    pairs = [
+        Importance(
+            pair,
+            _explained_share([*codes.values(), _crossed_codes(codes, pair)], means) - total_share,
+        )
         for pair in combinations(codes, 2)
     ]
     return tuple(
-        Importance(each.dials, min(max(each.share or 0.0, 0.0), 1.0))
-        for group in (alone, both)
-        for each in sorted(group, key=lambda one: -(one.share or 0.0))
+        Importance(importance.dials, min(max(importance.share or 0.0, 0.0), 1.0))
+        for group in (single_dials, pairs)
+        for importance in sorted(group, key=lambda importance: -(importance.share or 0.0))
     )
 
 
-def levels(dial: Dial, points: Sequence[Point]) -> Levels:
+def point_levels(dial: Dial, points: Sequence[Point]) -> Levels:
     """The level of each point: its value, or a part of the range if there are too many values."""
     values = [point[dial.name] for point in points]
     if dial.low is None:
-        known = list(dict.fromkeys([*dial.values, *values]))
-        if all(isinstance(each, int | float) for each in known):
-            known.sort()
-        return _by_name(values, known)
-    known = sorted(set(values))
-    if len(known) <= max(len(dial.values) + 1, BINS):
-        return _by_name(values, known)
+        dial_values = list(dict.fromkeys([*dial.values, *values]))
+        if all(isinstance(dial_value, int | float) for dial_value in dial_values):
+            dial_values.sort()
+        return _by_name(values, dial_values)
+    dial_values = sorted(set(values))
+    if len(dial_values) <= max(len(dial.values) + 1, BINS):
+        return _by_name(values, dial_values)
     array = np.array(values, float)
     edges = np.quantile(array, np.linspace(0, 1, BINS + 1))
     codes = np.clip(np.searchsorted(edges, array, side="right") - 1, 0, BINS - 1)
@@ -101,22 +110,24 @@ def levels(dial: Dial, points: Sequence[Point]) -> Levels:
     return Levels(names, codes.astype(np.int64))
 
 
-def _by_name(values: Sequence[Any], known: Sequence[Any]) -> Levels:
-    used = [each for each in known if each in values]
-    codes = np.array([used.index(value) for value in values], np.int64)
-    return Levels(tuple(shown(each) for each in used), codes)
+def _by_name(values: Sequence[Any], dial_values: Sequence[Any]) -> Levels:
+    used_values = [dial_value for dial_value in dial_values if dial_value in values]
+    codes = np.array([used_values.index(value) for value in values], np.int64)
+    return Levels(tuple(value_text(dial_value) for dial_value in used_values), codes)
 
 
-def _explained(factors: Sequence[NDArray[np.int64]], means: Floats) -> float:
+def _explained_share(factors: Sequence[NDArray[np.int64]], means: Floats) -> float:
     """R² of a linear model with an effect for each level of each factor."""
     columns = [np.ones((len(means), 1))]
     columns += [np.equal.outer(codes, np.unique(codes)[1:]).astype(float) for codes in factors]
     design = np.hstack(columns)
-    fitted = design @ np.linalg.lstsq(design, means, rcond=None)[0]
-    return 1 - float(((means - fitted) ** 2).sum() / ((means - means.mean()) ** 2).sum())
+    fitted_means = design @ np.linalg.lstsq(design, means, rcond=None)[0]
+    return 1 - float(((means - fitted_means) ** 2).sum() / ((means - means.mean()) ** 2).sum())
 
 
-def _crossed(codes: Mapping[str, NDArray[np.int64]], pair: tuple[str, str]) -> NDArray[np.int64]:
+def _crossed_codes(
+    codes: Mapping[str, NDArray[np.int64]], pair: tuple[str, str]
+) -> NDArray[np.int64]:
     """A level for each combination of two dials."""
-    one, other = (codes[name] for name in pair)
-    return one * (int(other.max(initial=0)) + 1) + other
+    first_codes, second_codes = (codes[name] for name in pair)
+    return first_codes * (int(second_codes.max(initial=0)) + 1) + second_codes

@@ -1,4 +1,4 @@
-"""Measure points: set up, take a run, score it, keep what is known of it."""
+"""Measure points: set up, take a run, score it, keep the result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.streams.journal import Journal
-from rankgate.decisions.sweeps.dials import words
+from rankgate.decisions.sweeps.dials import point_text
 from rankgate.decisions.sweeps.setup import JOURNAL, SetupError
-from rankgate.decisions.sweeps.targets.target import Stopped, Taken, digest
+from rankgate.decisions.sweeps.targets.target import PointRun, SweepInterrupted, digest
 from rankgate.decisions.sweeps.timing import Timing, read_timing, write_timing
 from rankgate.engines.requests.workers import Workers
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from rankgate.decisions.sweeps.dials import Point
     from rankgate.decisions.sweeps.plan import Plan
 
-_ENDING = frozenset({"undo-failed", "cannot-write", "missing-extra"})
-"""Errors that no other point would be without."""
+_FATAL_CODES = frozenset({"undo-failed", "cannot-write", "missing-extra"})
+"""Errors that all other points would have too."""
 
-_LETTERS = 16  # of the hash of a point in names of files
+_HASH_LETTERS = 16  # letters of a point's hash in names of files
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPoint:
     """A point, measured.
 
     Attributes:
         point: a value for each dial.
         key: a hash of all that its run depends on.
         state: ``ok``, ``empty``, ``failed`` or ``not_run``.
-        problem: why it failed or was not run.
+        problem: the reason why it failed or was not run.
         latency: quantiles in milliseconds.
         file: of its run.
         scores: ``query_id``, ``metric``, ``value``, ``why``; None where it failed.
@@ -57,13 +57,13 @@ class Measured:
 
 
 @dataclass
-class Measuring:
+class PointMeasurer:
     """Measures points of a plan; stops where the engine is down.
 
     Attributes:
         plan: the sweep.
-        folder: where runs are kept.
-        total: how many points there will be.
+        folder: the folder of the runs.
+        total: the planned number of points.
     """
 
     plan: Plan
@@ -77,7 +77,7 @@ class Measuring:
     _done: int = 0
 
     def __enter__(self) -> Self:
-        """Undo what an earlier program left, and keep others out of the folder."""
+        """Undo the set-up that an earlier program left, and lock the folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._journal = Journal.open(self.folder / JOURNAL)
         try:
@@ -91,90 +91,96 @@ class Measuring:
         if self._journal is not None:
             self._journal.close()
 
-    def all(self, points: Sequence[Point]) -> list[Measured]:
+    def all(self, points: Sequence[Point]) -> list[MeasuredPoint]:
         """Measure points, in parallel where no set-up forbids it; in their order.
 
         Raises:
             UsageError: a set-up that cannot be undone; a file that cannot be written.
-            KeyboardInterrupt: after the points under way stopped; what was answered is kept.
+            KeyboardInterrupt: after running points have stopped; their answers are kept.
         """
         workers = 1 if self.plan.setup.steps else min(self.plan.settings.workers, len(points))
         if workers <= 1:
             return [self._one(point) for point in points]
-        found: dict[int, Measured] = {}
-        left = iter(list(enumerate(points)))
+        measured_of_index: dict[int, MeasuredPoint] = {}
+        remaining = iter(list(enumerate(points)))
 
         def work() -> None:
             while not self._stop.is_set():
                 with self._lock:
-                    place, point = next(left, (-1, {}))
-                if place < 0:
+                    index, point = next(remaining, (-1, {}))
+                if index < 0:
                     return
-                found[place] = self._one(point)
+                measured_of_index[index] = self._one(point)
 
         threads = Workers(stop=self._stop)
         threads.run(work, workers)
-        return [found[place] for place in range(len(points))]
+        return [measured_of_index[index] for index in range(len(points))]
 
-    def time(self, points: Sequence[Measured]) -> Timing:
-        """The latencies of points with figures, asked in turn; those of an earlier call if kept.
+    def time(self, points: Sequence[MeasuredPoint]) -> Timing:
+        """The latencies of points with figures, queried in turn; those of an earlier call if kept.
 
         Raises:
-            KeyboardInterrupt: the next call measures them anew.
+            KeyboardInterrupt: the next call measures them again.
         """
         if self.down or not points:
             return Timing(problem=self.down)
         settings = self.plan.settings
-        key = digest([settings.seed, *(each.key for each in points)])
-        if known := read_timing(self.folder, key):
-            return known
+        key = digest([settings.seed, *(measured.key for measured in points)])
+        if stored_timing := read_timing(self.folder, key):
+            return stored_timing
         step("latencies, all points in turn")
-        timing = self.plan.target.time([each.point for each in points], settings.seed)
+        timing = self.plan.target.time([measured.point for measured in points], settings.seed)
         if timing.latencies is not None:
             write_timing(self.folder, key, timing)
         return timing
 
-    def _one(self, point: Point) -> Measured:
-        key = digest([self.plan.target.identity(point), self.plan.setup.identity(point)])[:_LETTERS]
+    def _one(self, point: Point) -> MeasuredPoint:
+        key = digest([self.plan.target.identity(point), self.plan.setup.identity(point)])[
+            :_HASH_LETTERS
+        ]
         if self.down:
-            return Measured(point, key, "not_run", self.down)
+            return MeasuredPoint(point, key, "not_run", self.down)
         with self._lock:
-            step(f"{words(point)}{self._left()}")
+            step(f"{point_text(point)}{self._left()}")
         try:
-            taken = self._taken(point, key)
+            point_run = self._taken(point, key)
         except SetupError as error:
-            taken = Taken(None, f"set-up: {error}")
+            point_run = PointRun(None, f"set-up: {error}")
         except RankgateError as error:
-            if error.code in _ENDING:
+            if error.code in _FATAL_CODES:
                 raise
-            taken = Taken(None, error.problem.rstrip("."))
+            point_run = PointRun(None, error.problem.rstrip("."))
         with self._lock:
             self._done += 1
-        if taken.run is None:
-            if taken.unfinished and not self.plan.target.answers():
-                self.down = f"{self.plan.target.name} does not answer: {taken.problem}"
-            state = "empty" if taken.empty else "failed"
-            return Measured(point, key, state, taken.problem, taken.latency, taken.file)
+        if point_run.run is None:
+            if point_run.unfinished and not self.plan.target.answers():
+                self.down = f"{self.plan.target.name} does not answer: {point_run.problem}"
+            state = "empty" if point_run.empty else "failed"
+            return MeasuredPoint(
+                point, key, state, point_run.problem, point_run.latency, point_run.file
+            )
         try:
-            scored = self.plan.scorer.scored(taken.run)
+            scored_system = self.plan.scorer.scored(point_run.run)
         except RankgateError as error:
-            return Measured(point, key, "failed", error.problem.rstrip("."), taken.latency)
-        scores, cautions = scored.scores, scored.cautions
-        return Measured(point, key, "ok", "", taken.latency, taken.file, scores, cautions)
+            return MeasuredPoint(point, key, "failed", error.problem.rstrip("."), point_run.latency)
+        scores, cautions = scored_system.scores, scored_system.cautions
+        return MeasuredPoint(
+            point, key, "ok", "", point_run.latency, point_run.file, scores, cautions
+        )
 
-    def _taken(self, point: Point, key: str) -> Taken:
-        place = self.folder / key
-        if known := self.plan.target.stored(place):
-            return known
+    def _taken(self, point: Point, key: str) -> PointRun:
+        path = self.folder / key
+        if stored_run := self.plan.target.stored(path):
+            return stored_run
         with self.plan.setup.done(point, self._journal):
-            return self.plan.target.take(point, place, self._watch)
+            return self.plan.target.take(point, path, self._watch)
 
     def _watch(self) -> None:
         if self._stop.is_set():
-            raise Stopped
+            raise SweepInterrupted
 
     def _left(self) -> str:
-        """The time that the other points will take, in words."""
+        """The remaining time for the other points, in words."""
         if not self._done:
             return ""
         seconds = (time.monotonic() - self._began) / self._done * (self.total - self._done)

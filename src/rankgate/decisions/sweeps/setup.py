@@ -1,4 +1,4 @@
-"""Set a point up and undo it, whatever happens in between."""
+"""Set a point up, and undo the set-up in any case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankgate.engines.engine import Engine
 
 JOURNAL = "undo.jsonl"
-"""The file of what must still be undone, in the folder of a sweep."""
+"""The file of steps to undo, in the folder of a sweep."""
 
 
 class SetupError(Exception):
@@ -28,7 +28,7 @@ class SetupError(Exception):
 
 @dataclass(frozen=True)
 class Setup:
-    """What prepares a point, and what undoes it.
+    """The steps that prepare a point, and those that undo it.
 
     Attributes:
         steps: in order.
@@ -36,7 +36,7 @@ class Setup:
         baseline: a value for each dial.
         known: values of names that are no dials.
         engine: whose server or database steps are for.
-        folder: where commands are started.
+        folder: the working directory of commands.
     """
 
     steps: Sequence[Step] = ()
@@ -61,20 +61,20 @@ class Setup:
 
     @contextmanager
     def done(self, point: Point, journal: Journal | None) -> Iterator[None]:
-        """Set a point up, and undo it at the end.
+        """Set a point up, and undo the set-up at the end.
 
-        What must be undone is on disk before the first step, so that another program can do it.
+        The steps to undo are on disk before the first step, so that another program can undo them.
 
         Raises:
-            SetupError: a step failed; what was done is undone.
+            SetupError: a step failed; earlier steps are undone.
             UsageError: it cannot be undone.
         """
         if not self.steps:
             yield
             return
         assert journal is not None
-        back = {**self.known, **(point if self.undo else self.baseline)}
-        undo = [with_values(step, back) for step in self.undo or self.steps]
+        undo_values = {**self.known, **(point if self.undo else self.baseline)}
+        undo = [with_values(step, undo_values) for step in self.undo or self.steps]
         journal.add({"undo": [asdict(step) for step in undo]})
         try:
             for step in self.of(point):
@@ -85,7 +85,7 @@ class Setup:
             self._undone(undo, journal)
 
     def finish(self, journal: Journal) -> bool:
-        """Undo what an earlier program did not; return whether there was something.
+        """Undo the steps that an earlier program left; return True if there were any.
 
         Raises:
             UsageError: it cannot be undone.
@@ -93,7 +93,7 @@ class Setup:
         last = journal.rows[-1] if journal.rows else {}
         if "undo" not in last:
             return False
-        self._undone([Step(**each) for each in last["undo"]], journal)
+        self._undone([Step(**step_values) for step_values in last["undo"]], journal)
         return True
 
     def _undone(self, undo: Sequence[Step], journal: Journal) -> None:

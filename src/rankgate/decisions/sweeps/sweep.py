@@ -1,4 +1,4 @@
-"""A sweep: every point with its figures, the front, the choice; what ``sweep`` returns."""
+"""A sweep: every point with its figures, the front, the choice: the result of ``sweep``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankgate.core.present.result import Notice, Result
 
 # the codec reads the types of fields when it restores a result
 from rankgate.decisions.sweeps.choice import Choice
-from rankgate.decisions.sweeps.dials import Dial, words
+from rankgate.decisions.sweeps.dials import Dial, point_text
 from rankgate.decisions.sweeps.importance import Importance
 
 _CHARTS = "rankgate.decisions.sweeps.charts"
@@ -74,14 +74,14 @@ class Sweep(Result):
 
     Attributes:
         name: of the sweep.
-        target: what is swept: its name.
+        target: the name of the engine, fusion or command.
         target_kind: engine, fusion or command.
         search: grid or optuna.
         qrels: the name of the judgments.
         convention: name, hash and axes.
         metrics: the metrics; the first one decides.
         lower: those that are better when lower.
-        queries: how many queries the means are over.
+        queries: the number of queries of the means.
         left_out: judged queries that were not asked.
         substituted: queries without a value at some points, which count 0 there, or nowhere if the
             first metric is better when lower.
@@ -94,10 +94,10 @@ class Sweep(Result):
         importance: of dials, then of pairs of dials.
         level: of the intervals.
         seed: of folds and proposals.
-        repeats: how often the queries were cut into folds.
-        folder: where runs are kept; None if nowhere.
+        repeats: the number of times that the queries were cut into folds.
+        folder: the folder of runs; None if they are not kept.
         not_timed: why points were not timed in turn; empty if they were, or have no latency.
-        input_notices: what the reader should know of the judgments and the runs.
+        input_notices: cautions about the judgments and the runs.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -151,12 +151,12 @@ class Sweep(Result):
 
     @property
     def finished(self) -> bool:
-        """Whether every point was measured."""
+        """True if every point was measured."""
         return all(point.state in ("ok", "empty") for point in self.points)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Cautions of runs, points without figures, and what the gain rests on."""
+        """Cautions of runs, points without figures, and the basis of the gain."""
         return (*self.input_notices, *_notices(self))
 
     def _table(self) -> pl.DataFrame:
@@ -173,38 +173,41 @@ def _row(point: SweepPoint, result: Sweep) -> dict[str, Any]:
             row[metric if end == "mean" else f"{metric}.{end}"] = getattr(value, end, None)
     row |= {name: point.latency.get(name) for name in ("p50", "p90", "p95", "p99")}
     return row | {
-        f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high
-    }  # fmt: skip
+        f"{result.quantile}.low": point.latency_low,
+        f"{result.quantile}.high": point.latency_high,
+    }
 
 
 def _notices(result: Sweep) -> list[Notice]:
-    found = []
+    notices = []
     for state, verb, more in _LEFT_OUT:
-        some = [point for point in result.points if point.state == state]
-        if some:
-            first = "; ".join(f"{words(each.parameters)}: {each.problem}" for each in some[:_SHOWN])
-            found.append(
+        points = [point for point in result.points if point.state == state]
+        if points:
+            first = "; ".join(
+                f"{point_text(point.parameters)}: {point.problem}" for point in points[:_SHOWN]
+            )
+            notices.append(
                 Notice(
                     f"{state.replace('_', '-')}-points",
-                    f"{len(some):,} of {len(result.points):,} points {verb} and are not compared "
-                    f"({first}{'; …' if len(some) > _SHOWN else ''}){more}",
+                    f"{len(points):,} of {len(result.points):,} points {verb} and are not compared "
+                    f"({first}{'; …' if len(points) > _SHOWN else ''}){more}",
                 )
             )
-    return [*found, *_cautions(result)]
+    return [*notices, *_cautions(result)]
 
 
 _RARE_QUERIES = 100  # below them, losses of .7 in 5 % of the queries are often missed
 
 
 def _cautions(result: Sweep) -> list[Notice]:
-    """What the choice rests on."""
-    found = []
+    """Notices about the basis of the choice."""
+    notices = []
     if result.baseline.state != "ok":
-        found.append(
+        notices.append(
             Notice("no-baseline", "the baseline has no figures, so nothing can be compared with it")
         )
     if result.search != "grid":
-        found.append(
+        notices.append(
             Notice(
                 "adaptive-search",
                 "points were proposed by their values on all queries, and only the choice among "
@@ -212,7 +215,7 @@ def _cautions(result: Sweep) -> list[Notice]:
             )
         )
     if result.choice is not None and result.queries < 50:
-        found.append(
+        notices.append(
             Notice(
                 "few-queries",
                 f"{result.queries} queries are few: intervals are wide, and skewed values may "
@@ -220,7 +223,7 @@ def _cautions(result: Sweep) -> list[Notice]:
             )
         )
     if result.choice is not None and result.queries < _RARE_QUERIES:
-        found.append(
+        notices.append(
             Notice(
                 "rare-losses",
                 f"losses that fewer than about {3 / result.queries:.0%} of the queries have may be "
@@ -229,11 +232,11 @@ def _cautions(result: Sweep) -> list[Notice]:
             )
         )
     if result.left_out:
-        found.append(
+        notices.append(
             Notice("queries-not-asked", f"{result.left_out:,} judged queries were not asked")
         )
     if result.not_timed:
-        found.append(
+        notices.append(
             Notice(
                 "not-timed-in-turn",
                 f"points were not timed in turn ({result.not_timed}): their latencies are of "
@@ -242,11 +245,11 @@ def _cautions(result: Sweep) -> list[Notice]:
         )
     if result.substituted:
         lower = result.metric in result.lower
-        what = "are left out" if lower else "count 0 there"
-        found.append(
+        treatment = "are left out" if lower else "count 0 there"
+        notices.append(
             Notice(
                 "missing-values",
-                f"{result.substituted:,} queries have no value at some points and {what}",
+                f"{result.substituted:,} queries have no value at some points and {treatment}",
             )
         )
-    return found
+    return notices

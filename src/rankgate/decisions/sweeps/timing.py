@@ -1,4 +1,4 @@
-"""Latencies of points that are asked in turn, so that whatever else happens meets all alike."""
+"""Latencies of points, queried in turn, so that all points meet the same conditions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replacing
-from rankgate.engines.snapshots.asking import Asking
+from rankgate.core.target import replace_file
+from rankgate.engines.snapshots.asking import QuerySender
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ FILE = "latency.json"
 """The file of the latencies in the folder of a sweep."""
 
 _CONNECTIONS = 32  # open at the same time
-_ROUNDS = 8  # of blocks of points, where not all can be asked in turn at once
+_ROUNDS = 8  # blocks of points, if not all can be queried in turn at once
 
 
 @dataclass(frozen=True)
@@ -41,29 +41,31 @@ class Timing:
     problem: str = ""
 
 
-def timed(engines: Sequence[Engine], queries: Sequence[Query], pace: Pace, seed: int) -> Timing:
-    """Ask every query of every engine, one right after the other, in an order that is drawn.
+def time_engines(
+    engines: Sequence[Engine], queries: Sequence[Query], pace: Pace, seed: int
+) -> Timing:
+    """Send every query to every engine, one right after the other, in random order.
 
     Args:
-        engines: that of each point.
-        queries: what is asked.
-        pace: how fast and how often.
+        engines: the engine of each point.
+        queries: the queries.
+        pace: the rate, concurrency and retries.
         seed: of the order.
     """
     rng = np.random.default_rng(seed)
     table = np.full((len(queries), len(engines)), np.nan)
     rows = {query.query_id: row for row, query in enumerate(queries)}
-    for asked, points in _rounds(len(queries), len(engines), pace.concurrency, rng):
+    for query_rows, points in _draw_rounds(len(queries), len(engines), pace.concurrency, rng):
         groups = [
             [(int(number), queries[row]) for number in rng.permutation(len(points))]
-            for row in asked
+            for row in query_rows
         ]
 
         def keep(number: int, outcome: Outcome, points: NDArray[np.intp] = points) -> None:
             if outcome.state != "failed":
                 table[rows[outcome.query_id], points[number]] = outcome.latencies[-1]
 
-        asking = Asking([engines[point] for point in points], pace, keep, [True] * len(points))
+        asking = QuerySender([engines[point] for point in points], pace, keep, [True] * len(points))
         asking.run(groups)
         if asking.problem:
             return Timing(problem=asking.problem)
@@ -73,15 +75,15 @@ def timed(engines: Sequence[Engine], queries: Sequence[Query], pace: Pace, seed:
     return Timing(answered)
 
 
-def _rounds(
+def _draw_rounds(
     queries: int, points: int, concurrency: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Queries and the points that are asked them in turn."""
+    """Queries, and the points that get them in turn."""
     count = -(-points // max(2, _CONNECTIONS // concurrency))
     rounds = 1 if count == 1 else min(_ROUNDS, queries)
-    for asked in np.array_split(rng.permutation(queries), rounds):
+    for query_rows in np.array_split(rng.permutation(queries), rounds):
         for block in np.array_split(rng.permutation(points), count):
-            yield asked, block
+            yield query_rows, block
 
 
 def read_timing(folder: Path, key: str) -> Timing | None:
@@ -104,5 +106,5 @@ def write_timing(folder: Path, key: str, timing: Timing) -> None:
         "count": timing.latencies.shape[1],
         "latencies": timing.latencies.tolist(),
     }
-    with replacing(str(folder / FILE)) as stream:
+    with replace_file(str(folder / FILE)) as stream:
         stream.write(json.dumps(content).encode())

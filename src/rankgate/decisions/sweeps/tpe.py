@@ -16,10 +16,10 @@ class Proposals:
     """Proposes points; the same seed and values give the same points.
 
     Args:
-        dials: what is changed.
+        dials: the settings to change.
         seed: of the sampler.
-        maximise: whether higher values are better.
-        several: whether points are proposed before the values of others are known.
+        maximise: True if higher values are better.
+        several: True to propose points before the values of others are known.
 
     Raises:
         MissingExtraError: Optuna is not installed.
@@ -41,7 +41,7 @@ class Proposals:
         self._open: list[Any] = []
 
     def know(self, point: Point, value: float) -> None:
-        """Add a point that was measured before, such as the baseline."""
+        """Add a point that was measured earlier, such as the baseline."""
         self._study.add_trial(
             self._optuna.trial.create_trial(
                 params=dict(point), distributions=self._space, value=value
@@ -54,7 +54,7 @@ class Proposals:
         return [dict(trial.params) for trial in self._open]
 
     def tell(self, values: Sequence[float | None]) -> None:
-        """The values of the points that were asked last; None is a point that failed."""
+        """Give the values of the latest points; None for a point that failed."""
         failed = self._optuna.trial.TrialState.FAIL
         for trial, value in zip(self._open, values, strict=True):
             if value is None:

@@ -13,16 +13,16 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.present.result import Notice, run_notices
-from rankgate.core.present.write import rendered
-from rankgate.core.target import replacing
+from rankgate.core.present.write import render_result
+from rankgate.core.target import replace_file
 from rankgate.decisions.sweeps.choice import Choice, choose
-from rankgate.decisions.sweeps.dials import words
-from rankgate.decisions.sweeps.front import Speed, front_of
+from rankgate.decisions.sweeps.dials import point_text
+from rankgate.decisions.sweeps.front import LatencyQuantiles, front_of
 from rankgate.decisions.sweeps.importance import importances
-from rankgate.decisions.sweeps.measure import Measured, Measuring
+from rankgate.decisions.sweeps.measure import MeasuredPoint, PointMeasurer
 from rankgate.decisions.sweeps.plan import read_plan
 from rankgate.decisions.sweeps.sweep import Sweep, SweepPoint, Value
-from rankgate.decisions.sweeps.values import ValueTable, aligned, value_of
+from rankgate.decisions.sweeps.values import ValueTable, align_values, mean_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ RESULT = "sweep.json"
 """The file of the result in the folder of a sweep."""
 
 QUANTILES = ("p50", "p90", "p95", "p99", "p100")
-"""Of the latencies of a point."""
+"""Quantiles of the latencies of a point."""
 
 
 def sweep(
@@ -73,47 +73,51 @@ def sweep(
         UsageError: a set-up that cannot be undone; a folder that another sweep uses.
         MissingExtraError: a library that is not installed.
     """
-    chosen = read_plan(plan)
+    sweep_plan = read_plan(plan)
     settings = replace(
-        chosen.settings,
-        workers=workers or chosen.settings.workers,
-        trials=trials or chosen.settings.trials,
+        sweep_plan.settings,
+        workers=workers or sweep_plan.settings.workers,
+        trials=trials or sweep_plan.settings.trials,
     )
-    chosen = replace(chosen, settings=settings)
+    sweep_plan = replace(sweep_plan, settings=settings)
     if folder is None and isinstance(plan, str | Path):
         folder = Path(plan).with_suffix("")
         folder = folder.with_name(f"{folder.name}.points")
     if folder is None:
-        with TemporaryDirectory() as place:
-            return replace(_swept(chosen, Path(place)), folder=None)
-    result = _swept(chosen, Path(folder))
-    with replacing(str(Path(folder) / RESULT)) as stream:
-        stream.write(rendered(result, "json").encode())
+        with TemporaryDirectory() as temporary_folder:
+            return replace(_run_sweep(sweep_plan, Path(temporary_folder)), folder=None)
+    result = _run_sweep(sweep_plan, Path(folder))
+    with replace_file(str(Path(folder) / RESULT)) as stream:
+        stream.write(render_result(result, "json").encode())
     return result
 
 
-def steps_of(plan: SweepLike, trials: int | None = None) -> int:
-    """How many steps a sweep has, to show progress."""
-    chosen = read_plan(plan)
+def count_steps(plan: SweepLike, trials: int | None = None) -> int:
+    """The number of steps of a sweep, to show progress."""
+    sweep_plan = read_plan(plan)
     timing = 1  # all points once more, in turn
-    if chosen.settings.search == "grid":
-        return len(chosen.points) + timing
-    return 1 + (trials or chosen.settings.trials) + timing
+    if sweep_plan.settings.search == "grid":
+        return len(sweep_plan.points) + timing
+    return 1 + (trials or sweep_plan.settings.trials) + timing
 
 
-def _swept(plan: Plan, folder: Path) -> Sweep:
+def _run_sweep(plan: Plan, folder: Path) -> Sweep:
     first = plan.points
     grid = plan.settings.search == "grid"
     total = len(first) if grid else 1 + plan.settings.trials
-    with Measuring(plan, folder, total) as measuring:
+    with PointMeasurer(plan, folder, total) as measuring:
         measured = measuring.all(first)
         if not grid:
-            measured += _proposed(plan, measuring, measured[0])
-        timing = measuring.time([each for each in measured if each.scores is not None])
+            measured += _measure_proposals(plan, measuring, measured[0])
+        timing = measuring.time(
+            [measured_point for measured_point in measured if measured_point.scores is not None]
+        )
     return _result(plan, measured, timing, folder)
 
 
-def _proposed(plan: Plan, measuring: Measuring, baseline: Measured) -> list[Measured]:
+def _measure_proposals(
+    plan: Plan, measuring: PointMeasurer, baseline: MeasuredPoint
+) -> list[MeasuredPoint]:
     """The points that Optuna proposes, each once, in its order."""
     from rankgate.decisions.sweeps.tpe import Proposals
 
@@ -124,46 +128,63 @@ def _proposed(plan: Plan, measuring: Measuring, baseline: Measured) -> list[Meas
     )
     if all(plan.baseline[dial.name] in dial for dial in plan.dials) and baseline.scores is not None:
         proposals.know(plan.baseline, _mean(baseline, metric[0]))
-    found: dict[str, Measured] = {baseline.key: baseline}
-    asked = 0
-    while asked < settings.trials and not measuring.down:
-        points = proposals.ask(min(workers, settings.trials - asked))
-        asked += len(points)
+    measured_by_key: dict[str, MeasuredPoint] = {baseline.key: baseline}
+    proposed_count = 0
+    while proposed_count < settings.trials and not measuring.down:
+        points = proposals.ask(min(workers, settings.trials - proposed_count))
+        proposed_count += len(points)
         batch = measuring.all(points)
-        found |= {each.key: each for each in batch if each.key not in found}
-        proposals.tell([None if each.scores is None else _mean(each, metric[0]) for each in batch])
-    return list(found.values())[1:]
+        measured_by_key |= {
+            measured_point.key: measured_point
+            for measured_point in batch
+            if measured_point.key not in measured_by_key
+        }
+        proposals.tell(
+            [
+                None if measured_point.scores is None else _mean(measured_point, metric[0])
+                for measured_point in batch
+            ]
+        )
+    return list(measured_by_key.values())[1:]
 
 
-def _mean(measured: Measured, metric: str) -> float:
+def _mean(measured: MeasuredPoint, metric: str) -> float:
     assert measured.scores is not None
     return float(measured.scores.filter(pl.col("metric") == metric)["value"].mean() or 0.0)  # type: ignore[arg-type]
 
 
-def _result(plan: Plan, measured: Sequence[Measured], timing: Timing, folder: Path) -> Sweep:
-    good = [place for place, each in enumerate(measured) if each.scores is not None]
+def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folder: Path) -> Sweep:
+    scored_indices = [
+        index for index, measured_point in enumerate(measured) if measured_point.scores is not None
+    ]
     labels = [label for label, _ in plan.scorer.metrics]
-    lower = tuple(label for label, each in plan.scorer.metrics if not each.higher_is_better)
-    table = aligned([measured[place] for place in good], labels, lower, plan.clusters)
+    lower = tuple(label for label, metric_ in plan.scorer.metrics if not metric_.higher_is_better)
+    table = align_values(
+        [measured[index] for index in scored_indices], labels, lower, plan.clusters
+    )
     settings, metric = plan.settings, labels[0]
-    values: dict[int, dict[str, Value]] = {place: {} for place in range(len(measured))}
-    for label, each in table.values.items():
-        for column, place in enumerate(good):
-            value = value_of(each[:, column], settings.level)
-            values[place][label] = replace(value, low=None, high=None) if table.problem else value
+    values: dict[int, dict[str, Value]] = {index: {} for index in range(len(measured))}
+    for label, metric_values in table.values.items():
+        for column, index in enumerate(scored_indices):
+            value = mean_value(metric_values[:, column], settings.level)
+            values[index][label] = replace(value, low=None, high=None) if table.problem else value
     sign = -1.0 if metric in lower else 1.0
-    choice = None if table.problem else _choice(settings, sign * table.values[metric], good)
-    means = np.array([values[place][metric].mean for place in good])
-    points = [_point(each, values[place]) for place, each in enumerate(measured)]
+    choice = (
+        None if table.problem else _choice(settings, sign * table.values[metric], scored_indices)
+    )
+    means = np.array([values[index][metric].mean for index in scored_indices])
+    points = [
+        _point(measured_point, values[index]) for index, measured_point in enumerate(measured)
+    ]
     front = []
     if timing.latencies is not None:
         share = float(settings.latency[1:]) / 100
-        speed = Speed.from_latencies(
+        speed = LatencyQuantiles.from_latencies(
             timing.latencies, share, level=settings.level, seed=settings.seed
         )
-        front = [good[place] for place in front_of(sign * means, speed, settings.level)]
-        for column, place in enumerate(good):
-            points[place] = _timed(points[place], timing.latencies[:, column], speed, column)
+        front = [scored_indices[index] for index in front_of(sign * means, speed, settings.level)]
+        for column, index in enumerate(scored_indices):
+            points[index] = _with_latency(points[index], timing.latencies[:, column], speed, column)
     return Sweep(
         name=plan.name,
         target=plan.target.name,
@@ -181,28 +202,30 @@ def _result(plan: Plan, measured: Sequence[Measured], timing: Timing, folder: Pa
         quantile=settings.latency,
         front=tuple(front),
         choice=choice,
-        importance=importances(plan.dials, [measured[place].point for place in good], means)
-        if len(good) > 1
+        importance=importances(
+            plan.dials, [measured[index].point for index in scored_indices], means
+        )
+        if len(scored_indices) > 1
         else (),
         level=settings.level,
         seed=settings.seed,
         repeats=settings.repeats,
         folder=str(folder),
         not_timed=timing.problem,
-        input_notices=(*_input_notices(measured), *_clustered(table, metric)),
+        input_notices=(*_input_notices(measured), *_cluster_notices(table, metric)),
     )
 
 
-def _input_notices(measured: Sequence[Measured]) -> tuple[Notice, ...]:
+def _input_notices(measured: Sequence[MeasuredPoint]) -> tuple[Notice, ...]:
     """The cautions of the points: the first of each code, with its point."""
     notices: dict[str, Notice] = {}
     for point in measured:
-        for notice in run_notices(words(point.point), point.cautions):
+        for notice in run_notices(point_text(point.point), point.cautions):
             notices.setdefault(notice.code, notice)
     return tuple(notices.values())
 
 
-def _clustered(table: ValueTable, metric: str) -> tuple[Notice, ...]:
+def _cluster_notices(table: ValueTable, metric: str) -> tuple[Notice, ...]:
     """A notice that clusters are the units; none where each query is its own."""
     if not table.clustered:
         return ()
@@ -214,18 +237,22 @@ def _clustered(table: ValueTable, metric: str) -> tuple[Notice, ...]:
     return (Notice("clusters", f"{text}{problem if table.problem else ''}"),)
 
 
-def _choice(settings: Settings, values: Floats, good: Sequence[int]) -> Choice | None:
+def _choice(settings: Settings, values: Floats, scored_indices: Sequence[int]) -> Choice | None:
     """The choice among the points with values; None without the baseline and another one."""
-    if not good or good[0] != 0 or len(good) < 2:
+    if not scored_indices or scored_indices[0] != 0 or len(scored_indices) < 2:
         return None
-    found = choose(
-        values - values[:, :1], 0,
-        folds=settings.folds, repeats=settings.repeats, level=settings.level, seed=settings.seed,
-    )  # fmt: skip
-    return None if found is None else replace(found, place=good[found.place])
+    choice = choose(
+        values - values[:, :1],
+        0,
+        folds=settings.folds,
+        repeats=settings.repeats,
+        level=settings.level,
+        seed=settings.seed,
+    )
+    return None if choice is None else replace(choice, place=scored_indices[choice.place])
 
 
-def _point(measured: Measured, values: dict[str, Value]) -> SweepPoint:
+def _point(measured: MeasuredPoint, values: dict[str, Value]) -> SweepPoint:
     return SweepPoint(
         dict(measured.point),
         measured.key,
@@ -237,10 +264,12 @@ def _point(measured: Measured, values: dict[str, Value]) -> SweepPoint:
     )
 
 
-def _timed(point: SweepPoint, latencies: Floats, speed: Speed, column: int) -> SweepPoint:
+def _with_latency(
+    point: SweepPoint, latencies: Floats, speed: LatencyQuantiles, column: int
+) -> SweepPoint:
     """A point with the latencies that were measured in turn with others."""
-    shares = [float(name[1:]) / 100 for name in QUANTILES]
-    values = np.quantile(latencies, shares).tolist()
+    quantile_shares = [float(name[1:]) / 100 for name in QUANTILES]
+    values = np.quantile(latencies, quantile_shares).tolist()
     low, high = speed.low[column], speed.high[column]
     return replace(
         point,

@@ -1,1 +1,1 @@
-"""How far a difference can be trusted: queries, judgments and engines at once."""
+"""Total error of a difference over queries, judgments and snapshots."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected
+from rankgate.core.console.declared_options import value_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.comparison.inference import Test
@@ -24,21 +24,31 @@ if TYPE_CHECKING:
 @click.command("total-error", cls=SectionedCommand)
 @click.argument("qrels", nargs=-1, required=True, metavar="[FACET:LEVEL,...=]QRELS...")
 @click.option(
-    "--baseline", multiple=True, required=True, type=click.Path(), metavar="RUN",
+    "--baseline",
+    multiple=True,
+    required=True,
+    type=click.Path(),
+    metavar="RUN",
     help="A run of the baseline; several are snapshots of the same system.",
-)  # fmt: skip
+)
 @click.option(
-    "--candidate", multiple=True, required=True, type=click.Path(), metavar="RUN",
+    "--candidate",
+    multiple=True,
+    required=True,
+    type=click.Path(),
+    metavar="RUN",
     help="A run of the candidate; as many as of the baseline.",
-)  # fmt: skip
+)
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
 @click.option(
-    "--holes/--no-holes", default=True, show_default=True,
+    "--holes/--no-holes",
+    default=True,
+    show_default=True,
     help="Count what unjudged documents could change, by drawn grades.",
-)  # fmt: skip
-@collected("test", Test, "level", "seed", section=TEST)
+)
+@value_options("test", Test, "level", "seed", section=TEST)
 @options.form(*FORMS)
 @options.output
 @of_collection("baseline", "candidate")
@@ -49,9 +59,9 @@ def command(
     *,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **settings: Any,
 ) -> None:
-    """Measure the error of a difference for other queries, judgments and snapshots at once.
+    """Estimate how far a difference could be another with other queries, judgments and snapshots.
 
     Judgments are repeated by raters, judges or prompts, and labelled so: judge:A,prompt:1=FILE.
     One set is enough where documents are unjudged.
@@ -62,6 +72,6 @@ def command(
         --candidate new1.run --candidate new2.run -m nDCG@10
     """
     judgments = collection.judgments
-    with Progress((len(judgments) if isinstance(judgments, tuple) else 1) + 1):
-        result = total_error(collection, list(baseline), list(candidate), **chosen)
+    with TerminalProgress((len(judgments) if isinstance(judgments, tuple) else 1) + 1):
+        result = total_error(collection, list(baseline), list(candidate), **settings)
     print_result(result, form, output)

@@ -1,4 +1,4 @@
-"""One interval for everything that was drawn: the result of ``total_error``."""
+"""The result of ``total_error``: one interval for queries, judgments and snapshots."""
 
 from __future__ import annotations
 
@@ -10,13 +10,27 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
 
-METRICS = {"metric": pl.String, "queries": pl.Int64, "baseline": pl.Float64,
-           "candidate": pl.Float64, "delta": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-           "error": pl.Float64, "naive_low": pl.Float64, "naive_high": pl.Float64,
-           "naive_error": pl.Float64}  # fmt: skip
+METRICS = {
+    "metric": pl.String,
+    "queries": pl.Int64,
+    "baseline": pl.Float64,
+    "candidate": pl.Float64,
+    "delta": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "error": pl.Float64,
+    "naive_low": pl.Float64,
+    "naive_high": pl.Float64,
+    "naive_error": pl.Float64,
+}
 SOURCES = {"metric": pl.String, "source": pl.String, "levels": pl.Int64, "share": pl.Float64}
-NEXT = {"metric": pl.String, "facet": pl.String, "levels": pl.Int64, "error": pl.Float64,
-        "less": pl.Float64}  # fmt: skip
+NEXT = {
+    "metric": pl.String,
+    "facet": pl.String,
+    "levels": pl.Int64,
+    "error": pl.Float64,
+    "less": pl.Float64,
+}
 
 
 @dataclass(frozen=True)
@@ -44,8 +58,10 @@ class TotalError(Result):
     document_from: ClassVar[str] = "rankgate.decisions.uncertainty.document:document"
     order: ClassVar[int] = 12
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "metrics": METRICS, "sources": SOURCES, "next": NEXT,
-    }  # fmt: skip
+        "metrics": METRICS,
+        "sources": SOURCES,
+        "next": NEXT,
+    }
 
     baseline: str
     candidate: str
@@ -63,20 +79,20 @@ class TotalError(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Cautions of runs, facets of two levels, queries and documents that are not counted."""
         few = [name for name, levels in self.facets.items() if levels == 2]
-        found = []
+        notices = []
         if few:
             text = (
                 f"{', '.join(few)}: two levels say little about others; where they add much, the "
                 "interval is as wide as that needs"
             )
-            found.append(Notice("few-levels", text))
+            notices.append(Notice("few-levels", text))
         if self.left_out:
             text = f"{self.left_out:,} queries without a value in some repetition are left out"
-            found.append(Notice("left-out", text))
+            notices.append(Notice("left-out", text))
         if self.without_holes:
             text = f"unjudged documents are not counted for {', '.join(self.without_holes)}"
-            found.append(Notice("holes-not-counted", text))
-        return (*self.input_notices, *found)
+            notices.append(Notice("holes-not-counted", text))
+        return (*self.input_notices, *notices)
 
     def _table(self) -> pl.DataFrame:
         return self.metrics

@@ -1,4 +1,4 @@
-"""The error of a difference for other queries, raters, judges, prompts and snapshots at once."""
+"""The verb ``total_error``: the error of a difference over queries, raters and snapshots."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import frame
+from rankgate.core.present.frames import make_frame
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
-from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
-from rankgate.data.repeated import Repeated
+from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
+from rankgate.data.objects import read_rankings
+from rankgate.data.repeated import RepeatedJudgments
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.values import values_of
+from rankgate.decisions.comparison.values import pair_values
 from rankgate.decisions.uncertainty.total import METRICS, NEXT, SOURCES, TotalError
 from rankgate.decisions.unjudged.drawn_values import drawn_values
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.stats.facets import facets as components
-from rankgate.measurement.stats.facets import leaning_ends
+from rankgate.measurement.stats.facets import skewed_interval_ends
 from rankgate.measurement.stats.interval import t_interval
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ DRAWS = 100
 
 CORRELATED = 0.3
 """The correlation of biases for which a wider interval is named."""
-_SLIGHT = 0.05  # of the variance; less widens an interval by less than 3 %
+_MIN_SHARED_SHARE = 0.05  # of the variance; less widens an interval by less than 3 %
 
 
 def total_error(
@@ -84,36 +85,37 @@ def total_error(
     >>> result.facets
     {'queries': 12, 'judgments': 2}
     """
-    collection = Collection.of(collection)  # type: ignore[arg-type]  # judgments, repeated
-    collection.refuse("total_error", *OF_TASKS, *OF_SAMPLES)
+    collection = Collection.of(collection)  # judgments, repeated
+    collection.refuse("total_error", *TASK_FIELDS, *SAMPLE_FIELDS)
     test = (test or Test()).only("total_error", "level", "seed")
-    judged = Repeated.of(collection.judgments)
-    runs = [_snapshots(each) for each in (baseline, candidate)]
+    repeated = RepeatedJudgments.of(collection.judgments)
+    runs = [_list_snapshots(read_rankings(run, "run")) for run in (baseline, candidate)]
     if len(runs[0]) != len(runs[1]):
         raise UsageError(
             f"{len(runs[0])} snapshots of the baseline and {len(runs[1])} of the candidate; give "
             "as many of each.",
             code="invalid-design",
         )
-    sizes = {name: len(levels) for name, levels in judged.facets.items() if len(levels) > 1}
+    sizes = {name: len(levels) for name, levels in repeated.facets.items() if len(levels) > 1}
     sizes |= {SNAPSHOTS: len(runs[0])} if len(runs[0]) > 1 else {}
     if not sizes and not holes:
-        raise _nothing_drawn("nothing but queries was repeated")
+        raise _nothing_repeated_error("nothing but queries was repeated")
     cells = []
-    for place, given in judged.qrels.items():
-        step(f"scoring by {', '.join(place)}")
-        scorer = Scorer.of(replace(collection, judgments=given), metrics, convention)
+    for labels, qrels in repeated.qrels.items():
+        step(f"scoring by {', '.join(labels)}")
+        scorer = Scorer.of(replace(collection, judgments=qrels), metrics, convention)
         cells += [
-            _cell(scorer, *both, holes=holes, seed=test.seed) for both in zip(*runs, strict=True)
+            _make_cell(scorer, *pair, holes=holes, seed=test.seed)
+            for pair in zip(*runs, strict=True)
         ]
     if not sizes and not any(cell.drawn for cell in cells):
-        words = "nothing but queries was repeated, and no document that a metric sees is unjudged"
-        raise _nothing_drawn(words)
+        problem = "nothing but queries was repeated, and no document that a metric sees is unjudged"
+        raise _nothing_repeated_error(problem)
     step("finding the components of the error")
-    return _result(cells, sizes, test.level)
+    return _make_result(cells, sizes, test.level)
 
 
-def _nothing_drawn(problem: str) -> UsageError:
+def _nothing_repeated_error(problem: str) -> UsageError:
     return UsageError(
         f"{problem}; give several sets of judgments, or several snapshots of both systems "
         "(compare gives the error of queries).",
@@ -121,14 +123,14 @@ def _nothing_drawn(problem: str) -> UsageError:
     )
 
 
-def _snapshots(given: Any) -> list[Any]:  # noqa: ANN401 - a run or several
-    several = isinstance(given, list | tuple) and not isinstance(given, str)
-    return list(given) if several else [given]
+def _list_snapshots(runs: Any) -> list[Any]:  # noqa: ANN401 - a run or several
+    is_several = isinstance(runs, list | tuple) and not isinstance(runs, str)
+    return list(runs) if is_several else [runs]
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """Both systems by one set of judgments, and one snapshot of each.
+class _DesignCell:
+    """Scores of one snapshot of both systems by one set of judgments.
 
     Attributes:
         base, other: both systems, scored.
@@ -150,87 +152,122 @@ class _Cell:
         if metric not in self.drawn:
             return 0.0
         names, deltas = self.drawn[metric]
-        own = set(queries)
-        rows = [i for i, name in enumerate(names) if name in own]
+        query_ids = set(queries)
+        rows = [i for i, name in enumerate(names) if name in query_ids]
         means = deltas[rows].sum(axis=0) / max(len(queries), 1)
         return float(means.var(ddof=1)) if rows else 0.0
 
 
-def _cell(scorer: Scorer, one: Any, two: Any, *, holes: bool, seed: int) -> _Cell:  # noqa: ANN401
-    base, other = scorer.scored(one), scorer.scored(two)
-    pair = values_of(base, other, "refuse")
+def _make_cell(
+    scorer: Scorer,
+    baseline: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    holes: bool,
+    seed: int,
+) -> _DesignCell:
+    scored_baseline, scored_candidate = scorer.scored(baseline), scorer.scored(candidate)
+    pair = pair_values(scored_baseline, scored_candidate, "refuse")
     values = np.stack([pair.baseline, pair.candidate])
-    drawn: dict[str, tuple[list[str], Floats]] = {}
+    deltas_by_metric: dict[str, tuple[list[str], Floats]] = {}
     if holes:
-        place = {query: i for i, query in enumerate(pair.query_ids)}
+        row_of_query = {query: i for i, query in enumerate(pair.query_ids)}
         selection = scorer.collection.selection or "unknown"
         drawn_grades = drawn_values(
-            scorer, base, other, draws=DRAWS, seed=seed, selection=selection
+            scorer, scored_baseline, scored_candidate, draws=DRAWS, seed=seed, selection=selection
         )
-        for label, found in drawn_grades.items():
-            names = [str(query) for query in found.query_ids]
-            rows, column = [place[name] for name in names], base.metrics.index(label)
-            values[0, rows, column] = found.baseline.mean(axis=1)
-            values[1, rows, column] = found.candidate.mean(axis=1)
-            drawn[label] = names, found.candidate - found.baseline
-    return _Cell(base, other, pair.query_ids, values, drawn)
+        for label, values_of_metric in drawn_grades.items():
+            names = [str(query) for query in values_of_metric.query_ids]
+            rows, column = (
+                [row_of_query[name] for name in names],
+                scored_baseline.metrics.index(label),
+            )
+            values[0, rows, column] = values_of_metric.baseline.mean(axis=1)
+            values[1, rows, column] = values_of_metric.candidate.mean(axis=1)
+            deltas_by_metric[label] = names, values_of_metric.candidate - values_of_metric.baseline
+    return _DesignCell(scored_baseline, scored_candidate, pair.query_ids, values, deltas_by_metric)
 
 
-def _result(cells: Sequence[_Cell], sizes: Mapping[str, int], level: float) -> TotalError:
-    first = cells[0]
-    labels = first.base.metrics
+def _make_result(
+    cells: Sequence[_DesignCell], sizes: Mapping[str, int], level: float
+) -> TotalError:
+    first_cell = cells[0]
+    labels = first_cell.base.metrics
     rows: dict[str, list[dict[str, object]]] = {"metrics": [], "sources": [], "next": []}
-    left_out, used = 0, 0
+    left_out_count, used_count = 0, 0
     notices: list[Notice] = []
-    every = sorted(set().union(*(cell.queries for cell in cells)))
+    query_ids = sorted(set().union(*(cell.queries for cell in cells)))
     for column, label in enumerate(labels):
-        queries, values = _values(cells, column)
-        left_out, used = max(left_out, len(every) - len(queries)), max(used, len(queries))
+        queries, values = _common_values(cells, column)
+        left_out_count, used_count = (
+            max(left_out_count, len(query_ids) - len(queries)),
+            max(used_count, len(queries)),
+        )
         if len(queries) < 2:
             rows["metrics"].append({"metric": label, "queries": len(queries)})
             continue
         cube = (values[1] - values[0]).reshape(len(queries), *sizes.values())
-        found = components(cube)
+        facets = components(cube)
         holes = float(np.mean([cell.spread(label, queries) for cell in cells]))
-        low, high = leaning_ends(cube, found, level, holes)
+        low, high = skewed_interval_ends(cube, facets, level, holes)
         raters = [axis for axis, name in enumerate(sizes, 1) if name != SNAPSHOTS]
-        shared = found.correlated(raters, CORRELATED)
-        if shared > _SLIGHT * (found.error**2 + holes):
-            wide = leaning_ends(cube, found, level, holes + shared)
-            notices.append(_correlated(label, ", ".join(list(sizes)[axis - 1] for axis in raters),
-                                       wide))  # fmt: skip
+        shared_variance = facets.correlated(raters, CORRELATED)
+        if shared_variance > _MIN_SHARED_SHARE * (facets.error**2 + holes):
+            wide_interval = skewed_interval_ends(cube, facets, level, holes + shared_variance)
+            notices.append(
+                _correlation_notice(
+                    label, ", ".join(list(sizes)[axis - 1] for axis in raters), wide_interval
+                )
+            )
         naive = t_interval(cube.reshape(len(queries), -1).mean(axis=1), level)
-        reach = float(naive.high[0] - naive.low[0]) / 2
+        half_width = float(naive.high[0] - naive.low[0]) / 2
         means = values.mean(axis=(1, 2))
-        rows["metrics"].append({
-            "metric": label, "queries": len(queries), "baseline": float(means[0]),
-            "candidate": float(means[1]), "delta": found.mean, "low": low, "high": high,
-            "error": float(np.sqrt(found.error**2 + holes)), "naive_low": float(naive.low[0]),
-            "naive_high": float(naive.high[0]),
-            "naive_error": reach / _quantile(len(queries) - 1, level),
-        })  # fmt: skip
-        rows["sources"] += _sources(label, found, (QUERIES, *sizes), holes)
-        rows["next"] += _next(label, found, (QUERIES, *sizes), holes)
-    lacking = tuple(label for label in labels if any(cell.drawn and label not in cell.drawn
-                                                     for cell in cells))  # fmt: skip
+        rows["metrics"].append(
+            {
+                "metric": label,
+                "queries": len(queries),
+                "baseline": float(means[0]),
+                "candidate": float(means[1]),
+                "delta": facets.mean,
+                "low": low,
+                "high": high,
+                "error": float(np.sqrt(facets.error**2 + holes)),
+                "naive_low": float(naive.low[0]),
+                "naive_high": float(naive.high[0]),
+                "naive_error": half_width / _quantile(len(queries) - 1, level),
+            }
+        )
+        rows["sources"] += _source_rows(label, facets, (QUERIES, *sizes), holes)
+        rows["next"] += _next_rows(label, facets, (QUERIES, *sizes), holes)
+    without_holes = tuple(
+        label for label in labels if any(cell.drawn and label not in cell.drawn for cell in cells)
+    )
     return TotalError(
-        first.base.name, first.other.name, first.base.convention, {QUERIES: used, **sizes},
-        frame(rows["metrics"], METRICS), frame(rows["sources"], SOURCES),
-        frame(rows["next"], NEXT), level, left_out, lacking, (*_notices(cells), *notices),
-    )  # fmt: skip
+        first_cell.base.name,
+        first_cell.other.name,
+        first_cell.base.convention,
+        {QUERIES: used_count, **sizes},
+        make_frame(rows["metrics"], METRICS),
+        make_frame(rows["sources"], SOURCES),
+        make_frame(rows["next"], NEXT),
+        level,
+        left_out_count,
+        without_holes,
+        (*_notices(cells), *notices),
+    )
 
 
-def _correlated(label: str, names: str, ends: tuple[float, float]) -> Notice:
-    """What a common bias of raters, judges or prompts would make of an interval."""
+def _correlation_notice(label: str, names: str, interval: tuple[float, float]) -> Notice:
+    """Warn about the interval under a common bias of raters, judges or prompts."""
     text = (
         f"{label}: {names}: their biases are taken as independent; what they have in common does "
         f"not show. If it makes them correlate by {CORRELATED}, the interval is "
-        f"[{ends[0]:+.4f}, {ends[1]:+.4f}]"
+        f"[{interval[0]:+.4f}, {interval[1]:+.4f}]"
     )
     return Notice("correlated-biases", text, label)
 
 
-def _notices(cells: Sequence[_Cell]) -> tuple[Notice, ...]:
+def _notices(cells: Sequence[_DesignCell]) -> tuple[Notice, ...]:
     """The cautions of each run by each set of judgments; the first text of each code."""
     notices: dict[tuple[str, str], Notice] = {}
     for cell in cells:
@@ -246,43 +283,59 @@ def _quantile(df: int, level: float) -> float:
     return student_quantile(df, (1 + level) / 2)
 
 
-def _values(cells: Sequence[_Cell], column: int) -> tuple[list[str], Floats]:
-    """The queries with a value in every cell, and (2, T, C) their values."""
+def _common_values(cells: Sequence[_DesignCell], column: int) -> tuple[list[str], Floats]:
+    """The queries with a value in every cell, and their values (2, T, C)."""
     tables = [dict(zip(cell.queries, cell.values[:, :, column].T, strict=True)) for cell in cells]
-    known = [
+    defined_queries = [
         {query for query, pair in table.items() if not np.isnan(pair).any()} for table in tables
     ]
-    queries = sorted(set.intersection(*known))
+    queries = sorted(set.intersection(*defined_queries))
     values = np.array([[table[query] for query in queries] for table in tables])
     return queries, values.reshape(len(tables), len(queries), 2).transpose(2, 1, 0)
 
 
-def _sources(
-    label: str, found: Facets, names: Sequence[str], holes: float
+def _source_rows(
+    label: str, facets: Facets, names: Sequence[str], holes: float
 ) -> list[dict[str, object]]:
-    total = float(found.shares.sum()) + holes
+    total = float(facets.shares.sum()) + holes
     rows: list[dict[str, object]] = [
         {
             "metric": label,
             "source": " × ".join(names[axis] for axis in effect),
-            "levels": found.sizes[effect[0]] if len(effect) == 1 else None,
+            "levels": facets.sizes[effect[0]] if len(effect) == 1 else None,
             "share": float(share) / total if total else 0.0,
         }
-        for effect, share in zip(found.effects, found.shares, strict=True)
+        for effect, share in zip(facets.effects, facets.shares, strict=True)
     ]
     if holes:
         rows.append({"metric": label, "source": HOLES, "levels": None, "share": holes / total})
     return sorted(rows, key=lambda row: -float(str(row["share"])))
 
 
-def _next(label: str, found: Facets, names: Sequence[str], holes: float) -> list[dict[str, object]]:
-    now = float(np.sqrt(found.error**2 + holes))
+def _next_rows(
+    label: str, facets: Facets, names: Sequence[str], holes: float
+) -> list[dict[str, object]]:
+    error_now = float(np.sqrt(facets.error**2 + holes))
     rows: list[dict[str, object]] = []
     for axis, name in enumerate(names):
-        error = float(np.sqrt(found.error_with(axis, 2 * found.sizes[axis]) ** 2 + holes))
-        rows.append({"metric": label, "facet": name, "levels": 2 * found.sizes[axis],
-                     "error": error, "less": 1 - error / now if now else 0.0})  # fmt: skip
+        error = float(np.sqrt(facets.error_with(axis, 2 * facets.sizes[axis]) ** 2 + holes))
+        rows.append(
+            {
+                "metric": label,
+                "facet": name,
+                "levels": 2 * facets.sizes[axis],
+                "error": error,
+                "less": 1 - error / error_now if error_now else 0.0,
+            }
+        )
     if holes:
-        rows.append({"metric": label, "facet": HOLES, "levels": None, "error": found.error,
-                     "less": 1 - found.error / now})  # fmt: skip
+        rows.append(
+            {
+                "metric": label,
+                "facet": HOLES,
+                "levels": None,
+                "error": facets.error,
+                "less": 1 - facets.error / error_now,
+            }
+        )
     return sorted(rows, key=lambda row: -float(str(row["less"])))

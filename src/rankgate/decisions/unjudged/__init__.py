@@ -1,1 +1,1 @@
-"""What unjudged documents could change, and what to judge next."""
+"""Effects of unjudged documents on a comparison, and documents to judge next."""

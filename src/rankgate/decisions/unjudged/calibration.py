@@ -13,9 +13,9 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.core.progress import step
-from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
-from rankgate.decisions.unjudged.flip_trials import KEYS, shown, trials
-from rankgate.decisions.unjudged.hole_model import modelled
+from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
+from rankgate.decisions.unjudged.flip_trials import KEYS, find_judged_documents, run_trials
+from rankgate.decisions.unjudged.hole_model import model_holes
 from rankgate.measurement.evaluation.ceilings import cutoff_of
 from rankgate.measurement.evaluation.scored_system import Scorer
 
@@ -40,7 +40,7 @@ BINS = {
     "measured_low": pl.Float64,
     "measured_high": pl.Float64,
 }
-"""One row a tenth of the predictions that has any: its ends, how many, the mean prediction, the
+"""One row per tenth with predictions: its ends, their number, the mean prediction, and the
 share that came true with its Wilson interval."""
 
 
@@ -111,7 +111,7 @@ def calibration(
         UsageError: a metric without a cutoff; no judged document in either list.
     """
     collection = Collection.of(collection)
-    collection.refuse("calibration", *OF_TASKS, *OF_SAMPLES)
+    collection.refuse("calibration", *TASK_FIELDS, *SAMPLE_FIELDS)
     scorer = Scorer.of(collection, metric, convention)
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
@@ -122,46 +122,54 @@ def calibration(
     step("scoring both systems")
     runs = collection.run(baseline), collection.run(candidate)
     systems = scorer.scored(runs[0]), scorer.scored(runs[1])
-    known = shown(*systems)
-    if known.is_empty():
+    judged = find_judged_documents(*systems)
+    if judged.is_empty():
         raise UsageError(
             f"no list has a judged document among its first {depth}.", code="no-judged-document"
         )
     rng = np.random.default_rng(seed)
-    guessed = _guessed(systems, known, rng)
-    flips = trials(scorer, runs, experiments, rng)
+    predictions = _predict_hidden(systems, judged, rng)
+    flips = run_trials(scorer, runs, experiments, rng)
     return Calibration(
-        systems[0].name, systems[1].name, systems[0].qrels, systems[0].convention,
-        scorer.metrics[0][0], known["query_id"].n_unique(), len(known), len(flips[0]),
-        binned(*guessed), binned(*flips),
-        {"relevance": brier(*guessed), "flips": brier(*flips)}, seed,
-    )  # fmt: skip
+        systems[0].name,
+        systems[1].name,
+        systems[0].qrels,
+        systems[0].convention,
+        scorer.metrics[0][0],
+        judged["query_id"].n_unique(),
+        len(judged),
+        len(flips[0]),
+        bin_predictions(*predictions),
+        bin_predictions(*flips),
+        {"relevance": brier(*predictions), "flips": brier(*flips)},
+        seed,
+    )
 
 
-def binned(predicted: Floats, true: Floats) -> pl.DataFrame:
+def bin_predictions(predicted: Floats, true: Floats) -> pl.DataFrame:
     """Predictions by tenths, with the share of each that came true.
 
     Returns:
         the columns of `BINS`.
     """
-    from rankgate.measurement.stats.proportion import wilson
+    from rankgate.measurement.stats.proportion import wilson_interval
 
-    place = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
-    count = np.bincount(place, minlength=_BINS)
-    kept = np.flatnonzero(count)
-    n = count[kept].astype(np.float64)
-    came = np.asarray(np.bincount(place, true, _BINS)[kept], np.float64)
-    low, high = wilson(came, n)
-    result = (
-        kept / _BINS,
-        (kept + 1) / _BINS,
-        count[kept],
-        np.bincount(place, predicted, _BINS)[kept] / n,
-        came / n,
+    bin_of_prediction = np.minimum((predicted * _BINS).astype(np.int64), _BINS - 1)
+    count = np.bincount(bin_of_prediction, minlength=_BINS)
+    filled_bins = np.flatnonzero(count)
+    n = count[filled_bins].astype(np.float64)
+    true_count = np.asarray(np.bincount(bin_of_prediction, true, _BINS)[filled_bins], np.float64)
+    low, high = wilson_interval(true_count, n)
+    columns = (
+        filled_bins / _BINS,
+        (filled_bins + 1) / _BINS,
+        count[filled_bins],
+        np.bincount(bin_of_prediction, predicted, _BINS)[filled_bins] / n,
+        true_count / n,
         low,
         high,
     )
-    return pl.DataFrame(dict(zip(BINS, result, strict=True)), schema=BINS)
+    return pl.DataFrame(dict(zip(BINS, columns, strict=True)), schema=BINS)
 
 
 def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
@@ -174,25 +182,27 @@ def brier(predicted: Floats, true: Floats) -> tuple[float, float]:
     return float(((predicted - true) ** 2).mean()), float(true.var())
 
 
-def _guessed(
-    systems: tuple[ScoredRun, ScoredRun], known: pl.DataFrame, rng: np.random.Generator
+def _predict_hidden(
+    systems: tuple[ScoredRun, ScoredRun], judged: pl.DataFrame, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """The probability of relevance of each known document while it is hidden, and its relevance."""
-    fold = rng.permutation(len(known)) % FOLDS
-    items = []
+    """The predicted relevance of each judged document while it is hidden, and its relevance."""
+    fold_of_document = rng.permutation(len(judged)) % FOLDS
+    predictions = []
     for i in range(FOLDS):
-        hidden = known.filter(pl.Series(fold == i)).select(*KEYS, pl.lit(1).alias("hidden"))
-        found = modelled(*(_without(system, hidden) for system in systems))
-        chance = found.chances[:, found.grades > 0].sum(axis=1)
-        items.append(found.table.select(*KEYS, pl.Series("chance", chance)))
-    table = known.join(pl.concat(items), on=KEYS, maintain_order="left")
+        hidden_documents = judged.filter(pl.Series(fold_of_document == i)).select(
+            *KEYS, pl.lit(1).alias("hidden")
+        )
+        model = model_holes(*(_hide_grades(system, hidden_documents) for system in systems))
+        chance = model.chances[:, model.grades > 0].sum(axis=1)
+        predictions.append(model.table.select(*KEYS, pl.Series("chance", chance)))
+    table = judged.join(pl.concat(predictions), on=KEYS, maintain_order="left")
     return table["chance"].to_numpy(), (table["grade"] > 0).cast(pl.Float64).to_numpy()
 
 
-def _without(system: ScoredRun, hidden: pl.DataFrame) -> ScoredRun:
-    """The judged documents of a list, those hidden without their grade."""
+def _hide_grades(system: ScoredRun, hidden_documents: pl.DataFrame) -> ScoredRun:
+    """The judged documents of a list, with the grades of hidden ones removed."""
     lists = system.lists.filter(pl.col("grade") >= 0).join(
-        hidden, on=KEYS, how="left", maintain_order="left"
+        hidden_documents, on=KEYS, how="left", maintain_order="left"
     )
-    seen = pl.when(pl.col("hidden").is_null()).then("grade")
-    return replace(system, lists=lists.with_columns(seen.alias("grade")).drop("hidden"))
+    visible_grade = pl.when(pl.col("hidden").is_null()).then("grade")
+    return replace(system, lists=lists.with_columns(visible_grade.alias("grade")).drop("hidden"))

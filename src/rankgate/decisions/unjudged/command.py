@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import deliver
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.places import write_output
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.comparison.commands import options as comparing
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.unjudged.document import pool
+from rankgate.decisions.unjudged.document import pool_csv
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 @click.argument("candidate", type=click.Path())
 @metric_options.metrics
 @metric_options.convention
-@options_of(holes, "depth", "draws")
-@collected("test", Test, "seed", section=TEST)
-@comparing.loss("The allowed loss (margin) of the decision.")
+@verb_options(holes, "depth", "draws")
+@value_options("test", Test, "seed", section=TEST)
+@comparing.loss_margin("The allowed loss (margin) of the decision.")
 @click.option(
     "--judge-next",
     "count",
@@ -52,7 +52,7 @@ def command(
     count: int,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **settings: Any,
 ) -> None:
     """Estimate how unjudged documents could change the result of CANDIDATE against BASELINE.
 
@@ -60,10 +60,10 @@ def command(
     rankgate holes qrels.txt old.run new.run -m nDCG@10
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
     """
-    with Progress(2):
-        analysis = holes(collection, baseline, candidate, **chosen)
+    with TerminalProgress(2):
+        analysis = holes(collection, baseline, candidate, **settings)
     if form == "pool":
-        deliver(pool(analysis, count), output)
+        write_output(pool_csv(analysis, count), output)
     elif form == "json":
         print_result(analysis, form, output)
     else:

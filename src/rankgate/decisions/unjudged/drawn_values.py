@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.unjudged.hole_figures import corners, sets_of_grades
-from rankgate.decisions.unjudged.hole_model import modelled
-from rankgate.decisions.unjudged.hypothetical_grades import Stage
+from rankgate.decisions.unjudged.hole_figures import count_grade_sets, extreme_grades
+from rankgate.decisions.unjudged.hole_model import model_holes
+from rankgate.decisions.unjudged.hypothetical_grades import HypotheticalScorer
 from rankgate.measurement.scoring.bounds import best_grade
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ class DrawnValues:
 
     Attributes:
         query_ids: those queries, H of them.
-        holes: (H,) how many unjudged documents each has.
+        holes: (H,) number of unjudged documents of each query.
         baseline, candidate: (H, S) values, each column under one set of drawn grades.
         extremes: (2, H, 4) values of both under the grades that could move the difference most:
             all against the candidate and all for it, with shared documents bad and best.
-        pooled: (S,) under which sets unjudged documents are worse than judged ones like them.
+        pooled: (S,) true for sets in which unjudged documents are worse than similar judged ones.
     """
 
     query_ids: Sequence[str]
@@ -56,7 +56,7 @@ def drawn_values(
     seed: int = 0,
     selection: Selection = "unknown",
 ) -> dict[str, DrawnValues]:
-    """By metric; those that look deeper than the lists are left out, and empty without holes.
+    """Draw grades, and compute both systems' values by metric; empty without holes.
 
     Args:
         scorer: judgments, metrics, convention.
@@ -66,24 +66,30 @@ def drawn_values(
         seed: of the drawing.
         selection: how judged documents were chosen.
     """
-    stage, found = Stage.of(scorer, baseline, candidate), modelled(baseline, candidate)
-    table = found.table
+    stage, hole_model = (
+        HypotheticalScorer.of(scorer, baseline, candidate),
+        model_holes(baseline, candidate),
+    )
+    table = hole_model.table
     if not stage.metrics or table.is_empty():
         return {}
-    fixed = corners(table, best_grade(scorer.qrels))
-    supposed, pooled = found.drawn(sets_of_grades(draws, len(table)), seed, selection)
-    grades = np.concatenate([fixed, supposed], axis=1)
+    corner_grades = extreme_grades(table, best_grade(scorer.qrels))
+    drawn_grades, pooled = hole_model.drawn(count_grade_sets(draws, len(table)), seed, selection)
+    grades = np.concatenate([corner_grades, drawn_grades], axis=1)
     queries = table["query_id"].unique(maintain_order=True).to_list()
-    values = np.zeros((2, len(stage.metrics), len(queries), grades.shape[1]))
-    for block, part in stage.values(table, grades):
-        values[..., block] = part
+    values = stage.values(table, grades)
     counts = dict(table["query_id"].value_counts().iter_rows())
     holes = np.array([counts[query] for query in queries], np.int64)
-    width = fixed.shape[1]
-    drawn = values[..., width:]
+    width = corner_grades.shape[1]
+    drawn_columns = values[..., width:]
     return {
         label: DrawnValues(
-            queries, holes, drawn[0, j], drawn[1, j], values[:, j, :, :width], pooled
+            queries,
+            holes,
+            drawn_columns[0, j],
+            drawn_columns[1, j],
+            values[:, j, :, :width],
+            pooled,
         )
         for j, (label, _) in enumerate(stage.metrics)
     }

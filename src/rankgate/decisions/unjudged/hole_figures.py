@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import frame
-from rankgate.decisions.comparison.values import values_of
+from rankgate.core.present.frames import make_frame
+from rankgate.data.clusters import CLUSTER, COPY_CLUSTER, TEXT_COLUMNS
+from rankgate.decisions.comparison.values import pair_values
+from rankgate.measurement.evaluation.slices import sort_values
 from rankgate.measurement.scoring.bounds import best_grade
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.collection import Selection
-    from rankgate.decisions.unjudged.hole_model import Holes
-    from rankgate.decisions.unjudged.hypothetical_grades import Stage
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.decisions.unjudged.hole_model import HoleModel
+    from rankgate.decisions.unjudged.hypothetical_grades import HypotheticalScorer
 
     Floats = NDArray[np.float64]
 
 _LEVEL = 0.95
 _CORNERS = 4
-_ROWS, _FEWEST = 5_000_000, 40  # grades that are drawn; sets at least
+_ROWS, _FEWEST = 5_000_000, 40  # most grades that are drawn; least number of sets
 
 FIGURES = {
     "metric": pl.String,
@@ -41,53 +45,86 @@ FIGURES = {
 }
 
 
-def figures(
-    stage: Stage,
-    found: Holes,
+SLICES = {"tag": pl.String, "value": pl.String, **FIGURES}
+VALUES_OF_TAG = 20
+"""A tag with more values, such as one of texts, has no slices."""
+
+
+def estimate_metrics(
+    stage: HypotheticalScorer,
+    holes: HoleModel,
     margins: Mapping[str, float],
     draws: int,
     seed: int,
     selection: Selection = "unknown",
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Bounds and estimates of every metric within the lists.
 
-    Where there are many holes, fewer sets of grades are drawn than are asked for.
+    With many holes, fewer than `draws` sets of grades are drawn.
 
     Returns:
-        the columns of `FIGURES`.
+        the columns of `FIGURES`; and those of `SLICES`, by tag and value of the queries.
     """
-    values = values_of(stage.baseline, stage.candidate, "zero")
-    place = {query: i for i, query in enumerate(values.query_ids)}
-    column = {metric: j for j, metric in enumerate(values.metrics)}
-    table, top = found.table, best_grade(stage.scorer.qrels)
-    grades, pooled = found.drawn(sets_of_grades(draws, len(table)), seed, selection)
-    kept = table["query_id"].is_in(values.query_ids)
-    table, grades = table.filter(kept), grades[kept.to_numpy()]
+    measured_values = pair_values(stage.baseline, stage.candidate, "zero")
+    row_of_query = {query: i for i, query in enumerate(measured_values.query_ids)}
+    column = {metric: j for j, metric in enumerate(measured_values.metrics)}
+    table, top = holes.table, best_grade(stage.scorer.qrels)
+    grades, is_pooled = holes.drawn(count_grade_sets(draws, len(table)), seed, selection)
+    is_measured = table["query_id"].is_in(measured_values.query_ids)
+    table, grades = table.filter(is_measured), grades[is_measured.to_numpy()]
     queries = table["query_id"].unique(maintain_order=True).to_list()
-    rows = np.array([place[query] for query in queries], np.int64)
-    suppositions = np.concatenate([corners(table, top), grades], axis=1)
-    deltas = np.zeros((len(stage.metrics), len(queries), suppositions.shape[1]))
-    if len(queries):
-        for block, part in stage.deltas(table, suppositions):
-            deltas[:, :, block] = part
-    parts = []
+    rows = np.array([row_of_query[query] for query in queries], np.int64)
+    values = stage.values(table, np.concatenate([extreme_grades(table, top), grades], axis=1))
+    deltas = values[1] - values[0]
+    slices = list(_slices(stage.baseline, measured_values.query_ids))
+    metric_rows, slice_rows = [], []
     for j, (label, _) in enumerate(stage.metrics):
-        at = column[label]
-        gains = Gains(values.gains[:, at], rows, values.signs[at] * deltas[j], pooled)
-        parts.append({"metric": label, **gains.figures(margins[label], values.signs[at])})
-    return frame(parts, FIGURES)
+        metric_column = column[label]
+        sign, margin = measured_values.signs[metric_column], margins[label]
+        gains = HoleGains(
+            measured_values.gains[:, metric_column], rows, sign * deltas[j], is_pooled
+        )
+        metric_rows.append({"metric": label, **gains.figures(margin, sign)})
+        slice_rows += [
+            {
+                "tag": tag,
+                "value": value,
+                "metric": label,
+                **gains.of(is_member).figures(margin, sign),
+            }
+            for tag, value, is_member in slices
+        ]
+    return make_frame(metric_rows, FIGURES), make_frame(slice_rows, SLICES).sort(
+        "tag", maintain_order=True
+    )
+
+
+def _slices(
+    system: ScoredRun, query_ids: Sequence[str]
+) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+    """Iterate over tags and values, with the mask of the queries that have the value."""
+    for tag in system.tags:
+        if tag in {CLUSTER, COPY_CLUSTER, *TEXT_COLUMNS}:
+            continue
+        tag_value_of_query = dict(system.tagged.select("query_id", tag).iter_rows())
+        values = np.array(
+            [tag_value_of_query.get(query) or "" for query in query_ids], dtype=object
+        )
+        names = sort_values(list(set(values)))
+        if len(names) <= VALUES_OF_TAG:
+            yield from ((tag, str(name) or "(none)", values == name) for name in names)
 
 
 @dataclass(frozen=True)
-class Gains:
-    """What the candidate gains by each query: as measured, and under grades of its holes.
+class HoleGains:
+    """Gains of the candidate by query: as measured, and under sets of grades of the holes.
 
     Attributes:
         measured: (T,) NaN where undefined.
         rows: (H,) the places of the queries with holes.
         supposed: (H, 4 + S) their gains under the corners, then under each drawn set.
-        pooled: (S,) of each set: whether holes are worse than judged documents like them, as what
-            no pooled system had.
+        pooled: (S,) true for sets in which holes are worse than similar judged documents, as
+            documents that no pooled system had.
     """
 
     measured: Floats
@@ -95,26 +132,35 @@ class Gains:
     supposed: Floats
     pooled: NDArray[np.bool_]
 
+    def of(self, queries: NDArray[np.bool_]) -> HoleGains:
+        """The gains of selected queries."""
+        is_selected = queries[self.rows]
+        rows = (np.cumsum(queries) - 1)[self.rows[is_selected]]
+        return HoleGains(self.measured[queries], rows, self.supposed[is_selected], self.pooled)
+
     def figures(self, margin: float, sign: float) -> dict[str, Any]:
         """The columns of `FIGURES` but the first; differences have the metric's own sign."""
-        known = ~np.isnan(self.measured)
-        base, n = np.where(known, self.measured, 0.0), max(int(known.sum()), 1)
-        rest = base.sum() - base[self.rows].sum()
-        extremes, drawn = self.supposed[:, :_CORNERS], self.supposed[:, _CORNERS:]
-        means = (rest + drawn.sum(axis=0)) / n
+        is_defined = ~np.isnan(self.measured)
+        base, n = np.where(is_defined, self.measured, 0.0), max(int(is_defined.sum()), 1)
+        sum_without_holes = base.sum() - base[self.rows].sum()
+        extremes, drawn_gains = self.supposed[:, :_CORNERS], self.supposed[:, _CORNERS:]
+        means = (sum_without_holes + drawn_gains.sum(axis=0)) / n
         # the spread of each drawn set, from the queries that do not change and those that do
-        squares = (base**2).sum() - (base[self.rows] ** 2).sum() + (drawn**2).sum(axis=0)
-        now = status(base.sum() / n, (base**2).sum(), n, margin)
+        squares = (base**2).sum() - (base[self.rows] ** 2).sum() + (drawn_gains**2).sum(axis=0)
+        status_now = interval_status(base.sum() / n, (base**2).sum(), n, margin)
         flips = np.array(
-            [status(m, s, n, margin) != now for m, s in zip(means, squares, strict=True)]
+            [
+                interval_status(mean, square_sum, n, margin) != status_now
+                for mean, square_sum in zip(means, squares, strict=True)
+            ]
         )
-        shares = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
-        low, high = sorted(sign * each for each in np.quantile(means, shares))
+        quantile_levels = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
+        low, high = sorted(sign * quantile for quantile in np.quantile(means, quantile_levels))
         return {
-            "n": int(known.sum()),
+            "n": int(is_defined.sum()),
             "delta": float(sign * base.sum() / n),
-            "worst": float(sign * (rest + extremes.min(axis=1).sum()) / n),
-            "best": float(sign * (rest + extremes.max(axis=1).sum()) / n),
+            "worst": float(sign * (sum_without_holes + extremes.min(axis=1).sum()) / n),
+            "best": float(sign * (sum_without_holes + extremes.max(axis=1).sum()) / n),
             "expected": float(sign * means.mean()),
             "low": float(low),
             "high": float(high),
@@ -128,74 +174,89 @@ def _mean(flips: NDArray[np.bool_]) -> float:
     return float(flips.mean()) if flips.size else float("nan")
 
 
-def status(mean: float, squares: float, n: int, margin: float) -> str:
-    """Where a one-sided 95 % interval lies, compared with −margin: above, below, or neither."""
+def interval_status(mean: float, squares: float, n: int, margin: float) -> str:
+    """Position of a one-sided 95 % interval relative to −margin: above, below, or open."""
     from scipy.special import stdtrit
 
-    if n < 2:  # one query has no spread
+    if n < 2:  # one query has no standard deviation
         return "above" if mean > -margin else "below"
     error = np.sqrt(max(squares - n * mean**2, 0.0) / (n - 1) / n)
-    reach = float(stdtrit(n - 1, _LEVEL)) * error
-    return "above" if mean - reach > -margin else "below" if mean + reach < -margin else "open"
+    half_width = float(stdtrit(n - 1, _LEVEL)) * error
+    return (
+        "above"
+        if mean - half_width > -margin
+        else "below"
+        if mean + half_width < -margin
+        else "open"
+    )
 
 
-def sets_of_grades(draws: int, holes: int) -> int:
-    """How many sets of grades are drawn: fewer than asked for where there are many holes."""
+def count_grade_sets(draws: int, holes: int) -> int:
+    """The number of sets of grades to draw: at most `draws`, fewer with many holes."""
     return min(draws, max(_FEWEST, _ROWS // max(holes, 1)))
 
 
-def corners(table: pl.DataFrame, top: float) -> Floats:
+def extreme_grades(table: pl.DataFrame, top: float) -> Floats:
     """(N, 4) all against the candidate and all for it, with shared documents bad and best.
 
     A document that both lists have has one grade in both; which of the two grades hurts more
     depends on its ranks, so both are tried.
     """
-    mine = table["rank_candidate"].is_not_null().to_numpy()
-    theirs = table["rank_baseline"].is_not_null().to_numpy()
-    both = mine & theirs
-    against = np.where(theirs, top, 0.0)
-    favour = np.where(mine, top, 0.0)
-    items = [np.where(both, shared, side) for side in (against, favour) for shared in (0.0, top)]
-    return np.stack(items, axis=1) if len(table) else np.zeros((0, 4))
+    in_candidate = table["rank_candidate"].is_not_null().to_numpy()
+    in_baseline = table["rank_baseline"].is_not_null().to_numpy()
+    in_both = in_candidate & in_baseline
+    grades_against = np.where(in_baseline, top, 0.0)
+    grades_for = np.where(in_candidate, top, 0.0)
+    columns = [
+        np.where(in_both, shared_grade, grades)
+        for grades in (grades_against, grades_for)
+        for shared_grade in (0.0, top)
+    ]
+    return np.stack(columns, axis=1) if len(table) else np.zeros((0, 4))
 
 
-def judge_next(stage: Stage, found: Holes) -> pl.DataFrame:
-    """Holes by how much their grade could move the mean difference of the first metric.
+def judge_next(stage: HypotheticalScorer, holes: HoleModel) -> pl.DataFrame:
+    """Sort holes by the influence of their grade on the mean difference of the first metric.
 
     influence = |Δ(best) − Δ(0)| · √(p(1 − p)) / queries, p the estimated probability of
     relevance: the standard deviation that judging the document takes away.
     """
-    table = found.table
-    relevant = found.chances[:, found.grades > 0].sum(axis=1)
-    effect = np.zeros(0) if table.is_empty() else _effects(stage, found)
-    spread = np.sqrt(relevant * (1 - relevant))
+    table = holes.table
+    relevant = holes.chances[:, holes.grades > 0].sum(axis=1)
+    effect = np.zeros(0) if table.is_empty() else _effects(stage, holes)
+    grade_sd = np.sqrt(relevant * (1 - relevant))
     result = table.with_columns(
-        pl.Series("relevant", relevant), pl.Series("influence", np.abs(effect) * spread)
+        pl.Series("relevant", relevant), pl.Series("influence", np.abs(effect) * grade_sd)
     )
     ranks = [
         pl.format("rank {}", pl.col(f"rank_{side}")).fill_null("not among the first")
         for side in ("baseline", "candidate")
     ]
-    where = pl.format("{} of the baseline, {} of the candidate", *ranks)
-    return result.with_columns(where.alias("why")).sort(
+    reason = pl.format("{} of the baseline, {} of the candidate", *ranks)
+    return result.with_columns(reason.alias("why")).sort(
         "influence", "query_id", "doc_id", descending=[True, False, False]
     )
 
 
-def _effects(stage: Stage, found: Holes) -> Floats:
-    """(N,) by how much the mean difference moves if one hole alone is of the best grade."""
+def _effects(stage: HypotheticalScorer, holes: HoleModel) -> Floats:
+    """(N,) change of the mean difference if this hole alone has the best grade."""
     top = best_grade(stage.scorer.qrels)
-    table = found.table
-    within = table.select(pl.int_range(pl.len()).over("query_id").alias("at"))["at"].to_numpy()
-    most = int(within.max()) + 1
-    # one supposition more than the fullest query has holes: the i-th of each is best, the rest 0
-    grades = np.zeros((len(table), most + 1))
-    grades[np.arange(len(table)), within] = top
+    table = holes.table
+    index_in_query = table.select(pl.int_range(pl.len()).over("query_id").alias("at"))[
+        "at"
+    ].to_numpy()
+    max_holes = int(index_in_query.max()) + 1
+    # a set for each hole of the fullest query, where the i-th hole is best, and one of zeros
+    grades = np.zeros((len(table), max_holes + 1))
+    grades[np.arange(len(table)), index_in_query] = top
     queries = table["query_id"].unique(maintain_order=True).to_list()
-    place = {query: i for i, query in enumerate(queries)}
-    owner = np.array([place[query] for query in table["query_id"].to_list()], np.int64)
-    effect = np.zeros((len(queries), most + 1))
-    for block, part in stage.deltas(table, grades):
-        effect[:, block] = part[0]
+    index_of_query = {query: i for i, query in enumerate(queries)}
+    query_index = np.array(
+        [index_of_query[query] for query in table["query_id"].to_list()], np.int64
+    )
+    values = replace(stage, metrics=stage.metrics[:1]).values(table, grades)[:, 0]
+    effect = values[1] - values[0]
     n = max(len(stage.baseline.queries), 1)
-    return np.asarray((effect[owner, within] - effect[owner, most]) / n, np.float64)
+    return np.asarray(
+        (effect[query_index, index_in_query] - effect[query_index, max_holes]) / n, np.float64
+    )

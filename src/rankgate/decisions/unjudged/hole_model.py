@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.unjudged.relevance_model import fitted
+from rankgate.decisions.unjudged.relevance_model import fit_relevance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,13 +26,13 @@ from those of judged ones like them. What no pooled system had is worse than wha
 SIGIR 1998); the mean is that of what one list alone has, and 0 for what both have. Fitted on
 TREC-COVID and CAsT 2021, tested on other collections (docs/validity.md)."""
 
-_SIDES = ("baseline", "candidate")
+_SYSTEMS = ("baseline", "candidate")
 _BANDS = (1, 3, 5, 10, 20, 50)
-_PRIOR = 5.0  # judged documents that the grades of all weigh as much as, in a band of ranks
+_PRIOR = 5.0  # weight of the grades of all documents in a band of ranks, in judged documents
 
 
 @dataclass(frozen=True)
-class Holes:
+class HoleModel:
     """The unjudged documents among the first of either list.
 
     Attributes:
@@ -58,7 +58,7 @@ class Holes:
     def drawn(
         self, draws: int, seed: int, selection: Selection = "unknown"
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Grades of every hole, so many times, with all that is not known about them.
+        """Draw grades of every hole, with the uncertainty of the model.
 
         Each draw has its own parameters: coefficients and query effects from their posterior,
         shares of grades from theirs, and a departure from what judged documents say, because
@@ -68,137 +68,171 @@ class Holes:
         number.
 
         Args:
-            draws: how often.
+            draws: the number of sets.
             seed: of the drawing.
-            selection: which departure; "unknown" assumes each in half of the draws.
+            selection: the departure; "unknown" assumes each in half of the draws.
 
         Returns:
-            (N, S) grades, and (S,) whether the departure is that of "pooled".
+            (N, S) grades, and (S,) true if the departure is that of "pooled".
         """
         rng = np.random.default_rng(seed)
-        pooled = (
+        is_pooled = (
             np.arange(draws) % 2 == 1
             if selection == "unknown"
             else np.full(draws, selection == "pooled")
         )
         if self.model is None or not len(self.table):
-            return np.zeros((len(self.table), draws)), pooled
+            return np.zeros((len(self.table), draws)), is_pooled
         mean, sd = np.where(
-            pooled, *(np.array(DEPARTURES[each])[:, None] for each in ("pooled", "random"))
+            is_pooled,
+            *(np.array(DEPARTURES[selection])[:, None] for selection in ("pooled", "random")),
         )
-        apart = sd * rng.standard_normal((3, draws))
-        apart[:2] += mean
-        odds = self.model.drawn(self.features, self.query, draws, rng) + apart[_kind(self.table)]
+        departure = sd * rng.standard_normal((3, draws))
+        departure[:2] += mean
+        odds = (
+            self.model.drawn(self.features, self.query, draws, rng)
+            + departure[_list_membership(self.table)]
+        )
         relevant = rng.random(odds.shape) < 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
-        found = np.zeros(odds.shape)
+        grades_drawn = np.zeros(odds.shape)
         for level in (False, True):
-            grades, shares = self.grades[(self.grades > 0) == level], self._shares(level)
+            grades, level_shares = self.grades[(self.grades > 0) == level], self._shares(level)
             if grades.size == 1:
-                found[relevant == level] = grades[0]
+                grades_drawn[relevant == level] = grades[0]
             elif grades.size:
-                place = _placed(shares, draws, rng)
-                found = np.where(relevant == level, grades[place], found)
-        return found, pooled
+                grade_index = _draw_grade_indices(level_shares, draws, rng)
+                grades_drawn = np.where(relevant == level, grades[grade_index], grades_drawn)
+        return grades_drawn, is_pooled
 
     def _shares(self, relevant: bool) -> Floats:  # noqa: FBT001 - which of the two
         return self.shares[:, (self.grades > 0) == relevant]
 
 
-def modelled(baseline: ScoredRun, candidate: ScoredRun) -> Holes:
-    """Every hole with the chances of its grade.
+def model_holes(baseline: ScoredRun, candidate: ScoredRun) -> HoleModel:
+    """Fit the model, and predict the chance of each grade for every hole.
 
-    Whether it is relevant: a logistic regression on the log of its best rank, whether both lists
-    have it, or which alone, and which ranks it higher, with an effect of each query (see
-    `relevance_model.fitted`). Which grade it then has: the shares among relevant judged documents
-    of the same band of ranks, drawn towards those of all by as much as five documents weigh.
+    Its relevance: a logistic regression on the log of its best rank, the lists that have it (both,
+    or one alone) and the log of the ratio of its ranks, with an effect of each query (see
+    `relevance_model.fitted`). Its grade, if relevant: the shares among relevant judged documents
+    of the same band of ranks, shrunk towards those of all bands with the weight of five documents.
     """
-    pooled = _pooled(baseline, candidate)
-    judged = pooled.filter(pl.col("grade").is_not_null())
-    holes = pooled.filter(pl.col("grade").is_null())
-    grades = np.unique(judged["grade"].to_numpy()) if len(judged) else np.zeros(1)
+    documents = _join_lists(baseline, candidate)
+    judged_documents = documents.filter(pl.col("grade").is_not_null())
+    holes = documents.filter(pl.col("grade").is_null())
+    grades = (
+        np.unique(judged_documents["grade"].to_numpy()) if len(judged_documents) else np.zeros(1)
+    )
     columns = ("query_id", "doc_id", "rank_baseline", "rank_candidate")
     table, features = holes.select(columns), _features(holes)
-    if not len(judged) or not len(holes):
-        even = np.full((len(holes), grades.size), 1 / grades.size)
-        return Holes(table, grades, even, even, features, np.zeros(len(holes), np.int64), None)
-    place = np.searchsorted(grades, judged["grade"].to_numpy())
-    whole = np.bincount(place, minlength=grades.size) / len(place)
-    cell, own = _coded(judged, holes, "band")
-    shares = _counted(cell, place, own, grades.size) + _PRIOR * whole
-    query, mine = _coded(judged, holes, "query_id")
-    model = fitted(_features(judged), query, grades[place] > 0)
-    chance = 1 / (1 + np.exp(-model.log_odds(features, mine)))
-    chances = np.zeros_like(shares)
-    for level, part in ((False, 1 - chance), (True, chance)):
-        some = (grades > 0) == level
-        if some.any():
-            inside = shares[:, some]
-            chances[:, some] = part[:, None] * inside / inside.sum(axis=1, keepdims=True)
+    if not len(judged_documents) or not len(holes):
+        uniform = np.full((len(holes), grades.size), 1 / grades.size)
+        return HoleModel(
+            table, grades, uniform, uniform, features, np.zeros(len(holes), np.int64), None
+        )
+    grade_index = np.searchsorted(grades, judged_documents["grade"].to_numpy())
+    overall_shares = np.bincount(grade_index, minlength=grades.size) / len(grade_index)
+    cell_of_judged, cell_of_hole = _cell_numbers(judged_documents, holes, "band")
+    band_counts = (
+        _count_grades(cell_of_judged, grade_index, cell_of_hole, grades.size)
+        + _PRIOR * overall_shares
+    )
+    query_of_judged, query_of_hole = _cell_numbers(judged_documents, holes, "query_id")
+    model = fit_relevance(_features(judged_documents), query_of_judged, grades[grade_index] > 0)
+    chance = 1 / (1 + np.exp(-model.log_odds(features, query_of_hole)))
+    chances = np.zeros_like(band_counts)
+    for level, level_chance in ((False, 1 - chance), (True, chance)):
+        at_level = (grades > 0) == level
+        if at_level.any():
+            level_counts = band_counts[:, at_level]
+            chances[:, at_level] = (
+                level_chance[:, None] * level_counts / level_counts.sum(axis=1, keepdims=True)
+            )
     chances /= chances.sum(axis=1, keepdims=True)
-    return Holes(table, grades, chances, shares, features, mine, model)
+    return HoleModel(table, grades, chances, band_counts, features, query_of_hole, model)
 
 
-def _features(pooled: pl.DataFrame) -> Floats:
-    """(N, 5) 1, log of the best rank, in both lists, in which alone (±½), in which higher.
+def _features(documents: pl.DataFrame) -> Floats:
+    """(N, 5) features: 1, log of the best rank, in both lists, in one alone (±½), log rank ratio.
 
-    The last is the log of the baseline's rank over the candidate's, 0 where a list lacks it.
+    The last is the log of the baseline's rank over the candidate's, 0 if a list lacks it.
     """
-    ranks = [pooled[f"rank_{system}"].cast(pl.Float64).to_numpy() for system in _SIDES]
-    one, two = (~np.isnan(rank) for rank in ranks)
-    higher = np.nan_to_num(np.log(ranks[0]) - np.log(ranks[1]))
-    best = np.log(np.fmin(*ranks))
+    ranks = [documents[f"rank_{system}"].cast(pl.Float64).to_numpy() for system in _SYSTEMS]
+    in_baseline, in_candidate = (~np.isnan(rank) for rank in ranks)
+    log_rank_ratio = np.nan_to_num(np.log(ranks[0]) - np.log(ranks[1]))
+    log_best_rank = np.log(np.fmin(*ranks))
     return np.stack(
-        [np.ones_like(best), best, one & two, two.astype(float) / 2 - one / 2, higher], axis=1
+        [
+            np.ones_like(log_best_rank),
+            log_best_rank,
+            in_baseline & in_candidate,
+            in_candidate.astype(float) / 2 - in_baseline / 2,
+            log_rank_ratio,
+        ],
+        axis=1,
     )
 
 
-def _kind(table: pl.DataFrame) -> Places:
-    """(N,) 0 for what the baseline's list alone has, 1 for the candidate's alone, 2 for both."""
-    one, two = (table[f"rank_{system}"].is_not_null().to_numpy() for system in _SIDES)
-    return np.where(one & two, 2, two.astype(np.int64))
+def _list_membership(table: pl.DataFrame) -> Places:
+    """(N,) 0 if only the baseline's list has the document, 1 if only the candidate's, 2 if both."""
+    in_baseline, in_candidate = (
+        table[f"rank_{system}"].is_not_null().to_numpy() for system in _SYSTEMS
+    )
+    return np.where(in_baseline & in_candidate, 2, in_candidate.astype(np.int64))
 
 
-def _placed(shares: Floats, draws: int, rng: np.random.Generator) -> Places:
-    """(N, S) places of grades; each draw has its own shares, alike for holes of one band."""
-    kinds, back = np.unique(shares, axis=0, return_inverse=True)
-    weight = rng.standard_gamma(np.maximum(kinds, 1e-9), (draws, *kinds.shape))
-    upto = np.cumsum(weight / weight.sum(axis=2, keepdims=True), axis=2)
-    point = rng.random((len(shares), draws))
-    place = np.zeros(point.shape, np.int64)
-    for step in range(shares.shape[1] - 1):
-        place += point > upto[:, back.ravel(), step].T
-    return place
+def _draw_grade_indices(band_counts: Floats, draws: int, rng: np.random.Generator) -> Places:
+    """(N, S) indices of grades; each draw has its own shares, the same within a band."""
+    distinct_counts, band_of_hole = np.unique(band_counts, axis=0, return_inverse=True)
+    weight = rng.standard_gamma(np.maximum(distinct_counts, 1e-9), (draws, *distinct_counts.shape))
+    upper_bounds = np.cumsum(weight / weight.sum(axis=2, keepdims=True), axis=2)
+    random_points = rng.random((len(band_counts), draws))
+    grade_index = np.zeros(random_points.shape, np.int64)
+    for step in range(band_counts.shape[1] - 1):
+        grade_index += random_points > upper_bounds[:, band_of_hole.ravel(), step].T
+    return grade_index
 
 
-def _pooled(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+def _join_lists(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """The documents of both lists, each once, with its ranks and the band of the best."""
-    one = baseline.lists.rename({"rank": "rank_baseline"})
-    two = candidate.lists.rename({"rank": "rank_candidate"})
-    both = one.join(two, on=["query_id", "doc_id"], how="full", coalesce=True, suffix="_two")
-    best = pl.min_horizontal("rank_baseline", "rank_candidate")
-    return both.select(
+    baseline_lists = baseline.lists.rename({"rank": "rank_baseline"})
+    candidate_lists = candidate.lists.rename({"rank": "rank_candidate"})
+    joined = baseline_lists.join(
+        candidate_lists, on=["query_id", "doc_id"], how="full", coalesce=True, suffix="_two"
+    )
+    best_rank = pl.min_horizontal("rank_baseline", "rank_candidate")
+    return joined.select(
         "query_id",
         "doc_id",
         "rank_baseline",
         "rank_candidate",
         pl.coalesce("grade", "grade_two").alias("grade"),
-        pl.sum_horizontal(best > end for end in _BANDS).alias("band"),
+        pl.sum_horizontal(best_rank > end for end in _BANDS).alias("band"),
     ).sort("query_id", "doc_id")
 
 
-def _coded(judged: pl.DataFrame, holes: pl.DataFrame, by: str) -> tuple[Places, Places]:
+def _cell_numbers(
+    judged_documents: pl.DataFrame, holes: pl.DataFrame, column: str
+) -> tuple[Places, Places]:
     """The cell of each judged document, and of each hole; those of judged documents come first."""
-    cells = pl.concat([judged.select(by), holes.select(by)]).unique(maintain_order=True)
+    cells = pl.concat([judged_documents.select(column), holes.select(column)]).unique(
+        maintain_order=True
+    )
     coded = cells.with_row_index("cell")
-    found = [
-        table.select(by).join(coded, on=by, how="left", maintain_order="left")["cell"].to_numpy()
-        for table in (judged, holes)
+    cell_numbers = [
+        table.select(column)
+        .join(coded, on=column, how="left", maintain_order="left")["cell"]
+        .to_numpy()
+        for table in (judged_documents, holes)
     ]
-    return found[0].astype(np.int64), found[1].astype(np.int64)
+    return cell_numbers[0].astype(np.int64), cell_numbers[1].astype(np.int64)
 
 
-def _counted(cell: Places, place: Places, own: Places, grades: int) -> Floats:
-    """(N, G) how many judged documents of each hole's cell have each grade."""
-    size = int(max(cell.max(initial=0), own.max(initial=0))) + 1
-    counts = np.bincount(cell * grades + place, minlength=size * grades).reshape(size, grades)
-    return np.asarray(counts[own], np.float64)
+def _count_grades(
+    cell_of_judged: Places, grade_index: Places, cell_of_hole: Places, grades: int
+) -> Floats:
+    """(N, G) count of judged documents by hole (those of its cell) and grade."""
+    size = int(max(cell_of_judged.max(initial=0), cell_of_hole.max(initial=0))) + 1
+    counts = np.bincount(cell_of_judged * grades + grade_index, minlength=size * grades).reshape(
+        size, grades
+    )
+    return np.asarray(counts[cell_of_hole], np.float64)

@@ -1,9 +1,9 @@
-"""Estimate the effect of unjudged documents, and what to judge next."""
+"""The verb ``holes``: estimate the effect of unjudged documents, and rank them for judging."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,20 +15,21 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.core.progress import step
 from rankgate.data.collection import (
-    OF_SAMPLES,
-    OF_TASKS,
+    SAMPLE_FIELDS,
+    TASK_FIELDS,
     Collection,
     Selection,
 )
-from rankgate.decisions.comparison.compared import judged_of
+from rankgate.data.objects import read_rankings
+from rankgate.decisions.comparison.compared import judged_table
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.values import values_of
-from rankgate.decisions.unjudged.hole_figures import FIGURES, figures, judge_next
-from rankgate.decisions.unjudged.hole_model import modelled
-from rankgate.decisions.unjudged.hypothetical_grades import Stage
+from rankgate.decisions.comparison.values import pair_values
+from rankgate.decisions.unjudged.hole_figures import FIGURES, SLICES, estimate_metrics, judge_next
+from rankgate.decisions.unjudged.hole_model import model_holes
+from rankgate.decisions.unjudged.hypothetical_grades import HypotheticalScorer
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.run_names import refuse_baseline_again, systems_apart
+from rankgate.measurement.scoring.run_names import refuse_baseline_again, rename_duplicates
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
@@ -75,6 +76,8 @@ class HoleAnalysis(Result):
         draws, seed: of the estimate.
         selection: how documents to be judged were chosen, as the estimate takes it.
         notices: what the reader should know of the judgments and the runs.
+        slices: as ``metrics`` after ``tag``, ``value``, without ``condensed``, for each value of
+            each tag of the collection that has at most 20 values.
     """
 
     baseline: str
@@ -90,11 +93,17 @@ class HoleAnalysis(Result):
     seed: int
     selection: Selection = "unknown"
     notices: tuple[Notice, ...] = ()
+    slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SLICES))
 
     kind: ClassVar = "holes"
     document_from: ClassVar = "rankgate.decisions.unjudged.document:document"
     charts: ClassVar = {"holes": "rankgate.decisions.unjudged.charts.holes:draw"}
-    SCHEMAS: ClassVar = {"metrics": METRICS, "judged": JUDGED, "judge_next": JUDGE_NEXT}
+    SCHEMAS: ClassVar = {
+        "metrics": METRICS,
+        "judged": JUDGED,
+        "judge_next": JUDGE_NEXT,
+        "slices": SLICES,
+    }
 
     @property
     def heading(self) -> str:
@@ -120,7 +129,7 @@ def holes(
 
     Args:
         collection: judgments, or a `Collection`, which states how the judged documents were
-            chosen (its selection).
+            chosen (its selection); its tags give figures of slices.
         baseline: a run, or ``{name: run}``.
         candidate: a run, or ``{name: run}``.
         metrics: names or metrics; those that look deeper than the lists are skipped and named.
@@ -140,13 +149,16 @@ def holes(
     """
     refuse_baseline_again(baseline, [candidate])
     collection, test = Collection.of(collection), (test or Test()).only("holes", "margin", "seed")
-    collection.refuse("holes", *OF_TASKS, *OF_SAMPLES)
+    collection.refuse("holes", *TASK_FIELDS, *SAMPLE_FIELDS)
+    baseline, candidate = (  # which are read twice
+        read_rankings(run, "run", collection.doc_field) for run in (baseline, candidate)
+    )
     selection = collection.selection or "unknown"
     scorer = Scorer.of(collection, metrics, convention, depth=depth)
     step("scoring both systems")
     systems = [scorer.scored(baseline), scorer.scored(candidate)]
-    base, other = systems_apart(systems, [baseline, candidate])
-    stage = Stage.of(scorer, base, other)
+    scored_baseline, scored_candidate = rename_duplicates(systems, [baseline, candidate])
+    stage = HypotheticalScorer.of(scorer, scored_baseline, scored_candidate)
     if not stage.metrics:
         raise UsageError(
             f"no metric looks only at the first {depth} documents; give one such as nDCG@{depth}, "
@@ -154,51 +166,55 @@ def holes(
             code="missing-cutoff",
         )
     step("drawing grades")
-    found = modelled(base, other)
-    result = figures(
+    hole_model = model_holes(scored_baseline, scored_candidate)
+    result, slices = estimate_metrics(
         stage,
-        found,
+        hole_model,
         dict.fromkeys((label for label, _ in stage.metrics), test.margin or 0.0),
         draws,
         test.seed,
         selection,
     )
-    condensed = _condensed(scorer, baseline, candidate, [label for label, _ in stage.metrics])
+    condensed = _condensed_differences(
+        scorer, baseline, candidate, [label for label, _ in stage.metrics]
+    )
     result = result.with_columns(pl.Series("condensed", condensed, dtype=pl.Float64))
     labels = {label for label, _ in stage.metrics}
     return HoleAnalysis(
-        base.name,
-        other.name,
-        base.qrels,
-        base.convention,
+        scored_baseline.name,
+        scored_candidate.name,
+        scored_baseline.qrels,
+        scored_baseline.convention,
         depth,
         result,
-        judged_of(base, other),
-        judge_next(stage, found),
+        judged_table(scored_baseline, scored_candidate),
+        judge_next(stage, hole_model),
         tuple(label for label, _ in scorer.metrics if label not in labels),
         draws,
         test.seed,
         selection,
-        run_notices(base.name, base.cautions) + run_notices(other.name, other.cautions),
+        run_notices(scored_baseline.name, scored_baseline.cautions)
+        + run_notices(scored_candidate.name, scored_candidate.cautions),
+        slices,
     )
 
 
-def _condensed(
+def _condensed_differences(
     scorer: Scorer,
     baseline: RunLike | Mapping[str, RunLike],
     candidate: RunLike | Mapping[str, RunLike],
     labels: list[str],
 ) -> list[float | None]:
     """The difference with unjudged documents taken out of the lists."""
-    how = replace(scorer.how, judged_only=True)
-    apart = replace(scorer, how=how, depth=1)
-    systems = [apart.scored(run) for run in (baseline, candidate)]
-    values = values_of(systems[0], systems[1], "zero")
+    condensed_convention = replace(scorer.how, judged_only=True)
+    condensed_scorer = replace(scorer, how=condensed_convention, depth=1)
+    systems = [condensed_scorer.scored(run) for run in (baseline, candidate)]
+    values = pair_values(systems[0], systems[1], "zero")
     delta = values.candidate - values.baseline
     column = {metric: j for j, metric in enumerate(values.metrics)}
-    items: list[float | None] = []
+    means: list[float | None] = []
     for label in labels:
-        own = delta[:, column[label]]
-        own = own[~np.isnan(own)]
-        items.append(float(own.mean()) if len(own) else None)
-    return items
+        deltas = delta[:, column[label]]
+        deltas = deltas[~np.isnan(deltas)]
+        means.append(float(deltas.mean()) if len(deltas) else None)
+    return means

@@ -1,22 +1,24 @@
-"""Values as they would be if the unjudged documents had grades: many suppositions at once.
+"""Score systems under hypothetical grades of unjudged documents, many sets at once.
 
-Each supposition about a query is its own query: its judgments, the supposed grades, and
-both short lists; all of them are scored in one go.
+Lists and judgments are brought together once. A set of grades makes a copy of every query with
+unjudged documents: the same rows with other grades. Copies of a query with equal grades are scored
+once, and many copies as one block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data import read_run
-from rankgate.data.qrels import Qrels
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.score import score
+from rankgate.measurement.scoring.alignment.align import JudgedRanks, apply_depth
+from rankgate.measurement.scoring.alignment.block import Block
+from rankgate.measurement.scoring.kernels import compute_values
+from rankgate.measurement.scoring.mean import fill_undefined
+from rankgate.measurement.scoring.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,16 +26,18 @@ if TYPE_CHECKING:
     from rankgate.data.comparison import ScoredRun
     from rankgate.measurement.evaluation.scored_system import Scorer
     from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
-_ROWS = 3_000_000  # judgments in memory at once
-_MARK = "\x1f"  # between a query and the number of a supposition; no id has it
+_CELLS = 1 << 20  # judgments in memory at once, of all copies of queries
+_PAIR = ["query_id", "doc_id"]
 
 
 @dataclass(frozen=True)
-class Stage:
-    """What suppositions are scored on.
+class HypotheticalScorer:
+    """Two systems whose unjudged documents get sets of grades.
 
     Attributes:
         scorer: judgments, metrics, convention.
@@ -47,94 +51,247 @@ class Stage:
     metrics: tuple[tuple[str, Metric], ...]
 
     @classmethod
-    def of(cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun) -> Stage:
-        """The metrics whose cutoff lies within both lists."""
+    def of(cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun) -> HypotheticalScorer:
+        """Keep the metrics whose cutoff lies within both lists."""
         depth = min(baseline.depth, candidate.depth)
-        some = [
+        metrics = [
             (label, metric)
             for label, metric in scorer.metrics
             if 0 < (_cutoff(scorer, metric) or 0) <= depth
         ]
-        return cls(scorer, baseline, candidate, tuple(some))
+        return cls(scorer, baseline, candidate, tuple(metrics))
 
-    def deltas(self, table: pl.DataFrame, grades: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Differences under suppositions, block by block.
+    def values(self, table: pl.DataFrame, grades: Floats) -> Floats:
+        """Values of baseline and candidate under sets of grades of unjudged documents.
 
         Args:
-            table: ``query_id`` and ``doc_id`` of the supposed documents, sorted by query.
-            grades: (N, S) their grades under each supposition.
+            table: ``query_id`` and ``doc_id`` of these documents, sorted by query.
+            grades: (N, S) their grades in each set.
 
-        Yields:
-            which suppositions, and (M, T, S') the difference of each metric for each query of
-            the table, in order of first appearance.
+        Returns:
+            (2, M, T, S) the value of each system and metric for each query of the table, in order
+            of first appearance; 0 where it is undefined.
         """
-        for block, part in self.values(table, grades):
-            yield block, part[1] - part[0]
+        if table.is_empty() or not self.metrics:
+            return np.zeros((2, len(self.metrics), 0, grades.shape[1]))
+        pool = _PooledJudgments.of(self.scorer.index, table)
+        lists = [_ListedDocuments.of(run.lists, table) for run in (self.baseline, self.candidate)]
+        levels = pl.Series(np.append(pool.grades, grades.ravel())).unique().sort().to_numpy()
+        grade_numbers = np.searchsorted(levels, grades)
+        copies, copy_index = _find_distinct(grade_numbers, pool.hole_starts, len(levels))
+        plan = Plan.of(self.metrics, [self.scorer.how])
+        values = np.empty((2, len(self.metrics), len(copies)))
+        cells = np.cumsum((pool.sizes + pool.hole_sizes)[copies // grades.shape[1]])
+        start = 0
+        while start < len(copies):
+            cells_done = cells[start - 1] if start else 0
+            end = max(start + 1, int(np.searchsorted(cells, cells_done + _CELLS, "right")))
+            query, set_index = np.divmod(copies[start:end], grades.shape[1])
+            index = pool.completed(query, set_index, grade_numbers, levels)
+            for system, rows in zip(values, lists, strict=True):
+                system[:, start:end] = rows.values(plan, index, query, set_index, grades)
+            start = end
+        return values[:, :, copy_index].reshape(2, len(self.metrics), -1, grades.shape[1])
 
-    def values(self, table: pl.DataFrame, grades: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Values of baseline and candidate under suppositions, block by block; as `deltas`.
 
-        Yields:
-            which suppositions, and (2, M, T, S') the value of each.
+def _find_distinct(
+    grade_numbers: Integers, starts: Integers, count: int
+) -> tuple[Integers, Integers]:
+    """Find the distinct copies of queries: copies with equal grades have equal values.
+
+    Args:
+        grade_numbers: (N, S) the number of the grade of each unjudged document in each set.
+        starts: (T + 1,) offsets of the documents of each query.
+        count: the number of grades.
+
+    Returns:
+        (U,) copies, query times S plus set; and (T * S,) the index among those of every copy.
+    """
+    T, S = len(starts) - 1, grade_numbers.shape[1]
+    sizes = np.diff(starts)
+    index_in_query = np.arange(len(grade_numbers)) - np.repeat(starts[:-1], sizes)
+    number_fits = sizes <= int(
+        62 / np.log2(max(count, 2))
+    )  # else the number of the grades overflows
+    weight = np.where(
+        np.repeat(number_fits, sizes), count ** np.where(index_in_query < 62, index_in_query, 0), 0
+    )
+    number = np.add.reduceat(grade_numbers * weight[:, None], starts[:-1], axis=0)
+    number[~number_fits] = np.arange(S)
+    sort_order = np.argsort(number, axis=1, kind="stable")
+    sorted_numbers = np.take_along_axis(number, sort_order, axis=1)
+    is_first = np.ones((T, S), bool)
+    is_first[:, 1:] = sorted_numbers[:, 1:] != sorted_numbers[:, :-1]
+    copy_index = np.empty((T, S), np.int64)
+    np.put_along_axis(copy_index, sort_order, (np.cumsum(is_first) - 1).reshape(T, S), axis=1)
+    copies = (np.arange(T)[:, None] * S + sort_order)[is_first]
+    return copies, copy_index.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class _PooledJudgments:
+    """The judgments of the queries that have unjudged documents.
+
+    Attributes:
+        index: all judgments.
+        query_ids: (T,) those queries.
+        starts: (T + 1,) offsets of the judgments of each query.
+        grades: (n,) of 0 or more.
+        hole_starts: (T + 1,) offsets of the unjudged documents of each query.
+    """
+
+    index: JudgmentIndex
+    query_ids: pl.Series
+    starts: Integers
+    grades: Floats
+    hole_starts: Integers
+
+    @classmethod
+    def of(cls, index: JudgmentIndex, table: pl.DataFrame) -> _PooledJudgments:
+        query_ids, hole_owner = _index_queries(table)
+        owner, rows = index.rows(index.codes(query_ids))
+        grades = index.grades[rows]
+        is_judged = grades >= 0
+        starts, hole_starts = (
+            _offsets(numbers, len(query_ids)) for numbers in (owner[is_judged], hole_owner)
+        )
+        return cls(index, query_ids, starts, grades[is_judged], hole_starts)
+
+    @property
+    def sizes(self) -> Integers:
+        """(T,) judgments of each query."""
+        return np.diff(self.starts)
+
+    @property
+    def hole_sizes(self) -> Integers:
+        """(T,) unjudged documents of each query."""
+        return np.diff(self.hole_starts)
+
+    def completed(
+        self, query: Integers, set_index: Integers, grade_numbers: Integers, levels: Floats
+    ) -> JudgmentIndex:
+        """Complete the judgments of copies of queries with hypothetical grades.
+
+        Args:
+            query: (U,) the query of each copy.
+            set_index: (U,) the set of grades of each copy.
+            grade_numbers: (N, S) the number of the grade of each unjudged document in each set.
+            levels: all grades, in ascending order.
         """
-        queries = table["query_id"].unique(maintain_order=True)
-        own = self.scorer.qrels.table.filter(pl.col("query_id").is_in(queries.implode()))
-        size = max(1, len(own) + len(table))
-        step = max(1, _ROWS // size)
-        for begin in range(0, grades.shape[1], step):
-            block = slice(begin, min(begin + step, grades.shape[1]))
-            yield block, self._block(queries, own, table, grades[:, block])
-
-    def _block(
-        self, queries: pl.Series, own: pl.DataFrame, table: pl.DataFrame, grades: Floats
-    ) -> Floats:
-        count = grades.shape[1]
-        known = own.filter(pl.col("grade") >= 0).join(
-            table, on=["query_id", "doc_id"], how="anti", maintain_order="left"
+        owner, row = _gather_ranges(self.starts, query)
+        hole_owner, hole = _gather_ranges(self.hole_starts, query)
+        numbers = np.append(
+            np.searchsorted(levels, self.grades)[row], grade_numbers[hole, set_index[hole_owner]]
         )
-        parts = [_repeated(known.select("query_id", "doc_id", "grade"), count)]
-        supposed = _repeated(table.select("query_id", "doc_id"), count)
-        parts.append(supposed.with_columns(pl.Series("grade", grades.T.ravel())))
-        index = JudgmentIndex.of(Qrels(pl.concat(parts)))
-        order = [f"{query}{_MARK}{i}" for query in queries.to_list() for i in range(count)]
-        place = dict(zip(order, range(len(order)), strict=True))
-        values = [
-            self._values(system, queries, count, index, place)
-            for system in (self.baseline, self.candidate)
-        ]
-        return np.stack(values).reshape(2, len(self.metrics), len(queries), count)
-
-    def _values(
-        self,
-        system: ScoredRun,
-        queries: pl.Series,
-        count: int,
-        index: JudgmentIndex,
-        place: dict[str, int],
-    ) -> Floats:
-        lists = system.lists.filter(pl.col("query_id").is_in(queries.implode())).select(
-            "query_id", "doc_id", (-pl.col("rank")).cast(pl.Float64).alias("score")
+        # copy and grade in one number: sorting it is several times faster than sorting by two keys
+        best_first = len(levels) - 1
+        key = np.append(owner, hole_owner) * len(levels) + best_first - numbers
+        key.sort()
+        return replace(
+            self.index,
+            query_ids=self.query_ids.gather(query),
+            offsets=np.append(0, np.cumsum((self.sizes + self.hole_sizes)[query])),
+            grades=levels[best_first - key % len(levels)],
         )
-        found = np.zeros((len(self.metrics), len(place)))
-        if lists.is_empty():
-            return found
-        scores = score(index, read_run(_repeated(lists, count)), self.metrics, self.scorer.how)
-        rows = np.array([place[query] for query in scores.query_ids.to_list()], np.int64)
-        for j, (label, _) in enumerate(self.metrics):
-            found[j, rows] = np.nan_to_num(scores.values[label])
-        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _ListedDocuments:
+    """The first documents of a system for those queries; those with a grade, by query and rank.
+
+    Attributes:
+        retrieved: (T,) number of documents in each list.
+        starts: (T + 1,) offsets of the rows of each query.
+        rank: (m,) from 1 on.
+        grade: (m,) of judged documents; NaN for the others.
+        hole: (m,) their rows among the unjudged documents; -1 for judged ones.
+    """
+
+    retrieved: Integers
+    starts: Integers
+    rank: Integers
+    grade: Floats
+    hole: Integers
+
+    @classmethod
+    def of(cls, lists: pl.DataFrame, table: pl.DataFrame) -> _ListedDocuments:
+        query_ids, _ = _index_queries(table)
+        queries = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
+        holes = table.select(_PAIR).with_row_index("hole")
+        rows = (
+            lists.join(queries, on="query_id")
+            .join(holes, on=_PAIR, how="left")
+            .sort("query", "rank")
+        )
+        retrieved = np.bincount(rows["query"].to_numpy(), minlength=len(query_ids))
+        rows = rows.filter(pl.col("hole").is_not_null() | (pl.col("grade") >= 0))
+        return cls(
+            retrieved,
+            _offsets(rows["query"].to_numpy(), len(query_ids)),
+            rows["rank"].cast(pl.Int64).to_numpy(),
+            rows["grade"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
+            rows["hole"].cast(pl.Int64).fill_null(-1).to_numpy(),
+        )
+
+    def values(
+        self, plan: Plan, index: JudgmentIndex, query: Integers, set_index: Integers, grades: Floats
+    ) -> Floats:
+        """(M, U) values of copies of queries; arguments as of `_PooledJudgments.completed`."""
+        aligned = self._copies(query, set_index, grades)
+        values_of_copies = np.zeros((len(plan.jobs[0]), len(query)))
+        for ranking_rule, jobs in plan.ways.items():
+            block = Block(ranking_rule, apply_depth(aligned, ranking_rule.alignment), index)
+            for job, values in zip(jobs, compute_values(block, jobs), strict=True):
+                value, _ = fill_undefined(
+                    values.value,
+                    values.lacking,
+                    present=aligned.present,
+                    retrieved=block.aligned.retrieved,
+                    job=job,
+                )
+                values_of_copies[plan.jobs[0].index(job)] = np.nan_to_num(value)
+        return values_of_copies
+
+    def _copies(self, query: Integers, set_index: Integers, grades: Floats) -> JudgedRanks:
+        """The rows of every copy; their ranks follow the convention already."""
+        owner, row = _gather_ranges(self.starts, query)
+        hole, rank = self.hole[row], self.rank[row]
+        retrieved = self.retrieved[query]
+        return JudgedRanks(
+            codes=np.arange(len(query)),
+            present=retrieved > 0,
+            retrieved=retrieved,
+            owner=owner,
+            rank=rank,
+            first=rank,
+            last=rank,
+            grade=np.where(hole >= 0, grades[hole, set_index[owner]], self.grade[row]),
+            row=row,
+            judgment=np.full(len(row), -1),
+        )
+
+
+def _gather_ranges(starts: Integers, query: Integers) -> tuple[Integers, Integers]:
+    """The rows of queries, one query after another: the index in ``query``, and the row."""
+    sizes = np.diff(starts)[query]
+    owner = np.repeat(np.arange(len(query)), sizes)
+    shift = starts[query] - np.cumsum(sizes) + sizes
+    return owner, np.arange(len(owner)) + shift[owner]
+
+
+def _offsets(owner: Integers, count: int) -> Integers:
+    return np.append(0, np.cumsum(np.bincount(owner, minlength=count)))
+
+
+def _index_queries(table: pl.DataFrame) -> tuple[pl.Series, Integers]:
+    """(T,) the queries of a table in order of first appearance, and (N,) the query of each row."""
+    query_ids = table["query_id"].unique(maintain_order=True)
+    numbers = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
+    owner = table.select("query_id").join(numbers, on="query_id", how="left", maintain_order="left")
+    return query_ids, owner["query"].cast(pl.Int64).to_numpy()
 
 
 def _cutoff(scorer: Scorer, metric: Metric) -> int | None:
-    own = scorer.how.for_metric(metric)
-    cutoff = metric.bound(own.defaults(metric)).get("cutoff")
+    settings = scorer.how.for_metric(metric)
+    cutoff = metric.bound(settings.defaults(metric)).get("cutoff")
     return int(cutoff) if cutoff else None
-
-
-def _repeated(table: pl.DataFrame, count: int) -> pl.DataFrame:
-    """The table so many times, each time with its own queries."""
-    parts: Sequence[pl.DataFrame] = [
-        table.with_columns(pl.format("{}{}", "query_id", pl.lit(f"{_MARK}{i}")).alias("query_id"))
-        for i in range(count)
-    ]
-    return pl.concat(parts)

@@ -18,7 +18,7 @@ _PRIOR = np.array([3.0, 1.5, 1.5, 1.5, 1.0])
 """Standard deviations of the coefficients before anything is known: of the intercept, of the log of
 the rank, of standing in both lists, of standing in the candidate's alone, and of standing higher in
 the candidate's."""
-_SPREAD = (0.1, 3.0)  # between which the standard deviation of query effects lies
+_EFFECT_SD_RANGE = (0.1, 3.0)  # between which the standard deviation of query effects lies
 _ROUNDS, _STEPS = 20, 25
 _CLOSE = 1e-8
 
@@ -32,7 +32,7 @@ class RelevanceModel:
         root: (F, F) a root of their posterior covariance, R Rᵀ.
         effects: (Q,) posterior means of the query effects.
         sd: (Q,) their standard deviations, the coefficients given.
-        slopes: (Q, F) by how much an effect moves with each coefficient.
+        slopes: (Q, F) change of an effect with each coefficient.
         spread: the standard deviation of the effects of queries.
     """
 
@@ -52,18 +52,21 @@ class RelevanceModel:
         self, features: Floats, query: Places, draws: int, rng: np.random.Generator
     ) -> Floats:
         """(N, S) log-odds, each column under parameters drawn from their posterior."""
-        moved = self.root @ rng.standard_normal((len(self.coefficients), draws))
-        known = self.effects[:, None] + self.slopes @ moved
-        known += self.sd[:, None] * rng.standard_normal(known.shape)
-        unknown = self.spread * rng.standard_normal((self._more(query), draws))
-        whole = features @ (self.coefficients[:, None] + moved)
-        return np.asarray(whole + np.concatenate([known, unknown])[query], np.float64)
+        coefficient_draws = self.root @ rng.standard_normal((len(self.coefficients), draws))
+        judged_effects = self.effects[:, None] + self.slopes @ coefficient_draws
+        judged_effects += self.sd[:, None] * rng.standard_normal(judged_effects.shape)
+        unjudged_effects = self.spread * rng.standard_normal((self._more(query), draws))
+        odds_without_effects = features @ (self.coefficients[:, None] + coefficient_draws)
+        return np.asarray(
+            odds_without_effects + np.concatenate([judged_effects, unjudged_effects])[query],
+            np.float64,
+        )
 
     def _more(self, query: Places) -> int:
         return max(int(query.max(initial=-1)) + 1 - len(self.effects), 0)
 
 
-def fitted(features: Floats, query: Places, relevant: NDArray[np.bool_]) -> RelevanceModel:
+def fit_relevance(features: Floats, query: Places, relevant: NDArray[np.bool_]) -> RelevanceModel:
     """Fit by Laplace's approximation; the spread of query effects by EM.
 
     Coefficients have normal priors around 0 (`_PRIOR`), query effects a normal law around 0 whose
@@ -72,34 +75,44 @@ def fitted(features: Floats, query: Places, relevant: NDArray[np.bool_]) -> Rele
 
     Args:
         features: (J, F) of the judged documents.
-        query: (J,) the place of each one's query, 0 … Q − 1.
-        relevant: (J,) whether its grade is above 0.
+        query: (J,) the index of each one's query, 0 … Q − 1.
+        relevant: (J,) true if its grade is above 0.
     """
     count = int(query.max()) + 1
     prior = np.diag(1 / _PRIOR[: features.shape[1]] ** 2)
-    y, spread = relevant.astype(np.float64), 1.0
+    y, effect_sd = relevant.astype(np.float64), 1.0
     coefficients, effects = np.zeros(features.shape[1]), np.zeros(count)
     for _ in range(_ROUNDS):
         for _ in range(_STEPS):
-            parts = _curvature(features, query, coefficients, effects, prior, spread)
-            chance, cross, own, schur = parts
+            curvature = _curvature(features, query, coefficients, effects, prior, effect_sd)
+            chance, cross, effect_precision, schur = curvature
             slope = features.T @ (y - chance) - prior @ coefficients
-            rise = np.bincount(query, y - chance, count) - effects / spread**2
-            step = np.linalg.solve(schur, slope - cross @ (rise / own))
-            lift = (rise - cross.T @ step) / own
+            effect_gradient = np.bincount(query, y - chance, count) - effects / effect_sd**2
+            step = np.linalg.solve(schur, slope - cross @ (effect_gradient / effect_precision))
+            effect_step = (effect_gradient - cross.T @ step) / effect_precision
             coefficients = coefficients + np.clip(step, -2, 2)
-            effects = effects + np.clip(lift, -2, 2)
-            if max(np.abs(step).max(), np.abs(lift).max()) < _CLOSE:
+            effects = effects + np.clip(effect_step, -2, 2)
+            if max(np.abs(step).max(), np.abs(effect_step).max()) < _CLOSE:
                 break
-        _, cross, own, schur = _curvature(features, query, coefficients, effects, prior, spread)
+        _, cross, effect_precision, schur = _curvature(
+            features, query, coefficients, effects, prior, effect_sd
+        )
         covariance = np.linalg.inv(schur)
-        slopes = -(cross / own).T
-        variance = 1 / own + np.einsum("qf,fg,qg->q", slopes, covariance, slopes)
-        last, spread = spread, float(np.clip(np.sqrt((effects**2 + variance).mean()), *_SPREAD))
-        if abs(spread - last) < 1e-3:  # moves no chance visibly
+        slopes = -(cross / effect_precision).T
+        variance = 1 / effect_precision + np.einsum("qf,fg,qg->q", slopes, covariance, slopes)
+        last_sd, effect_sd = (
+            effect_sd,
+            float(np.clip(np.sqrt((effects**2 + variance).mean()), *_EFFECT_SD_RANGE)),
+        )
+        if abs(effect_sd - last_sd) < 1e-3:  # moves no chance visibly
             break
     return RelevanceModel(
-        coefficients, np.linalg.cholesky(covariance), effects, np.sqrt(1 / own), slopes, spread
+        coefficients,
+        np.linalg.cholesky(covariance),
+        effects,
+        np.sqrt(1 / effect_precision),
+        slopes,
+        effect_sd,
     )
 
 
@@ -109,13 +122,18 @@ def _curvature(
     coefficients: Floats,
     effects: Floats,
     prior: Floats,
-    spread: float,
+    effect_sd: float,
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Chances (J,), mixed (F, Q), of effects (Q,), and of coefficients once effects are out."""
+    """Chances (J,), and curvature: mixed (F, Q), of effects (Q,), of coefficients given effects."""
     chance = 1 / (1 + np.exp(-np.clip(features @ coefficients + effects[query], -30, 30)))
     weight = chance * (1 - chance)
     count = len(effects)
     cross = np.array([np.bincount(query, weight * column, count) for column in features.T], float)
-    own = np.asarray(np.bincount(query, weight, count) + 1 / spread**2, np.float64)
-    whole = (features * weight[:, None]).T @ features + prior
-    return chance, cross, own, whole - (cross / own) @ cross.T
+    effect_precision = np.asarray(np.bincount(query, weight, count) + 1 / effect_sd**2, np.float64)
+    coefficient_precision = (features * weight[:, None]).T @ features + prior
+    return (
+        chance,
+        cross,
+        effect_precision,
+        coefficient_precision - (cross / effect_precision) @ cross.T,
+    )

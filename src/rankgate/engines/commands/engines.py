@@ -7,14 +7,16 @@ import sys
 import click
 
 from rankgate.core.console import options
+from rankgate.core.console.name_types import ENGINE
 from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
 from rankgate.engines.catalogue import ENGINES
 from rankgate.engines.engine_check import check_engine
 from rankgate.engines.engine_kinds import engines
 
 
-@click.group("engines", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("engines", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """Show the kinds of engines; check the file of one.
 
@@ -34,7 +36,7 @@ def list_(form: str) -> None:
 
 
 @command.command("show")
-@click.argument("kind")
+@click.argument("kind", type=ENGINE)
 @options.form(*FORMS)
 def show(kind: str, form: str) -> None:
     """Show the keys of the file of one KIND of engine."""
@@ -43,7 +45,7 @@ def show(kind: str, form: str) -> None:
 
 @command.command("check")
 @click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
-@click.option("--query", default="test", show_default=True, help="What is asked.")
+@click.option("--query", default="test", show_default=True, help="The query.")
 @options.parameters("A parameter of the engine's request; may be given several times.")
 @options.form(*FORMS)
 def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> None:

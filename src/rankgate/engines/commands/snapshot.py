@@ -1,4 +1,4 @@
-"""``rankgate snapshot``: what an engine returns for every query, as a run."""
+"""``rankgate snapshot``: an engine's results for every query, as a run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
-from rankgate.core.console.recording import recordable
+from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.console.recording import with_record_option
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.engines.snapshots.compare_engines import compare_engines
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @options.parameters(
     "A parameter of the engine's request, as in k1=0.9; may be given several times."
 )
-@options_of(snapshot, "depth N", "concurrency N", "rate", "again", "force", "to FORMAT")
+@verb_options(snapshot, "depth N", "concurrency N", "rate", "again", "force", "to FORMAT")
 @click.option(
     "--compare",
     "baseline",
@@ -53,8 +53,9 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="The file of the baseline's run.",
 )
-@options_of(compare_engines, "seed N")
-@recordable
+@verb_options(compare_engines, "seed N")
+@options.from_formats("queries queries")
+@with_record_option
 @options.form(*FORMS)
 def command(
     engine: str,
@@ -64,11 +65,11 @@ def command(
     baseline: str | None,
     baseline_output: str | None,
     seed: int,
-    **chosen: Any,
+    **options_of_snapshot: Any,
 ) -> None:
-    """Ask the engine of ENGINE.toml every query, and write what it returns as RUN.
+    """Send every query to the engine of ENGINE.toml, and write its results as RUN.
 
-    Each answer is on disk before the next query is asked: after an interruption, the same command
+    Each answer is saved before the next query is asked: after an interruption, the same command
     goes on. Exits with 3 if the engine is down before all queries are asked, or no query was
     answered.
 
@@ -78,19 +79,21 @@ def command(
     rankgate snapshot engine.toml queries.tsv -o new.run --again
     rankgate snapshot --compare old.toml new.toml queries.tsv -o new.run --baseline-output old.run
     """
-    asked = queries_of(queries)
+    query_list = queries_of(queries)
     result: Snapshot | EngineComparison
-    with Progress(len(asked) * (2 if baseline else 1)):
+    with TerminalProgress(len(query_list) * (2 if baseline else 1)):
         if baseline:
             outputs = (baseline_output or target, target)
-            result = compare_engines(baseline, engine, asked, outputs, seed=seed, **chosen)
+            result = compare_engines(
+                baseline, engine, query_list, outputs, seed=seed, **options_of_snapshot
+            )
         elif baseline_output:
             raise UsageError(
                 "--baseline-output is for the engine that --compare names.",
                 code="conflicting-options",
             )
         else:
-            result = snapshot(engine, asked, target, **chosen)
+            result = snapshot(engine, query_list, target, **options_of_snapshot)
     print_result(result, form)
     if not result.finished or result.failed:
         sys.exit(3)

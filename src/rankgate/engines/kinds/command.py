@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.json_api import Shape
-from rankgate.engines.paths import parsed
-from rankgate.engines.requests.template import filled, names
+from rankgate.data.answers.answer import Answer, Failure
+from rankgate.data.answers.paths import parse_path
+from rankgate.data.answers.shape import Shape
+from rankgate.engines.engine import Connection, Engine, Query
+from rankgate.engines.requests.template import fill, template_names
 
 _LARGEST = 64 << 20  # bytes of an answer
 
@@ -43,9 +43,9 @@ class Command(Engine):
 
     def check(self) -> None:
         """Refuse a command that is empty or not of texts."""
-        if not self.command or not all(isinstance(each, str) for each in self.command):
+        if not self.command or not all(isinstance(word, str) for word in self.command):
             raise UsageError("command is a list of texts.", code="invalid-engine")
-        self.refuse_unknown(names(self.command))
+        self.refuse_unknown(template_names(self.command))
 
     def uses(self) -> None:
         """It gets every parameter."""
@@ -56,37 +56,37 @@ class Command(Engine):
 
 
 class Process(Connection):
-    """A process, started anew after it fails."""
+    """A process, which is started again after it fails."""
 
     def __init__(self, engine: Command) -> None:
         self._engine = engine
         self._process: subprocess.Popen[bytes] | None = None
         self._rest = b""
-        fields = {name: parsed(str(path)) for name, path in engine.fields.items()}
+        fields = {name: parse_path(str(path)) for name, path in engine.fields.items()}
         self._shape = Shape(("hits",), ("id",), ("score",), fields, ("total",))
 
     def ask(self, query: Query) -> Answer | Failure:
         """The program's answer to a query."""
         engine = self._engine
-        asked = {
+        request = {
             "query_id": query.query_id,
             "query": query.text,
             "depth": engine.depth,
             "parameters": engine.parameters_of(query),
         }
-        return self.exchange(asked, engine.depth)
+        return self.exchange(request, engine.depth)
 
-    def exchange(self, asked: Mapping[str, Any], depth: int | None = None) -> Answer | Failure:
-        """The documents of the line that a program answers a line with.
+    def exchange(self, request: Mapping[str, Any], depth: int | None = None) -> Answer | Failure:
+        """The documents of the line with which a program answers a line.
 
         Args:
-            asked: the line.
-            depth: how many documents of the answer count; all by default.
+            request: the line.
+            depth: the number of documents of the answer that count; all by default.
         """
         try:
             process = self._running(self._engine.parameters)
             assert process.stdin is not None
-            process.stdin.write(json.dumps(asked, ensure_ascii=False).encode() + b"\n")
+            process.stdin.write(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             process.stdin.flush()
             line = self._line(process)
         except FileNotFoundError as error:
@@ -105,12 +105,12 @@ class Process(Connection):
             return Failure("refused", value["error"])
         return self._shape.read(value, depth)
 
-    def _running(self, known: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    def _running(self, parameters: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
-            words = [str(word) for word in filled(self._engine.command, known)]
+            command = [str(word) for word in fill(self._engine.command, parameters)]
             self._rest = b""
             self._process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self._engine.folder
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self._engine.folder
             )
         return self._process
 
@@ -119,8 +119,8 @@ class Process(Connection):
         assert process.stdout is not None
         end = time.monotonic() + self._engine.timeout
         while b"\n" not in self._rest:
-            rest = end - time.monotonic()
-            if rest <= 0 or not select.select([process.stdout], [], [], rest)[0]:
+            seconds_left = end - time.monotonic()
+            if seconds_left <= 0 or not select.select([process.stdout], [], [], seconds_left)[0]:
                 return Failure("again", f"no answer within {self._engine.timeout:g} seconds")
             piece = process.stdout.read1(1 << 16)  # type: ignore[attr-defined]
             if not piece:
@@ -132,7 +132,7 @@ class Process(Connection):
         return line
 
     def close(self) -> None:
-        """End the process; kill it where it does not end."""
+        """End the process; kill it if it does not end."""
         process, self._process = self._process, None
         if process is None:
             return

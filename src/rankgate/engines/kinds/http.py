@@ -10,13 +10,13 @@ from urllib.parse import quote
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.hits import Row, answer
-from rankgate.engines.json_api import Shape, sent, with_partial
-from rankgate.engines.paths import parsed
-from rankgate.engines.requests.secrets import Secrets, resolved_table
-from rankgate.engines.requests.template import filled, names
+from rankgate.data.answers.answer import Answer, Failure, Row, make_answer
+from rankgate.data.answers.paths import parse_path
+from rankgate.data.answers.shape import Shape
+from rankgate.engines.engine import Connection, Engine, Query
+from rankgate.engines.json_api import request_json, with_partial
+from rankgate.engines.requests.secrets import Secrets, resolve_table
+from rankgate.engines.requests.template import fill, template_names
 from rankgate.engines.requests.transport import Transport
 
 
@@ -60,16 +60,20 @@ class Http(Engine):
 
     def check(self) -> None:
         """Refuse names without a value, and a request that does not hold the query."""
-        used = {*names(self.params), *names(self.body or {}), *names(self.url)}
-        self.refuse_unknown(used, "offset", "page", "page_size")
+        used_names = {
+            *template_names(self.params),
+            *template_names(self.body or {}),
+            *template_names(self.url),
+        }
+        self.refuse_unknown(used_names, "offset", "page", "page_size")
         if "${" in self._url[1]:
             raise UsageError(
                 "the URL has a secret behind a name in braces; send it in a header.",
                 code="invalid-engine",
             )
-        if "query" not in used:
+        if "query" not in used_names:
             raise UsageError("no part of the request holds {{query}}.", code="invalid-engine")
-        if self.page_size and not used & {"offset", "page"}:
+        if self.page_size and not used_names & {"offset", "page"}:
             raise UsageError(
                 "page_size needs {{offset}} or {{page}} in the request.", code="invalid-engine"
             )
@@ -78,14 +82,14 @@ class Http(Engine):
 
     @property
     def shape(self) -> Shape:
-        """Where things are in its answer."""
+        """The paths in its answers."""
         return Shape(
-            parsed(self.hits),
-            parsed(self.id),
-            parsed(self.score) if self.score else None,
-            {name: parsed(path) for name, path in self.fields.items()},
-            parsed(self.total) if self.total else None,
-            parsed(self.error) if self.error else None,
+            parse_path(self.hits),
+            parse_path(self.id),
+            parse_path(self.score) if self.score else None,
+            {name: parse_path(path) for name, path in self.fields.items()},
+            parse_path(self.total) if self.total else None,
+            parse_path(self.error) if self.error else None,
         )
 
     @property
@@ -99,8 +103,8 @@ class Http(Engine):
         """The rest of the path with values, encoded."""
         if "{{" not in self._url[1]:
             return self._url[1]
-        encoded = {name: quote(str(value), safe="") for name, value in values.items()}
-        return str(filled(self._url[1] + " ", encoded)).rstrip()
+        encoded_values = {name: quote(str(value), safe="") for name, value in values.items()}
+        return str(fill(self._url[1] + " ", encoded_values)).rstrip()
 
     def connect(self) -> Connection:
         """A pool of connections."""
@@ -111,7 +115,7 @@ class Http(Engine):
         secrets = Secrets()
         return Transport(
             secrets.resolved(self._url[0]),
-            {"Accept": "application/json", **resolved_table(self.headers, secrets)},
+            {"Accept": "application/json", **resolve_table(self.headers, secrets)},
             timeout=self.timeout,
             authority=self.ca,
         )
@@ -136,23 +140,23 @@ class _Api(Connection):
                 "page_size": size,
             }
             value = self._page(values, partial)
-            found = value if isinstance(value, Failure) else self._shape.rows(value)
-            if isinstance(found, Failure):
-                return found
+            page_rows = value if isinstance(value, Failure) else self._shape.rows(value)
+            if isinstance(page_rows, Failure):
+                return page_rows
             if not page:
                 total = self._shape.total_in(value)
-            rows += found
-            if len(found) < size:
+            rows += page_rows
+            if len(page_rows) < size:
                 break
-        return with_partial(answer(rows, total, engine.depth), partial)
+        return with_partial(make_answer(rows, total, engine.depth), partial)
 
     def _page(self, values: Mapping[str, Any], partial: list[str]) -> Any | Failure:
         engine = self._engine
-        return sent(
+        return request_json(
             self._transport,
             engine.method,
             engine.path(values),
-            filled(engine.params, values, self._variables),
-            filled(engine.body, values, self._variables),
+            fill(engine.params, values, self._variables),
+            fill(engine.body, values, self._variables),
             partial,
         )

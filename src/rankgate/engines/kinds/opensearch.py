@@ -5,19 +5,20 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from hashlib import sha256
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.json_api import Shape, sent, with_partial
-from rankgate.engines.paths import MISSING, at, parsed
-from rankgate.engines.requests.secrets import Secrets, resolved_table
-from rankgate.engines.requests.template import filled, names
+from rankgate.data.answers.answer import Answer, Failure
+from rankgate.data.answers.paths import MISSING, parse_path, value_at_path
+from rankgate.data.answers.products import ELASTICSEARCH
+from rankgate.engines.engine import Connection, Engine, Facts, Query
+from rankgate.engines.json_api import request_json, with_partial
+from rankgate.engines.requests.secrets import Secrets, resolve_table
+from rankgate.engines.requests.template import fill, template_names
 from rankgate.engines.requests.transport import Transport
 
 
@@ -70,9 +71,9 @@ class OpenSearch(Engine):
             raise UsageError("say one of user, api_key and bearer.", code="invalid-engine")
         if bool(self.user) != bool(self.password):
             raise UsageError("user and password belong together.", code="invalid-engine")
-        used = {*names(self.body or {}), *names(self.params)}
-        self.refuse_unknown(used)
-        if self.body is not None and "query" not in used:
+        used_names = {*template_names(self.body or {}), *template_names(self.params)}
+        self.refuse_unknown(used_names)
+        if self.body is not None and "query" not in used_names:
             raise UsageError("the body does not hold {{query}}.", code="invalid-engine")
 
     def uses(self) -> frozenset[str] | None:
@@ -86,9 +87,9 @@ class OpenSearch(Engine):
     def transport(self) -> Transport:
         """A pool of connections."""
         secrets = Secrets()
-        headers = {"Accept": "application/json", **resolved_table(self.headers, secrets)}
-        if words := self._login(secrets):
-            headers |= resolved_table({"Authorization": words}, secrets)
+        headers = {"Accept": "application/json", **resolve_table(self.headers, secrets)}
+        if login := self._login(secrets):
+            headers |= resolve_table({"Authorization": login}, secrets)
         return Transport(
             secrets.resolved(self.url),
             headers,
@@ -101,15 +102,15 @@ class OpenSearch(Engine):
     ) -> tuple[str, dict[str, Any]]:
         """The end of the path, and the body."""
         if self.template:
-            known = {**values, "size": self.depth}
-            return "_search/template", {"id": self.template, "params": known}
+            template_params = {**values, "size": self.depth}
+            return "_search/template", {"id": self.template, "params": template_params}
         body = {"query": {"multi_match": {"query": "{{query}}", "fields": self.search}}}
-        body = filled(self.body or body, values, variables)
-        own = {"size": self.depth, "_source": sorted({*self._sources()})}
-        return "_search", {**own, **body}
+        body = fill(self.body or body, values, variables)
+        defaults = {"size": self.depth, "_source": sorted({*self._sources()})}
+        return "_search", {**defaults, **body}
 
     def _sources(self) -> list[str]:
-        """The stored fields that are needed, and no others."""
+        """The stored fields that the answer needs."""
         return [*map(str, self.fields.values()), *([self.id] if self.id else [])]
 
     def _login(self, secrets: Secrets) -> str:
@@ -126,65 +127,63 @@ class _Cluster(Connection):
         self._engine, self._transport = engine, transport
         self._variables = Secrets().variables(engine.params, engine.body)
         self._path = "/" + quote(engine.index, safe=",*")
-        self._shape = Shape(
-            ("hits", "hits"),
-            ("_source", *parsed(engine.id)) if engine.id else ("_id",),
-            ("_score",),
-            {name: ("_source", *parsed(str(path))) for name, path in engine.fields.items()},
-            ("hits", "total", "value"),
-            index=("_index",),
+        shape = ELASTICSEARCH.shape
+        self._shape = replace(
+            shape,
+            doc_id=("_source", *parse_path(engine.id)) if engine.id else shape.doc_id,
+            fields={
+                name: ("_source", *parse_path(str(path))) for name, path in engine.fields.items()
+            },
         )
 
     def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
         values = engine.known(query)
         path, body = engine.request(values, self._variables)
-        params = filled(engine.params, values, self._variables)
+        params = fill(engine.params, values, self._variables)
         partial: list[str] = []
-        value = sent(self._transport, "POST", f"{self._path}/{path}", params, body, partial)
+        value = request_json(self._transport, "POST", f"{self._path}/{path}", params, body, partial)
         if isinstance(value, Failure):
             return value
-        if isinstance(value, dict):
-            shards = value.get("_shards")
-            if value.get("timed_out") or (isinstance(shards, dict) and shards.get("failed")):
-                return Failure("again", "the answer is not of all shards")
         return with_partial(self._shape.read(value, engine.depth), partial)
 
     def facts(self) -> Facts:
         version = self._get("/", "version", "number")
         name = self._get("/", "version", "distribution") or "elasticsearch"
         documents = self._get(f"{self._path}/_count", "count")
-        settings = sent(self._transport, "GET", self._path, {})
-        known = "" if isinstance(settings, Failure) else _hash(settings)
-        stats = sent(self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"})
-        refreshes = at(stats, ("_all", "total", "refresh", "total"))
-        writes = _writes(at(stats, ("indices",)))
+        settings = request_json(self._transport, "GET", self._path, {})
+        settings_hash = "" if isinstance(settings, Failure) else _hash(settings)
+        stats = request_json(
+            self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"}
+        )
+        refreshes = value_at_path(stats, ("_all", "total", "refresh", "total"))
+        writes = _write_count(value_at_path(stats, ("indices",)))
         return Facts(
             f"{name} {version}" if version else "",
             documents if isinstance(documents, int) else None,
-            known,
+            settings_hash,
             "" if writes is None else f"sequence {writes}",
             "" if refreshes is MISSING else f"refresh {refreshes}",
         )
 
     def unknown_fields(self) -> list[str]:
-        """Searched and shown fields that no mapping of the index has."""
-        mappings = sent(self._transport, "GET", f"{self._path}/_mapping", {})
+        """Searched and displayed fields that no mapping of the index has."""
+        mappings = request_json(self._transport, "GET", f"{self._path}/_mapping", {})
         if not isinstance(mappings, dict):
             return []
-        known = {
+        known_fields = {
             name
             for index in mappings.values()
-            for name in _field_names(at(index, ("mappings", "properties")))
+            for name in _field_names(value_at_path(index, ("mappings", "properties")))
         }
         engine = self._engine
         searched = [str(field).partition("^")[0] for field in engine.search]
-        shown = [str(field) for field in engine.fields.values()]
-        names = dict.fromkeys([*searched, *shown, *([engine.id] if engine.id else [])])
-        return [name for name in names if name not in known and not set("*{") & set(name)]
+        displayed = [str(field) for field in engine.fields.values()]
+        names = dict.fromkeys([*searched, *displayed, *([engine.id] if engine.id else [])])
+        return [name for name in names if name not in known_fields and not set("*{") & set(name)]
 
     def _get(self, path: str, *steps: str) -> Any:
-        value = sent(self._transport, "GET", path, {})
+        value = request_json(self._transport, "GET", path, {})
         if isinstance(value, Failure):
             return None
         for step in steps:
@@ -193,7 +192,7 @@ class _Cluster(Connection):
 
 
 def _field_names(properties: Any, prefix: str = "") -> Iterator[str]:
-    """All fields of a mapping, with those within objects and their other forms."""
+    """All fields of a mapping, with those of objects and multi-fields."""
     for name, field_ in properties.items() if isinstance(properties, dict) else ():
         yield prefix + name
         if isinstance(field_, dict):
@@ -201,21 +200,27 @@ def _field_names(properties: Any, prefix: str = "") -> Iterator[str]:
                 yield from _field_names(field_.get(inner), f"{prefix}{name}.")
 
 
-def _writes(indices: Any) -> int | None:
-    """The highest number of a write in each shard, added up; None where the cluster has none."""
-    found = indices.values() if isinstance(indices, dict) else ()
+def _write_count(indices: Any) -> int | None:
+    """The sum over shards of the highest sequence number of a write; None where there is none."""
+    index_stats = indices.values() if isinstance(indices, dict) else ()
     shards = [
         copies
-        for index in found
+        for index in index_stats
         if isinstance(index.get("shards"), dict)
         for copies in index["shards"].values()
     ]
-    numbers = [[at(copy, ("seq_no", "max_seq_no")) for copy in copies] for copies in shards]
-    if not numbers or any(not isinstance(each, int) for some in numbers for each in some):
+    numbers = [
+        [value_at_path(copy, ("seq_no", "max_seq_no")) for copy in copies] for copies in shards
+    ]
+    if not numbers or any(
+        not isinstance(sequence_number, int)
+        for sequence_numbers in numbers
+        for sequence_number in sequence_numbers
+    ):
         return None
-    return sum(int(max(some)) + 1 for some in numbers)
+    return sum(int(max(sequence_numbers)) + 1 for sequence_numbers in numbers)
 
 
 def _hash(settings: Any) -> str:
-    """Of mappings and settings."""
+    """The hash of mappings and settings."""
     return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

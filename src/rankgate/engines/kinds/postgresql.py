@@ -10,15 +10,14 @@ from typing import Any, ClassVar
 from rankgate.core.errors import UsageError
 from rankgate.core.extras import require
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.hits import Row, answer
-from rankgate.engines.paths import MISSING
+from rankgate.data.answers.answer import Answer, Failure, Row, make_answer
+from rankgate.data.answers.paths import MISSING
+from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.requests.secrets import Secrets
 
 _CONNECT = 10  # seconds
 _CANCELLED, _BUSY = "57014", ("08", "40", "53", "57")  # classes of SQLSTATE
-_DENIED = ("28", "42")  # login, and names that are not there
+_DENIED_CLASSES = ("28", "42")  # login, and names that are not there
 _NAME = re.compile(r"%\((\w+)\)s")
 _SCHEMA = """
 SELECT (
@@ -39,8 +38,8 @@ FROM pg_stat_all_tables WHERE relid = ANY (%s::oid[])
 def _relations(plan: Any) -> Iterator[str]:
     """The tables that a plan reads, with their schemas."""
     if isinstance(plan, list):
-        for each in plan:
-            yield from _relations(each)
+        for plan_node in plan:
+            yield from _relations(plan_node)
     elif isinstance(plan, dict):
         if "Relation Name" in plan:
             yield f'"{plan.get("Schema", "public")}"."{plan["Relation Name"]}"'
@@ -66,10 +65,10 @@ class PostgreSql(Engine):
 
     def check(self) -> None:
         """Refuse a statement without the query, and names without a value."""
-        used = set(_NAME.findall(self.sql))
-        if "query" not in used:
+        used_names = set(_NAME.findall(self.sql))
+        if "query" not in used_names:
             raise UsageError("the statement does not hold %(query)s.", code="invalid-engine")
-        self.refuse_unknown(used)
+        self.refuse_unknown(used_names)
 
     def uses(self) -> frozenset[str]:
         """The names of the statement."""
@@ -103,9 +102,13 @@ class _Session(Connection):
             return self._failure(error)
         except (KeyError, TypeError) as error:
             return Failure("fatal", f"the statement needs a parameter: {error}")
-        shown = names[2:]
-        return answer(
-            Row(row[0], row[1] if len(row) > 1 else MISSING, dict(zip(shown, row[2:], strict=True)))
+        field_names = names[2:]
+        return make_answer(
+            Row(
+                row[0],
+                row[1] if len(row) > 1 else MISSING,
+                dict(zip(field_names, row[2:], strict=True)),
+            )
             for row in rows
         )
 
@@ -147,13 +150,13 @@ class _Session(Connection):
             names = sorted(set(_relations(plan[0] if plan else [])))
         except psycopg.Error:
             return []
-        found = (self._known("SELECT to_regclass(%s)::oid", [name]) for name in names)
-        return [row[0] for row in found if row and row[0] is not None]
+        rows = (self._known("SELECT to_regclass(%s)::oid", [name]) for name in names)
+        return [row[0] for row in rows if row and row[0] is not None]
 
     def _documents(self, tables: list[int]) -> int | None:
         """The rows of the table, where the statement reads one and counting them is in time."""
         name = self._known("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
-        row = self._known(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - as the server quotes it
+        row = self._known(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - quoted by the server
         return int(row[0]) if row else None
 
     def execute(self, statement: str) -> None:
@@ -189,9 +192,11 @@ class _Session(Connection):
         code = error.sqlstate or ""
         if code == _CANCELLED:
             return Failure("again", f"no answer within {self._engine.timeout:g} seconds")
-        words = str(error)
+        message = str(error)
         if not code or code.startswith(_BUSY):
             self.close()
-            denied = "authentication failed" in words or "does not exist" in words
-            return Failure("fatal" if denied else "again", f"PostgreSQL: {words}")
-        return Failure("fatal" if code.startswith(_DENIED) else "refused", f"PostgreSQL: {words}")
+            denied = "authentication failed" in message or "does not exist" in message
+            return Failure("fatal" if denied else "again", f"PostgreSQL: {message}")
+        return Failure(
+            "fatal" if code.startswith(_DENIED_CLASSES) else "refused", f"PostgreSQL: {message}"
+        )

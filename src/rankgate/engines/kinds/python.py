@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.hits import Row, answer
-from rankgate.engines.paths import MISSING
+from rankgate.data.answers.answer import Answer, Failure, Row, make_answer
+from rankgate.data.answers.paths import MISSING
+from rankgate.engines.engine import Connection, Engine, Query
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,62 +39,66 @@ class Python(Engine):
 
     def connect(self) -> Connection:
         """Import the function."""
-        return Calls(self, imported(self.function, self.folder))
+        return FunctionConnection(self, import_function(self.function, self.folder))
 
 
 @dataclass(frozen=True)
-class Calls(Connection):
+class FunctionConnection(Connection):
     """Calls of a function.
 
     Attributes:
         engine: the declaration.
-        function: what is called.
+        function: the function.
     """
 
     engine: Engine
     function: Callable[..., Any]
 
     def ask(self, query: Query) -> Answer | Failure:
-        """The answer of the function; what it raises is a failure of this query."""
+        """The answer of the function; an exception of it is a failure of this query."""
         try:
             parameters = self.engine.parameters_of(query)
-            found = self.function(query.text, depth=self.engine.depth, **parameters)
-            rows = list(rows_of(found, self.engine.fields))
+            results = self.function(query.text, depth=self.engine.depth, **parameters)
+            rows = list(result_rows(results, self.engine.fields))
         except Exception as error:  # noqa: BLE001 - the user's own code
             return Failure("refused", f"{type(error).__name__}: {error}")
-        return answer(rows, depth=self.engine.depth)
+        return make_answer(rows, depth=self.engine.depth)
 
 
-def rows_of(found: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]) -> Iterator[Row]:
-    """The documents that a function gave: ids, pairs of id and score, a mapping, or objects."""
-    if isinstance(found, Mapping):
-        for doc_id, score in found.items():
+def result_rows(
+    results: Mapping[str, float] | Sequence[Any], fields: Mapping[str, Any]
+) -> Iterator[Row]:
+    """The documents of a function's result: ids, pairs of id and score, a mapping, or objects."""
+    if isinstance(results, Mapping):
+        for doc_id, score in results.items():
             yield Row(doc_id, score)
         return
-    for each in found:
-        if isinstance(each, Mapping):
-            shown = {name: each[str(key)] for name, key in fields.items() if str(key) in each}
-            yield Row(each.get("id", MISSING), each.get("score", MISSING), shown)
-        elif isinstance(each, tuple | list):
-            doc_id, score = each
+    for result in results:
+        if isinstance(result, Mapping):
+            display_fields = {
+                name: result[str(key)] for name, key in fields.items() if str(key) in result
+            }
+            yield Row(result.get("id", MISSING), result.get("score", MISSING), display_fields)
+        elif isinstance(result, tuple | list):
+            doc_id, score = result
             yield Row(doc_id, score)
         else:
-            yield Row(each)
+            yield Row(result)
 
 
-def imported(place: str, folder: str | None) -> Callable[..., Any]:
-    """The function of a module, as in ``search:rank``, looked for in a folder first.
+def import_function(reference: str, folder: str | None) -> Callable[..., Any]:
+    """The function of a module, as in ``search:rank``; the folder comes first in the search.
 
     Raises:
         UsageError: no such module or function.
     """
-    module, _, name = place.partition(":")
+    module, _, name = reference.partition(":")
     if folder and folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found: Callable[..., Any] = getattr(import_module(module), name)
+        function: Callable[..., Any] = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(
-            f"{place}: {error}; write module:function.", code="invalid-engine"
+            f"{reference}: {error}; write module:function.", code="invalid-engine"
         ) from None
-    return found
+    return function

@@ -14,15 +14,14 @@ from urllib.parse import quote
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.hits import Row, answer
-from rankgate.engines.paths import MISSING
-from rankgate.engines.requests.template import filled, names
+from rankgate.data.answers.answer import Answer, Failure, Row, make_answer
+from rankgate.data.answers.paths import MISSING
+from rankgate.engines.engine import Connection, Engine, Facts, Query
+from rankgate.engines.requests.template import fill, template_names
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r":(\w+)")
-_COUNTER = 24  # where a file of SQLite counts its changes
+_COUNTER = 24  # the offset of a file's change counter
 _STEPS = 10_000  # of SQLite's machine between two looks at the clock
 
 
@@ -56,15 +55,13 @@ class Sqlite(Engine):
         """Refuse neither, or both, of a table and a statement."""
         if (self.table is None) == (self.sql is None):
             raise UsageError("say either table or sql.", code="invalid-engine")
-        self.refuse_unknown(names(self.weights))
+        self.refuse_unknown(template_names(self.weights))
 
     def connect(self) -> Connection:
         """Open the database, read only."""
-        place = f"file:{quote(self.database)}?mode=ro"
+        uri = f"file:{quote(self.database)}?mode=ro"
         try:
-            database = sqlite3.connect(
-                place, uri=True, timeout=self.timeout, check_same_thread=False
-            )
+            database = sqlite3.connect(uri, uri=True, timeout=self.timeout, check_same_thread=False)
             database.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
             if self.sql is not None:
                 self._refuse_unbound(database, self.sql)
@@ -73,7 +70,7 @@ class Sqlite(Engine):
         return _Database(self, database)
 
     def _refuse_unbound(self, database: sqlite3.Connection, sql: str) -> None:
-        """Ask SQLite, which alone knows what in a statement is a name, whether all have values."""
+        """Let SQLite check that all names of a statement have values."""
         try:
             database.execute(f"EXPLAIN {sql}", self.known(Query("", "")))
         except sqlite3.ProgrammingError as error:
@@ -81,11 +78,11 @@ class Sqlite(Engine):
                 f"{error} Give it in [engine.parameters].", code="unknown-parameter"
             ) from None
         except sqlite3.Error:
-            return  # what else is wrong is said of the first query
+            return  # other faults are reported with the first query
 
     def uses(self) -> frozenset[str]:
         """The names of the weights and of the statement."""
-        return frozenset([*names(self.weights), *_NAME.findall(self.sql or "")])
+        return frozenset([*template_names(self.weights), *_NAME.findall(self.sql or "")])
 
     def execute(self, statement: str) -> None:
         """Carry out one statement or several."""
@@ -96,23 +93,23 @@ class Sqlite(Engine):
             raise UsageError(f"SQLite: {error}.", code="statement-failed") from None
 
     def expression(self, text: str) -> str:
-        """A query as FTS5 takes it; each word is quoted, so that none is an operator."""
+        """The query as an FTS5 expression; each word is quoted, so that it is not an operator."""
         if self.match == "raw":
             return text
-        words = [f'"{word}"' for word in _WORD.findall(text)]
+        quoted_words = [f'"{word}"' for word in _WORD.findall(text)]
         if self.match == "phrase":
-            return '"' + " ".join(_WORD.findall(text)) + '"' if words else ""
-        return f" {self.match.upper()} ".join(words)
+            return '"' + " ".join(_WORD.findall(text)) + '"' if quoted_words else ""
+        return f" {self.match.upper()} ".join(quoted_words)
 
     def statement(self, columns: list[str], weights: list[float]) -> str:
         """The statement of a table."""
         assert self.table is not None
         table = _quoted(self.table)
-        shown = "".join(f", {_quoted(str(name))}" for name in columns)
+        field_columns = "".join(f", {_quoted(str(name))}" for name in columns)
         key = "rowid" if self.id is None else _quoted(self.id)
-        score = ", ".join([table, *(repr(float(each)) for each in weights)])
+        score = ", ".join([table, *(repr(float(weight)) for weight in weights)])
         return (
-            f"SELECT {key}, -bm25({score}) AS score{shown} FROM {table} "  # noqa: S608 - quoted
+            f"SELECT {key}, -bm25({score}) AS score{field_columns} FROM {table} "  # noqa: S608 - quoted
             f"WHERE {table} MATCH :query ORDER BY score DESC, rowid LIMIT :depth"
         )
 
@@ -131,7 +128,7 @@ class _Database(Connection):
         self._database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         try:
             sql = engine.sql or engine.statement(
-                [str(engine.fields[name]) for name in names], filled(engine.weights, values)
+                [str(engine.fields[name]) for name in names], fill(engine.weights, values)
             )
             cursor = self._database.execute(sql, {**values, "query": text})
             if engine.sql is not None:
@@ -140,23 +137,23 @@ class _Database(Connection):
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 return Failure("again", f"no answer within {engine.timeout:g} seconds")
-            return Failure(_kind_of(error), f"SQLite: {error}")
+            return Failure(_failure_kind(error), f"SQLite: {error}")
         except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
             return Failure("refused", f"SQLite: {error}")
-        return answer(
+        return make_answer(
             Row(row[0], row[1] if len(row) > 1 else MISSING, dict(zip(names, row[2:], strict=True)))
             for row in rows
         )
 
     def facts(self) -> Facts:
-        found = self._engine
+        engine = self._engine
         version = sqlite3.sqlite_version
         schema = self._one("SELECT group_concat(sql, ';') FROM sqlite_master")
         documents = None
-        if found.table is not None:
-            documents = self._one(f"SELECT count(*) FROM {_quoted(found.table)}")  # noqa: S608
+        if engine.table is not None:
+            documents = self._one(f"SELECT count(*) FROM {_quoted(engine.table)}")  # noqa: S608
         settings = sha256(str(schema).encode()).hexdigest()[:12]
-        return Facts(version, documents, settings, _changes(Path(found.database)))
+        return Facts(version, documents, settings, _changes(Path(engine.database)))
 
     def close(self) -> None:
         self._database.close()
@@ -169,7 +166,7 @@ class _Database(Connection):
 
 
 def _changes(database: Path) -> str:
-    """The file's counter of changes, and when its write-ahead log was written, if it has one."""
+    """The file's change counter, and the time of its write-ahead log, if it has one."""
     log = database.with_name(f"{database.name}-wal")
     try:
         with database.open("rb") as file:
@@ -182,13 +179,13 @@ def _changes(database: Path) -> str:
 
 
 def _quoted(name: str) -> str:
-    """A name as SQL takes it."""
+    """The quoted name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def _kind_of(error: sqlite3.OperationalError) -> Any:
-    """A table or column that is missing is so for every query; a locked file is not for long."""
-    words = str(error)
-    if "no such" in words:
+def _failure_kind(error: sqlite3.OperationalError) -> Any:
+    """The kind of failure: a missing table fails every query; a locked file only for some time."""
+    message = str(error)
+    if "no such" in message:
         return "fatal"
-    return "again" if "locked" in words or "busy" in words else "refused"
+    return "again" if "locked" in message or "busy" in message else "refused"

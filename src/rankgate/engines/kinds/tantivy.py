@@ -13,11 +13,10 @@ from typing import Any, ClassVar
 from rankgate.core.errors import UsageError
 from rankgate.core.extras import require
 from rankgate.core.frozen import dataclass
-from rankgate.engines.engine import Answer, Connection, Engine, Facts, Query
-from rankgate.engines.failure import Failure
-from rankgate.engines.hits import Row, answer
-from rankgate.engines.paths import MISSING
-from rankgate.engines.requests.template import filled, names
+from rankgate.data.answers.answer import Answer, Failure, Row, make_answer
+from rankgate.data.answers.paths import MISSING
+from rankgate.engines.engine import Connection, Engine, Facts, Query
+from rankgate.engines.requests.template import fill, template_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,7 @@ class Tantivy(Engine):
 
     def check(self) -> None:
         """Refuse names without a value."""
-        self.refuse_unknown(names(self.boosts))
+        self.refuse_unknown(template_names(self.boosts))
 
     def connect(self) -> Connection:
         """Open the index."""
@@ -67,27 +66,29 @@ class _Index(Connection):
         engine = self._engine
         values = engine.known(query)
         try:
-            boosts = {name: float(each) for name, each in filled(engine.boosts, values).items()}
+            boosts = {name: float(boost) for name, boost in fill(engine.boosts, values).items()}
             parsed, _ = self._index.parse_query_lenient(
                 query.text,
                 [str(name) for name in engine.search],
                 field_boosts=boosts,
                 conjunction_by_default=engine.every,
             )
-            found = self._searcher.search(parsed, engine.depth)
-            rows = list(self._rows(found.hits))
+            search_result = self._searcher.search(parsed, engine.depth)
+            rows = list(self._rows(search_result.hits))
         except (ValueError, KeyError, TypeError) as error:
             return Failure("refused", f"Tantivy: {error}")
-        return answer(rows, MISSING if found.count is None else found.count)
+        return make_answer(rows, MISSING if search_result.count is None else search_result.count)
 
     def _rows(self, hits: list[Any]) -> Iterator[Row]:
         for score, address in hits:
             document = self._searcher.doc(address)
-            shown = {
+            stored_values = {
                 name: document.get_first(str(key)) for name, key in self._engine.fields.items()
             }
-            kept = {name: value for name, value in shown.items() if value is not None}
-            yield Row(document.get_first(self._engine.id) or MISSING, score, kept)
+            display_values = {
+                name: value for name, value in stored_values.items() if value is not None
+            }
+            yield Row(document.get_first(self._engine.id) or MISSING, score, display_values)
 
     def facts(self) -> Facts:
         try:

@@ -19,7 +19,7 @@ from rankgate.core.errors import UsageError
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """An environment variable in a text of an engine's file."""
 
-_SHORTEST = 4  # a shorter value would be cut out of innocent words
+_SHORTEST = 4  # shorter values are also parts of ordinary words
 _LONGEST_MESSAGE = 300
 _BACKSLASHES = r"\\{0,7}"
 _BASE64 = frozenset("%\\ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
@@ -35,14 +35,14 @@ class Secrets:
     of ``Authorization: Basic``.
 
     Args:
-        hidden: what is written in place of a secret.
+        hidden: the text in place of a secret.
     """
 
     def __init__(self, hidden: str = "[secret]") -> None:
         self._hidden = hidden
         self._patterns: dict[str, tuple[re.Pattern[str], re.Pattern[str]]] = {}
         with _LOCK:
-            _LIVE.add(self)
+            _ACTIVE_SECRETS.add(self)
 
     @classmethod
     def named_in(cls, *declarations: object) -> Self:
@@ -98,9 +98,9 @@ class Secrets:
         if isinstance(value, str):
             return self._scrubbed_text(value)
         if isinstance(value, Mapping):
-            return {self._scrubbed(key): self._scrubbed(item) for key, item in value.items()}
+            return {self._scrubbed(key): self._scrubbed(nested) for key, nested in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self._scrubbed(item) for item in value)
+            return type(value)(self._scrubbed(nested) for nested in value)
         if is_dataclass(value) and not isinstance(value, type):
             names = [field.name for field in fields(value)]
             return replace(value, **{name: self._scrubbed(getattr(value, name)) for name in names})
@@ -114,7 +114,7 @@ class Secrets:
 
     def _without_tokens(self, text: str, pattern: re.Pattern[str]) -> str:
         """The text without the whole tokens of base64 around matches."""
-        pieces, end = [], 0
+        text_parts, end = [], 0
         for match in pattern.finditer(text):
             if match.start() < end:
                 continue
@@ -123,9 +123,9 @@ class Secrets:
                 start -= 1
             while stop < len(text) and text[stop] in _BASE64:
                 stop += 1
-            pieces += [text[end:start], self._hidden]
+            text_parts += [text[end:start], self._hidden]
             end = stop
-        return "".join([*pieces, text[end:]])
+        return "".join([*text_parts, text[end:]])
 
     def variables(self, *templates: Any) -> dict[str, str]:
         """The values of all environment variables that templates name.
@@ -137,7 +137,7 @@ class Secrets:
         return {name: self.variable(name) for name in names}
 
 
-def resolved_table(table: Mapping[str, Any], secrets: Secrets) -> dict[str, str]:
+def resolve_table(table: Mapping[str, Any], secrets: Secrets) -> dict[str, str]:
     """A table of texts, such as headers, with the values of variables.
 
     Raises:
@@ -155,7 +155,7 @@ def resolved_table(table: Mapping[str, Any], secrets: Secrets) -> dict[str, str]
 
 @lru_cache(64)
 def _patterns(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What a secret looks like as a text, and within base64."""
+    """The patterns of a secret as a text, and within base64."""
     digits = "".join(f"{octet:02x}" for octet in _octets(value))
     plain = re.compile(f"{_any_form(value)}|(?i:{digits})")
     return plain, re.compile("|".join(map(_any_form, _inner_base64(value))))
@@ -165,7 +165,7 @@ def _any_form(text: str) -> str:
     """A pattern of a text whose characters may each be encoded for URLs, JSON, HTML or Python."""
     return "".join(
         rf"(?:{character}|\\{_BACKSLASHES}(?i:u{ord(character):04x}))"
-        if character.isascii() and character.isalnum()  # which nothing else encodes
+        if character.isascii() and character.isalnum()  # no encoding changes these
         else f"(?:{'|'.join(_forms(character))})"
         for character in text
     )
@@ -176,29 +176,29 @@ def _forms(character: str) -> Iterator[str]:
     if character in _ALTERNATIVES:
         yield _ALTERNATIVES[character]
     code, units = ord(character), character.encode("utf-16-be", errors="surrogatepass").hex()
-    encoded = [
+    encoded_forms = [
         "".join(f"%(?:25){{0,3}}{octet:02x}" for octet in _octets(character)),
         "".join(rf"\\{_BACKSLASHES}u{units[i : i + 4]}" for i in range(0, len(units), 4)),
         "".join(rf"\\{_BACKSLASHES}x{octet:02x}" for octet in _octets(character)),
         rf"\\{_BACKSLASHES}(?:x{code:02x}|U{code:08x})",
         rf"&\#(?:0{{0,6}}{code}|x0{{0,6}}{code:x});",
     ]
-    yield f"(?i:{'|'.join(encoded)})"
+    yield f"(?i:{'|'.join(encoded_forms)})"
     if character == " ":
         yield r"\+"
-    if (named := html.escape(character)) != character:
-        yield named
-    if (escaped := repr(character)[1:-1]) != character:
-        yield _BACKSLASHES + re.escape(escaped)
+    if (html_text := html.escape(character)) != character:
+        yield html_text
+    if (escaped_text := repr(character)[1:-1]) != character:
+        yield _BACKSLASHES + re.escape(escaped_text)
 
 
 def _inner_base64(value: str) -> Iterator[str]:
-    """The characters of base64 that stand for a value wherever it begins in what is encoded."""
+    """The characters of base64 that encode a value at each of its three possible offsets."""
     octets = _octets(value)
-    for before in range(3):
-        text = base64.b64encode(b"\0" * before + octets).decode()
-        first = -(-before * 8 // 6)
-        last = (before + len(octets)) * 8 // 6
+    for offset in range(3):
+        text = base64.b64encode(b"\0" * offset + octets).decode()
+        first = -(-offset * 8 // 6)
+        last = (offset + len(octets)) * 8 // 6
         yield text[first:last]
 
 
@@ -209,8 +209,8 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping):
         yield from _texts([*value.keys(), *value.values()])
     elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
+        for nested in value:
+            yield from _texts(nested)
     elif is_dataclass(value) and not isinstance(value, type):
         yield from _texts([getattr(value, field.name) for field in fields(value)])
 
@@ -219,15 +219,15 @@ def _octets(text: str) -> bytes:
     return text.encode(errors="surrogateescape")
 
 
-_LIVE: WeakSet[Secrets] = WeakSet()
+_ACTIVE_SECRETS: WeakSet[Secrets] = WeakSet()
 _LOCK = Lock()
 
 
 def _scrub_record(record: logging.LogRecord) -> bool:
-    """The HTTP client logs addresses, which may hold a secret."""
+    """Scrub records of the HTTP client, whose addresses may hold a secret."""
     text = record.getMessage()
     with _LOCK:
-        live = list(_LIVE)
+        live = list(_ACTIVE_SECRETS)
     for secrets in live:
         text = secrets.scrubbed(text)
     record.msg, record.args = text, ()

@@ -14,7 +14,7 @@ _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _NAME_OR_VARIABLE = re.compile(f"{_NAME.pattern}|{VARIABLE.pattern}")
 
 
-def filled(template: Any, values: Mapping[str, Any], variables: Mapping[str, str] = _NONE) -> Any:
+def fill(template: Any, values: Mapping[str, Any], variables: Mapping[str, str] = _NONE) -> Any:
     """The template with values in place of names and of environment variables.
 
     A text that is one name and nothing else becomes the value with its type; in a longer text
@@ -26,33 +26,33 @@ def filled(template: Any, values: Mapping[str, Any], variables: Mapping[str, str
         values: by the names in double braces.
         variables: by the names of environment variables; others stay as they are written.
 
-    >>> filled({"size": "{{depth}}", "q": "title:{{query}}"}, {"depth": 10, "query": 'a"b'})
+    >>> fill({"size": "{{depth}}", "q": "title:{{query}}"}, {"depth": 10, "query": 'a"b'})
     {'size': 10, 'q': 'title:a"b'}
 
     Raises:
         KeyError: a name without a value.
     """
     if isinstance(template, Mapping):
-        return {key: filled(value, values, variables) for key, value in template.items()}
+        return {key: fill(value, values, variables) for key, value in template.items()}
     if isinstance(template, list):
-        return [filled(value, values, variables) for value in template]
+        return [fill(value, values, variables) for value in template]
     if not isinstance(template, str):
         return template
-    if whole := _NAME.fullmatch(template):
-        return values[whole[1]]
+    if whole_match := _NAME.fullmatch(template):
+        return values[whole_match[1]]
     return _NAME_OR_VARIABLE.sub(
         lambda match: str(values[match[1]]) if match[1] else variables.get(match[2], match[0]),
         template,
     )
 
 
-def names(template: Any) -> Iterator[str]:
+def template_names(template: Any) -> Iterator[str]:
     """The names that a template uses."""
     if isinstance(template, Mapping):
         for value in template.values():
-            yield from names(value)
+            yield from template_names(value)
     elif isinstance(template, list):
         for value in template:
-            yield from names(value)
+            yield from template_names(value)
     elif isinstance(template, str):
         yield from _NAME.findall(template)

@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.failure import Failure
+from rankgate.data.answers.answer import Failure
 
 if TYPE_CHECKING:
     import urllib3
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 HOSTS = "RANKGATE_HOSTS"
 """Hosts that may be asked, with commas between; any where it is not set."""
 
-_PIECE = 1 << 16
+_CHUNK_BYTES = 1 << 16
 _CONNECT = 10.0
 _OK, _DENIED, _WRONG = range(200, 300), {401, 402, 403}, {404, 405, 410}
-_MOVED = range(300, 400)
-_AGAIN = {408, 409, 425, 429}
+_REDIRECT_STATUSES = range(300, 400)
+_RETRY_STATUSES = {408, 409, 425, 429}
 _SERVER = 500
-_HERE = {"localhost", "127.0.0.1", "::1"}
+_LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Broken(Failure):
+class FailedRequest(Failure):
     """A failure of one request; its problem quotes the server as it is, with any secret in it.
 
     Attributes:
         status: of the reply; 0 where none came.
-        sent: whether the request may have been carried out.
+        sent: True if the server may have carried out the request.
     """
 
     status: int = 0
@@ -71,7 +71,7 @@ class Transport:
         url: the server, and the beginning of the path.
         headers: of every request.
         timeout: seconds that a whole request may take.
-        threads: how many will use it.
+        threads: the number of threads that use it.
         largest: bytes of a reply, at most.
         authority: a file of certificates to trust instead of the system's.
 
@@ -91,7 +91,7 @@ class Transport:
     ) -> None:
         import urllib3
 
-        refuse_strange(url)
+        refuse_invalid_url(url)
         _refuse_host(str(urlsplit(url).hostname))
         self.url: str = url.rstrip("/")
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "rankgate", **headers}
@@ -103,15 +103,17 @@ class Transport:
         self._pool = _pool(self.url, threads, authority)
 
     def __repr__(self) -> str:
-        """Without headers."""
+        """The URL without headers."""
         return f"Transport({self.url!r})"
 
-    def send(self, method: str, path: str = "", body: bytes | None = None) -> Response | Broken:
+    def send(
+        self, method: str, path: str = "", body: bytes | None = None
+    ) -> Response | FailedRequest:
         """One request, one reply; never an exception of HTTP.
 
         Args:
             method: GET or POST.
-            path: what follows the URL, encoded.
+            path: the end of the URL, encoded.
             body: JSON, where there is one.
         """
         end, status = time.monotonic() + self._timeout, 0
@@ -130,54 +132,57 @@ class Transport:
             data = self._body(response, end)
         except _TooLargeError:
             problem = f"the answer is larger than {self._largest:,} bytes"
-            return Broken("refused", problem, status=status, sent=True)
+            return FailedRequest("refused", problem, status=status, sent=True)
         except self._errors.HTTPError as error:
             return self._broken(error, status)
         if status in _OK:
             return Response(data, status)
         return self._failed(status, response.headers, data)
 
-    def _broken(self, error: Exception, status: int) -> Broken:
-        """Nothing came, or not all of it; what was asked may have been answered all the same."""
-        known = self._errors
+    def _broken(self, error: Exception, status: int) -> FailedRequest:
+        """The failure of a request without a full reply; the server may have carried it out."""
+        urllib3_errors = self._errors
         if isinstance(
-            error, known.ConnectTimeoutError | known.NewConnectionError | known.ProxyError
+            error,
+            urllib3_errors.ConnectTimeoutError
+            | urllib3_errors.NewConnectionError
+            | urllib3_errors.ProxyError,
         ):
-            return Broken("again", "no connection to the endpoint")
-        if isinstance(error, known.SSLError):
-            return Broken("fatal", f"no safe connection: {error}")
+            return FailedRequest("again", "no connection to the endpoint")
+        if isinstance(error, urllib3_errors.SSLError):
+            return FailedRequest("fatal", f"no safe connection: {error}")
         problem = "the answer breaks off"
-        if isinstance(error, known.TimeoutError):
+        if isinstance(error, urllib3_errors.TimeoutError):
             problem = f"no answer within {self._timeout:g} seconds"
-        return Broken("again", problem, status=status, sent=True)
+        return FailedRequest("again", problem, status=status, sent=True)
 
     def _body(self, response: Any, end: float) -> bytes:
         """All bytes of an answer, in time."""
-        pieces, size = [], 0
+        chunks, size = [], 0
         with closing(response):  # one that was read to its end went back to the pool before
-            while piece := response.read1(_PIECE):
-                pieces.append(piece)
+            while piece := response.read1(_CHUNK_BYTES):
+                chunks.append(piece)
                 size += len(piece)
                 if time.monotonic() > end:
                     raise self._errors.TimeoutError
                 if size > self._largest:
                     raise _TooLargeError
-        return b"".join(pieces)
+        return b"".join(chunks)
 
-    def _failed(self, status: int, headers: Mapping[str, str], data: bytes) -> Broken:
-        if status in _DENIED:  # what such an answer quotes may be a part of the key
+    def _failed(self, status: int, headers: Mapping[str, str], data: bytes) -> FailedRequest:
+        if status in _DENIED:  # such an answer may quote a part of the key
             problem = f"HTTP {status}: the endpoint refuses access; check the key and the account"
-            return Broken("fatal", problem, status=status)
-        if status in _MOVED:
+            return FailedRequest("fatal", problem, status=status)
+        if status in _REDIRECT_STATUSES:
             problem = f"HTTP {status}: the endpoint is elsewhere, and redirections are not followed"
-            return Broken("fatal", problem, status=status)
-        words = _message(data)
-        problem = f"HTTP {status}" + (f": {words}" if words else "")
+            return FailedRequest("fatal", problem, status=status)
+        message = _message(data)
+        problem = f"HTTP {status}" + (f": {message}" if message else "")
         if status in _WRONG:
-            return Broken("fatal", problem, status=status)
-        if status in _AGAIN or status >= _SERVER:
-            return Broken("again", problem, _retry_after(headers), status=status)
-        return Broken("refused", problem, status=status)
+            return FailedRequest("fatal", problem, status=status)
+        if status in _RETRY_STATUSES or status >= _SERVER:
+            return FailedRequest("again", problem, _retry_after(headers), status=status)
+        return FailedRequest("refused", problem, status=status)
 
 
 def _pool(url: str, threads: int, authority: str | None) -> urllib3.PoolManager:
@@ -187,12 +192,12 @@ def _pool(url: str, threads: int, authority: str | None) -> urllib3.PoolManager:
     base = urlsplit(url)
     host = str(base.hostname)
     proxy = getproxies().get(base.scheme)
-    if not proxy or host in _HERE or proxy_bypass(host):
+    if not proxy or host in _LOCAL_HOSTS or proxy_bypass(host):
         return urllib3.PoolManager(maxsize=threads, retries=False, ca_certs=authority)
     try:
-        who = urlsplit(proxy)
-        login = f"{unquote(who.username or '')}:{unquote(who.password or '')}"
-        headers = urllib3.make_headers(proxy_basic_auth=login) if who.username else None
+        proxy_url = urlsplit(proxy)
+        login = f"{unquote(proxy_url.username or '')}:{unquote(proxy_url.password or '')}"
+        headers = urllib3.make_headers(proxy_basic_auth=login) if proxy_url.username else None
         return urllib3.ProxyManager(
             proxy, maxsize=threads, retries=False, ca_certs=authority, proxy_headers=headers
         )
@@ -201,14 +206,14 @@ def _pool(url: str, threads: int, authority: str | None) -> urllib3.PoolManager:
         raise UsageError(problem, code="invalid-url") from None
 
 
-def refuse_strange(url: str) -> None:
-    """An invalid URL is not shown: what was meant for another place may be a secret."""
+def refuse_invalid_url(url: str) -> None:
+    """Refuse an invalid URL without quoting it, as it may be a secret in the wrong place."""
     try:
         base = urlsplit(url)
-        good = base.scheme in {"http", "https"} and bool(base.hostname) and base.port != 0
+        is_valid = base.scheme in {"http", "https"} and bool(base.hostname) and base.port != 0
     except ValueError:
-        good = False
-    if not good:
+        is_valid = False
+    if not is_valid:
         raise UsageError(
             "the URL of the endpoint is not valid; it begins with http:// or https://.",
             code="invalid-url",
@@ -222,8 +227,8 @@ def refuse_strange(url: str) -> None:
 
 
 def _refuse_host(host: str) -> None:
-    """Ask only hosts that the environment allows, where it says."""
-    allowed = {each.strip() for each in os.environ.get(HOSTS, "").split(",")} - {""}
+    """Refuse hosts that the environment does not allow, where it names some."""
+    allowed = {host_name.strip() for host_name in os.environ.get(HOSTS, "").split(",")} - {""}
     if allowed and host not in allowed:
         raise UsageError(
             f"the host {host} may not be asked; {HOSTS} allows {', '.join(sorted(allowed))}.",
@@ -232,21 +237,21 @@ def _refuse_host(host: str) -> None:
 
 
 def _refuse_no_certificates(path: str) -> None:
-    """Refuse a file that holds no certificates before anything is sent."""
+    """Refuse a file without certificates before any request."""
     import ssl
 
     try:
         ssl.create_default_context(cafile=path)
     except (OSError, ssl.SSLError) as error:
-        why = "it holds no certificates" if isinstance(error, ssl.SSLError) else error.strerror
+        reason = "it holds no certificates" if isinstance(error, ssl.SSLError) else error.strerror
         raise UsageError(
-            f"{path}: {why}; ca names a file of certificates in PEM form.", code="cannot-read"
+            f"{path}: {reason}; ca names a file of certificates in PEM form.", code="cannot-read"
         ) from None
 
 
 def _message(data: bytes) -> str:
     """The error message of an endpoint."""
-    text = data[:_PIECE].decode(errors="replace")
+    text = data[:_CHUNK_BYTES].decode(errors="replace")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -273,8 +278,8 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         seconds = float(result)
     except ValueError:
         try:
-            when = parsedate_to_datetime(result)
+            date = parsedate_to_datetime(result)
         except (ValueError, TypeError):
             return None
-        seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return max(seconds, 0.0) if seconds < 1e9 else None  # NaN and nonsense are none
+        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(seconds, 0.0) if seconds < 1e9 else None  # NaN and nonsense give no wait

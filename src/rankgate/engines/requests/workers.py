@@ -1,4 +1,4 @@
-"""Threads that send requests: when they may, and until they should stop."""
+"""Threads that send requests, with rate limits, retries and a stop signal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LONGEST_WAIT = 600.0
 """Seconds that a server may ask to wait; one that asks for more is not waited for."""
 
 _LONGEST_BACKOFF = 60.0
-_GLANCE = 0.2
+_WAIT_SECONDS = 0.2
 
 
 @dataclass
 class Workers:
-    """Threads that work until all is done, or until somebody stops them.
+    """Threads that work until all is done, or until the stop signal.
 
     Attributes:
         backoff_seconds: seconds before the first retry; doubled each time, and drawn from the
@@ -36,44 +36,44 @@ class Workers:
     _error: BaseException | None = None
 
     def run(self, work: Callable[[], None], threads: int) -> None:
-        """Call ``work`` in threads; when this returns, or is interrupted, all of them ended.
+        """Call ``work`` in threads; all of them have ended when this returns or is interrupted.
 
         Raises:
             Exception: what ``work`` raises.
             KeyboardInterrupt: after the requests under way ended.
         """
-        ended = [Event() for _ in range(threads)]
-        for end in ended:
+        end_events = [Event() for _ in range(threads)]
+        for end_event in end_events:
             run = copy_context().run  # threads report their steps to the caller's reporter
-            Thread(target=run, args=(self._worker, work, end), daemon=True).start()
+            Thread(target=run, args=(self._worker, work, end_event), daemon=True).start()
         try:
-            _wait_for(ended)
+            _wait_for(end_events)
         except KeyboardInterrupt:
             self.stop.set()
-            _wait_for(ended)
+            _wait_for(end_events)
             raise
         if self._error:
             raise self._error
 
-    def ready(self, sent: int) -> bool:
-        """Wait until the next request may be sent; False where work ended meanwhile.
+    def ready(self, attempts: int) -> bool:
+        """Wait until the next request may be sent; False if the work has ended before.
 
         Args:
-            sent: how often this request was sent before.
+            attempts: the number of earlier attempts of this request.
         """
-        if sent:
-            backoff = min(self.backoff_seconds * 2 ** (sent - 1), _LONGEST_BACKOFF)
+        if attempts:
+            backoff = min(self.backoff_seconds * 2 ** (attempts - 1), _LONGEST_BACKOFF)
             self.stop.wait(backoff * random.uniform(0.5, 1))  # noqa: S311 - no secret
         slot = self._slot()
         while not self.stop.is_set():
-            rest = max(self._not_before, slot) - time.monotonic()
-            if rest <= 0:
+            seconds_left = max(self._not_before, slot) - time.monotonic()
+            if seconds_left <= 0:
                 return True
-            self.stop.wait(rest)
+            self.stop.wait(seconds_left)
         return False
 
     def hold(self, seconds: float) -> bool:
-        """Let no thread send anything for some seconds; False, and stop, where it is too long."""
+        """Hold all requests for some seconds; False, and stop, if it is too long."""
         if seconds > LONGEST_WAIT:
             self.stop.set()
             return False
@@ -82,7 +82,7 @@ class Workers:
         return True
 
     def _slot(self) -> float:
-        """When the rate lets the next request go."""
+        """The time at which the rate allows the next request."""
         if self.rate is None:
             return 0.0
         with self._lock:
@@ -93,19 +93,19 @@ class Workers:
     def _worker(self, work: Callable[[], None], end: Event) -> None:
         try:
             work()
-        except Exception as error:  # noqa: BLE001 - it is raised by the thread that waits
+        except Exception as error:  # noqa: BLE001 - the waiting thread raises it
             self._error = self._error or error
             self.stop.set()
         finally:
             end.set()
 
 
-def _wait_for(ended: list[Event]) -> None:
+def _wait_for(end_events: list[Event]) -> None:
     """Wait for all threads; in small steps, so that an interruption is noticed.
 
-    Their own events are waited for: a thread whose ``join`` is interrupted counts as ended to
-    Python up to 3.12, though it still runs, and its answer would be lost.
+    Each thread has its own event: Python up to 3.12 counts a thread whose ``join`` is interrupted
+    as ended, though it still runs, and its answer would be lost.
     """
-    for end in ended:
-        while not end.wait(_GLANCE):
+    for end_event in end_events:
+        while not end_event.wait(_WAIT_SECONDS):
             pass

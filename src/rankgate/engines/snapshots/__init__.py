@@ -1,1 +1,1 @@
-"""Snapshots: queries asked, answers kept, runs written."""
+"""Snapshots: send queries, keep answers, write runs."""

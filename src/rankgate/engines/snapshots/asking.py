@@ -1,4 +1,4 @@
-"""Ask engines queries: in threads, again after failures, until one is down."""
+"""Send queries to engines: in threads, again after failures, until one is down."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
-from rankgate.engines.engine import Answer
-from rankgate.engines.failure import Failure
+from rankgate.data.answers.answer import Answer, Failure
 from rankgate.engines.requests.workers import Workers
 from rankgate.engines.snapshots.outcome import Outcome
 
@@ -21,26 +20,26 @@ if TYPE_CHECKING:
     from rankgate.engines.engine import Connection, Engine, Query
     from rankgate.engines.pace import Pace
 
-_GLANCE = 0.2  # seconds between two looks whether work ended
+_WAIT_SECONDS = 0.2  # seconds between two checks of the stop signal
 
 Task: TypeAlias = "tuple[int, Query]"
-"""The number of an engine, and what it is asked."""
+"""The number of an engine, and the query for it."""
 
 
 @dataclass
-class Asking:
-    """Asks until all is asked, or an engine counts as down.
+class QuerySender:
+    """Sends queries until all are sent, or an engine counts as down.
 
-    There are more threads than connections: while one puts its answers on disk, which takes as long
-    as the disk takes, another one asks with its connection. No thread asks again before what it
-    asked is on disk.
+    There are more threads than connections: while one thread writes its answers to disk, which
+    takes time, another one uses its connection. A thread sends its next query only after its last
+    outcomes are on disk.
 
     Attributes:
-        engines: what is asked; one, or several that are compared.
-        pace: how fast and how often.
-        keep: puts an outcome of an engine on disk; called by many threads.
-        answered: for each engine, whether it has ever answered.
-        problem: why it ended early.
+        engines: one engine, or several that are compared.
+        pace: the rate, concurrency and retries.
+        keep: writes an outcome of an engine to disk; called by many threads.
+        answered: for each engine, True if it has ever answered.
+        problem: the reason why it ended early.
         ended: the number of the engine that had the problem.
     """
 
@@ -61,23 +60,25 @@ class Asking:
         self._failed = [[] for _ in self.engines]
 
     def run(self, groups: Sequence[Sequence[Task]]) -> None:
-        """Ask every query; when this returns, or is interrupted, nothing is under way.
+        """Send every query; no request is running when this returns or is interrupted.
 
         Args:
-            groups: what one thread asks one after the other.
+            groups: the queries that one thread sends one after the other.
 
         Raises:
             RankgateError: an engine cannot be connected to; what ``keep`` raises.
-            KeyboardInterrupt: after the answers under way were kept.
+            KeyboardInterrupt: after running requests were answered and kept.
         """
-        left = iter(groups)
+        remaining_groups = iter(groups)
         with ExitStack() as stack:
             self._warm_up(groups[: self.pace.warm_up], stack)
             threads = self.pace.concurrency + self.pace.concurrency // 2 + 1
-            self.workers.run(lambda: self._through(left, stack), min(threads, len(groups)))
+            self.workers.run(
+                lambda: self._through(remaining_groups, stack), min(threads, len(groups))
+            )
 
     def failed_while_down(self, number: int) -> list[str]:
-        """The queries that failed since an engine answered for the last time, if it is down."""
+        """The queries that failed since an engine's last answer, if it is down."""
         if self.answered[number] and not self.problem:
             return []
         return [outcome.query_id for outcome in self._failed[number] if outcome.down]
@@ -92,13 +93,13 @@ class Asking:
         self._slots.put(connections)
         self._connected = 1
 
-    def _through(self, left: Iterator[Sequence[Task]], stack: ExitStack) -> None:
-        """Ask with connections that are free, and keep the answers while another thread asks."""
+    def _through(self, remaining_groups: Iterator[Sequence[Task]], stack: ExitStack) -> None:
+        """Send queries with free connections, and keep the answers while another thread sends."""
         self._connect(stack)
         while (connections := self._free()) is not None:
             try:
                 with self._lock:
-                    group = next(left, ())
+                    group = next(remaining_groups, ())
                 outcomes = [
                     (number, self._asked(number, connections[number], query))
                     for number, query in group
@@ -113,7 +114,7 @@ class Asking:
                     self.keep(number, replace(outcome, concurrency=self.pace.concurrency))
 
     def _connect(self, stack: ExitStack) -> None:
-        """As many threads as may ask at the same time make a connection to each engine."""
+        """Connect to each engine, once for each thread that may send at the same time."""
         with self._lock:
             if self._connected == self.pace.concurrency:
                 return
@@ -127,15 +128,15 @@ class Asking:
         return connection
 
     def _free(self) -> list[Connection] | None:
-        """Connections that no thread uses; None where work ended."""
+        """Connections that no thread uses; None if the work has ended."""
         while not self.workers.stop.is_set():
             with suppress(Empty):
-                return self._slots.get(timeout=_GLANCE)
+                return self._slots.get(timeout=_WAIT_SECONDS)
         return None
 
     def _asked(self, number: int, connection: Connection, query: Query) -> Outcome | None:
-        """The outcome of a query; None where work ended before it had one."""
-        began = datetime.now(UTC)
+        """The outcome of a query; None if the work ended before it had one."""
+        start_time = datetime.now(UTC)
         latencies: list[float] = []
         reply: Answer | Failure | None = None
         while len(latencies) <= self.pace.retries and self.workers.ready(len(latencies)):
@@ -148,21 +149,21 @@ class Asking:
                 break
         if reply is None:
             return None
-        started = began.isoformat(timespec="milliseconds")
+        started_at = start_time.isoformat(timespec="milliseconds")
         if isinstance(reply, Answer):
             self.answered[number] = True
-            return answered(query, reply, started, latencies)
+            return outcome_of_answer(query, reply, started_at, latencies)
         if reply.kind == "fatal" and not self.answered[number]:  # not this query's fault
             self._end(number, reply.problem)
             return None
         tries_left = reply.kind == "again" and len(latencies) <= self.pace.retries
         if tries_left and self.workers.stop.is_set():
-            return None  # the next run takes it up where this one leaves it
+            return None  # the next run sends it again
         down = reply.kind != "refused"
-        return Outcome(query.query_id, "failed", started, latencies, reply.problem, down=down)
+        return Outcome(query.query_id, "failed", started_at, latencies, reply.problem, down=down)
 
     def _waits(self, number: int, failure: Failure) -> bool:
-        """Whether to try again, after as long as the engine asks all to wait."""
+        """Wait as long as the engine asks for; True if the query should be sent again."""
         if failure.wait is None or self.workers.hold(failure.wait):
             return True
         problem = f"{failure.problem} (it asks to wait {failure.wait:.0f} seconds)"
@@ -187,11 +188,11 @@ class Asking:
         self.workers.stop.set()
 
 
-def answered(
+def outcome_of_answer(
     query: Query, answer: Answer, started: str = "", latencies: Sequence[float] = ()
 ) -> Outcome:
-    """The outcome that an answer is."""
-    shown = {
+    """The outcome of an answer."""
+    display_fields = {
         doc_id: values
         for doc_id, values in zip(answer.doc_ids, answer.fields, strict=False)
         if values
@@ -208,5 +209,5 @@ def answered(
         shared=answer.shared,
         unusable=answer.unusable,
         partial=answer.partial,
-        shown=shown,
+        shown=display_fields,
     )

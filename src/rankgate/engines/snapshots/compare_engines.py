@@ -1,4 +1,4 @@
-"""The verb ``compare_engines``: ask two engines in turn, so that both meet the same load."""
+"""The verb ``compare_engines``: send queries to two engines in turn, under the same load."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import step
-from rankgate.engines.snapshots.arm import Arm
-from rankgate.engines.snapshots.asking import Asking
+from rankgate.engines.snapshots.arm import EngineSnapshot
+from rankgate.engines.snapshots.asking import QuerySender
 from rankgate.engines.snapshots.engine_comparison import LATENCY, QUERIES, EngineComparison
 from rankgate.engines.snapshots.queries import queries_of
-from rankgate.engines.snapshots.take import chosen_engine, target_of
-from rankgate.engines.snapshots.writing import Target
+from rankgate.engines.snapshots.take import configure_engine, make_target
+from rankgate.engines.snapshots.writing import RunTarget
 from rankgate.measurement.stats.resampling.quantiles import quantile_differences
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ def compare_engines(
         UsageError: as `snapshot`; one output, or the same file twice.
         MissingExtraError: the library of an engine is not installed.
     """
-    chosen = [
-        chosen_engine(each, parameters, depth, concurrency, rate) for each in (baseline, candidate)
+    configurations = [
+        configure_engine(engine, parameters, depth, concurrency, rate)
+        for engine in (baseline, candidate)
     ]
     if outputs is not None and len({Path(output).resolve() for output in outputs}) != len(_ARMS):
         raise UsageError(
@@ -85,11 +86,11 @@ def compare_engines(
             "candidate's.",
             code="missing-output",
         )
-    asked = queries_of(queries)
+    query_list = queries_of(queries)
     with TemporaryDirectory() as folder:
         targets = [
-            Target(Path(folder) / name, None) if place is None else target_of(place, to)
-            for name, place in zip(_ARMS, outputs or (None, None), strict=True)
+            RunTarget(Path(folder) / name, None) if output is None else make_target(output, to)
+            for name, output in zip(_ARMS, outputs or (None, None), strict=True)
         ]
         for target in targets:
             if target.format:
@@ -97,85 +98,109 @@ def compare_engines(
         with ExitStack() as stack:
             arms = []
             for number in range(2):
-                more = {"compared_with": chosen[1 - number].engine_sha256, "seed": str(seed)}
+                identity = {
+                    "compared_with": configurations[1 - number].engine_sha256,
+                    "seed": str(seed),
+                }
                 arms.append(
-                    Arm.open(chosen[number], asked, targets[number], again=again, more=more)
+                    EngineSnapshot.open(
+                        configurations[number],
+                        query_list,
+                        targets[number],
+                        again=again,
+                        more=identity,
+                    )
                 )
                 stack.enter_context(closing(arms[-1]))
-            return _compared(arms, seed)
+            return _compare_arms(arms, seed)
 
 
-def _compared(arms: Sequence[Arm], seed: int) -> EngineComparison:
-    """Ask both, and compare."""
+def _compare_arms(arms: Sequence[EngineSnapshot], seed: int) -> EngineComparison:
+    """Send the queries to both engines, and compare them."""
 
     def keep(number: int, outcome: Outcome) -> None:
         arms[number].keep(outcome)
         step(outcome.query_id)
 
-    one, two = arms
-    queries = one.queries
+    baseline_arm, candidate_arm = arms
+    queries = baseline_arm.queries
     first = np.random.default_rng(seed).integers(0, 2, len(queries)).tolist()
-    left = [{query.query_id for query in arm.left} for arm in arms]
+    remaining_ids = [{query.query_id for query in arm.left} for arm in arms]
     groups = [
-        [(number, query) for number in (begin, 1 - begin) if query.query_id in left[number]]
+        [
+            (number, query)
+            for number in (begin, 1 - begin)
+            if query.query_id in remaining_ids[number]
+        ]
         for begin, query in zip(first, queries, strict=True)
     ]
     groups = [group for group in groups if group]
     for arm in arms:
         arm.note_facts()
-    pace = one.chosen.pace.slower(two.chosen.pace)
+    pace = baseline_arm.chosen.pace.slower(candidate_arm.chosen.pace)
     answered = [arm.outcomes.answered for arm in arms]
-    asking = Asking([arm.chosen.engine for arm in arms], pace, keep, answered)
-    began = time.monotonic()
+    asking = QuerySender([arm.chosen.engine for arm in arms], pace, keep, answered)
+    start_time = time.monotonic()
     if groups:
         asking.run(groups)
-    seconds = time.monotonic() - began
-    done = [
-        arm.finish(_problem(asking, number, arms), seconds, asking.failed_while_down(number))
+    seconds = time.monotonic() - start_time
+    snapshots = [
+        arm.finish(_arm_problem(asking, number, arms), seconds, asking.failed_while_down(number))
         for number, arm in enumerate(arms)
     ]
-    if one.target.format is None:
-        done = [replace(each, output=None) for each in done]
-    table = _table([each.queries for each in done], first)
-    both = table.drop_nulls("delta_ms")
+    if baseline_arm.target.format is None:
+        snapshots = [replace(snapshot, output=None) for snapshot in snapshots]
+    table = _table([snapshot.queries for snapshot in snapshots], first)
+    answered_by_both = table.drop_nulls("delta_ms")
     return EngineComparison(
-        done[0], done[1], len(both), _latency(both, seed), table, _LEVEL, _RESAMPLES, seed
+        snapshots[0],
+        snapshots[1],
+        len(answered_by_both),
+        _latency(answered_by_both, seed),
+        table,
+        _LEVEL,
+        _RESAMPLES,
+        seed,
     )
 
 
-def _problem(asking: Asking, number: int, arms: Sequence[Arm]) -> str:
-    """Why an engine was not asked all; the other one's problem ends both."""
+def _arm_problem(asking: QuerySender, number: int, arms: Sequence[EngineSnapshot]) -> str:
+    """The reason why an engine did not get all queries; a problem of one engine ends both."""
     if not asking.problem or asking.ended == number:
         return asking.problem
     return f"{arms[asking.ended].chosen.name}: {asking.problem}"
 
 
 def _table(tables: Sequence[pl.DataFrame], first: Sequence[int]) -> pl.DataFrame:
-    one, two = tables
+    baseline, candidate = tables
     columns = {
-        "query_id": one["query_id"],
+        "query_id": baseline["query_id"],
         "first": [_ARMS[number] for number in first],
-        "baseline_state": one["state"],
-        "candidate_state": two["state"],
-        "baseline_ms": one["latency_ms"],
-        "candidate_ms": two["latency_ms"],
-        "delta_ms": two["latency_ms"] - one["latency_ms"],
+        "baseline_state": baseline["state"],
+        "candidate_state": candidate["state"],
+        "baseline_ms": baseline["latency_ms"],
+        "candidate_ms": candidate["latency_ms"],
+        "delta_ms": candidate["latency_ms"] - baseline["latency_ms"],
     }
     return pl.DataFrame(columns, schema=QUERIES)
 
 
-def _latency(both: pl.DataFrame, seed: int) -> pl.DataFrame:
-    shares = [share for share in _STATISTICS.values() if share is not None]
-    found = quantile_differences(
-        both["baseline_ms"].to_numpy(), both["candidate_ms"].to_numpy(), shares,
-        level=_LEVEL, samples=_RESAMPLES, seed=seed,
-    )  # fmt: skip
+def _latency(answered_by_both: pl.DataFrame, seed: int) -> pl.DataFrame:
+    quantile_shares = [share for share in _STATISTICS.values() if share is not None]
+    differences = quantile_differences(
+        answered_by_both["baseline_ms"].to_numpy(),
+        answered_by_both["candidate_ms"].to_numpy(),
+        quantile_shares,
+        level=_LEVEL,
+        samples=_RESAMPLES,
+        seed=seed,
+    )
     columns = {
         "statistic": list(_STATISTICS),
-        "baseline": found.one,
-        "candidate": found.two,
-        "delta": found.two - found.one,
-        "low": found.low,
-        "high": found.high,
+        "baseline": differences.one,
+        "candidate": differences.two,
+        "delta": differences.two - differences.one,
+        "low": differences.low,
+        "high": differences.high,
     }
     return pl.DataFrame(columns, schema=LATENCY).fill_nan(None)

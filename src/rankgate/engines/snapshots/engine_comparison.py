@@ -64,37 +64,41 @@ class EngineComparison(Result):
 
     @property
     def finished(self) -> bool:
-        """Whether both engines were asked every query."""
+        """True if both engines got every query."""
         return self.baseline.finished and self.candidate.finished
 
     @property
     def failed(self) -> bool:
-        """Whether one of the engines answered no query."""
+        """True if one of the engines answered no query."""
         return self.baseline.failed or self.candidate.failed
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of the engines; told apart where they are the same."""
-        one, two = self.baseline.engine, self.candidate.engine
-        return (one, two) if one != two else (f"{one} (baseline)", f"{two} (candidate)")
+        """The names of the engines, with a suffix where they are the same."""
+        baseline, candidate = self.baseline.engine, self.candidate.engine
+        return (
+            (baseline, candidate)
+            if baseline != candidate
+            else (f"{baseline} (baseline)", f"{candidate} (candidate)")
+        )
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What a reader should know, of each engine."""
-        found = [
+        """Notices about each engine, and about unpaired queries."""
+        notices = [
             replace(notice, text=f"{name}: {notice.text}", subject=name)
-            for name, each in zip(self.names, (self.baseline, self.candidate), strict=True)
-            for notice in each.notices
+            for name, snapshot in zip(self.names, (self.baseline, self.candidate), strict=True)
+            for notice in snapshot.notices
         ]
         if self.pairs < len(self.queries):
-            found.append(
+            notices.append(
                 Notice(
                     "unpaired-queries",
                     f"latencies are those of the {self.pairs:,} of {len(self.queries):,} queries "
                     "that both engines answered",
                 )
             )
-        return tuple(found)
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.queries

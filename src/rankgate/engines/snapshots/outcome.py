@@ -1,4 +1,4 @@
-"""What came of each query, on disk before the next one is asked."""
+"""The outcome of each query, on disk before the next one is sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats.snapshot_files import WRITTEN
+from rankgate.data.formats.snapshot_files import WRITTEN_KEY
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.engine import Facts, Query
 
@@ -20,27 +20,27 @@ DOWN = "down"
 """The key of the queries that failed while the engine was down."""
 
 
-_NOTHING: tuple[Any, ...] = (None, (), [], {}, "")
+_EMPTY_VALUES: tuple[Any, ...] = (None, (), [], {}, "")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one query.
+    """The outcome of one query.
 
     Attributes:
-        query_id: which.
+        query_id: of the query.
         state: ``ok``, ``zero`` results, ``failed`` after all tries.
         started_at: UTC, of the first try.
         latencies: milliseconds of each try; the last is the answer's.
-        error: why it failed.
-        doc_ids, scores: the documents, best first; scores of None are none.
-        total: how many match.
-        repeated: documents that came again.
-        shared: the same from different indices, by the names of the two.
-        unusable: what came in place of an id and is none.
-        partial: why the answer may lack documents.
-        down: whether it failed in a way in which engines fail that are down.
-        concurrency: queries that were asked at the same time.
+        error: the reason why it failed.
+        doc_ids, scores: the documents, best first; None where there are no scores.
+        total: the number of matching documents.
+        repeated: documents that came again in the answer.
+        shared: documents that came again from another index, by the names of the two.
+        unusable: values that came in place of an id and are not one.
+        partial: the reason why the answer may lack documents.
+        down: True if it failed as queries to an engine that is down do.
+        concurrency: queries that were sent at the same time.
         shown: display fields of documents that no earlier answer had.
     """
 
@@ -62,18 +62,18 @@ class Outcome:
 
 
 class Outcomes:
-    """The outcomes of a snapshot, in a file that a killed snapshot leaves whole.
+    """The outcomes of a snapshot, in a file that stays complete if the snapshot is killed.
 
     Args:
         journal: the file.
-        head: what the snapshot is of; another file's head is refused.
+        head: the values that identify the snapshot; a file with other values is refused.
 
     Attributes:
         path: the file.
         states: of the queries that were answered, or failed.
-        down: queries that failed while the engine was down, which are asked again.
+        down: queries that failed while the engine was down, which are sent again.
         seen: documents whose display fields are kept.
-        facts: what the engine said of itself and its index, each time that the snapshot began or
+        facts: the facts that the engine gave, each time that the snapshot began or
             ended.
     """
 
@@ -88,8 +88,10 @@ class Outcomes:
         rows = journal.rows
         if not rows:
             journal.add({"head": dict(head)})
-        elif (found := rows[0].get("head")) != dict(head):
-            raise UsageError(_other(journal.path, found, head), code="other-snapshot")
+        elif (stored_head := rows[0].get("head")) != dict(head):
+            raise UsageError(
+                _other_snapshot_problem(journal.path, stored_head, head), code="other-snapshot"
+            )
         for row in rows[1:]:
             if "facts" in row:
                 self.facts.append(Facts(**row["facts"]))
@@ -99,13 +101,13 @@ class Outcomes:
             self.states[row["query_id"]] = row["state"]
             self.down.discard(row["query_id"])
             self.seen.update(row.get("shown", ()))
-        if rows and WRITTEN not in rows[-1]:  # it was killed, and may have been down then
+        if rows and WRITTEN_KEY not in rows[-1]:  # it was killed, and may have been down then
             self.down.update(_failed_at_the_end(rows))
         journal.rows.clear()  # all rows of a long snapshot do not fit into memory
 
     @classmethod
     def open(cls, path: Path, head: Mapping[str, Any]) -> Self:
-        """Begin a snapshot, or go on with one.
+        """Begin a snapshot, or continue one.
 
         Raises:
             InputError: a file that is no such snapshot.
@@ -117,29 +119,30 @@ class Outcomes:
         except (KeyError, TypeError):
             journal.close()
             raise InputError(
-                "this is no snapshot under way; name another file.", source=str(path),
+                "this is no snapshot under way; name another file.",
+                source=str(path),
                 code="invalid-json",
-            ) from None  # fmt: skip
+            ) from None
         except BaseException:
             journal.close()
             raise
 
     @property
     def answered(self) -> bool:
-        """Whether the engine has ever answered a query."""
+        """True if the engine has ever answered a query."""
         return not {"ok", "zero"}.isdisjoint(self.states.values())
 
     def keep(self, outcome: Outcome) -> None:
-        """Put an outcome on disk; when this returns, it is there.
+        """Write an outcome to disk; it is there when this returns.
 
-        What other threads wait to write is written with it, so that many share one sync.
+        Outcomes of other waiting threads are written with it, so that many share one sync.
         """
         with self._lock:
-            shown = {k: v for k, v in outcome.shown.items() if k not in self.seen}
-            self.seen.update(shown)
+            new_fields = {k: v for k, v in outcome.shown.items() if k not in self.seen}
+            self.seen.update(new_fields)
             self.states[outcome.query_id] = outcome.state
-            values = {**vars(outcome), "shown": shown}
-            row = {name: value for name, value in values.items() if value not in _NOTHING}
+            values = {**vars(outcome), "shown": new_fields}
+            row = {name: value for name, value in values.items() if value not in _EMPTY_VALUES}
             self._pending.append(row)
         with self._writing:
             with self._lock:
@@ -149,18 +152,18 @@ class Outcomes:
                 self._journal.rows.clear()
 
     def note(self, facts: Facts) -> None:
-        """Put on disk what the engine says of itself and its index."""
+        """Write the facts of the engine to disk."""
         self.facts.append(facts)
         self._add({"facts": vars(facts)})
 
     def note_written(self, down: Sequence[str]) -> None:
-        """Put on disk that the run of these outcomes is written.
+        """Note on disk that the run of these outcomes is written.
 
         Args:
             down: queries that failed while the engine was down.
         """
         self._add({DOWN: list(down)})
-        self._add({WRITTEN: True})
+        self._add({WRITTEN_KEY: True})
 
     def _add(self, row: Mapping[str, Any]) -> None:
         with self._writing:
@@ -168,19 +171,19 @@ class Outcomes:
             self._journal.rows.clear()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._journal.close()
 
     def stored(self, queries: Sequence[Query]) -> Iterator[Outcome]:
         """The last outcome of each query, in the order of the queries; ``not_run`` without one."""
-        places = _places(self.path)
+        places = _line_offsets(self.path)
         with self.path.open("rb") as file:
             for query in queries:
-                place = places.get(query.query_id)
-                if place is None:
+                offset = places.get(query.query_id)
+                if offset is None:
                     yield Outcome(query.query_id, "not_run")
                     continue
-                file.seek(place)
+                file.seek(offset)
                 yield Outcome(**json.loads(file.readline()))
 
     def shown(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -200,21 +203,23 @@ def _failed_at_the_end(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield row["query_id"]
 
 
-def _places(path: Path) -> dict[str, int]:
-    """Where the last line of each query begins."""
-    places, at = {}, 0
+def _line_offsets(path: Path) -> dict[str, int]:
+    """The offset of the last line of each query."""
+    places, offset = {}, 0
     with path.open("rb") as file:
         for line in file:
             row = json.loads(line)
             if "query_id" in row:
-                places[row["query_id"]] = at
-            at += len(line)
+                places[row["query_id"]] = offset
+            offset += len(line)
     return places
 
 
-def _other(path: Path, found: Any, head: Mapping[str, Any]) -> str:
-    known = found if isinstance(found, dict) else {}
-    different = [name for name in {**head, **known} if known.get(name) != head.get(name)]
+def _other_snapshot_problem(path: Path, stored_head: Any, head: Mapping[str, Any]) -> str:
+    stored_values = stored_head if isinstance(stored_head, dict) else {}
+    different = [
+        name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)
+    ]
     return (
         f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; "
         "finish it, name another output, or use force to begin anew."

@@ -1,4 +1,4 @@
-"""What an engine returned for every query, as a run: the result of the verb ``snapshot``."""
+"""An engine's results for every query, as a run: the result of the verb ``snapshot``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import polars as pl
 
 # the codec reads the types of fields when it restores a result
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import encoded
+from rankgate.core.present.codec import encode
 from rankgate.core.present.result import Notice, Result
 from rankgate.data import Run
-from rankgate.data.formats.snapshot_files import CAUTIONS
+from rankgate.data.formats.snapshot_files import CAUTIONS_KEY
 from rankgate.engines.engine import Facts
 
 QUERIES = {
@@ -29,33 +29,37 @@ QUERIES = {
 }
 
 
-_CARRIED = frozenset(
+_RUN_CAUTIONS = frozenset(
     {
-        "index-changed", "cut-lists", "partial-answers", "shared-ids", "unusable-ids",
+        "index-changed",
+        "cut-lists",
+        "partial-answers",
+        "shared-ids",
+        "unusable-ids",
         "repeated-documents",
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class Lists:
-    """What the lists of a snapshot are like.
+    """Counts about the lists of a snapshot.
 
     Attributes:
         documents: rows of the run.
         repeated: documents that came again in one answer, and count once.
-        tied: documents whose score another document of the list has.
+        tied: documents with the score of another document of the list.
         unordered: queries whose scores do not fall from rank to rank.
         unscored: queries whose documents have no scores.
-        by_rank: whether the run's scores were made of the ranks.
-        as_served: whether equal scores were made different, in the order that was served.
+        by_rank: True if the run's scores are made from the ranks.
+        as_served: True if equal scores were made different, in the order that was served.
         unusable: documents without an id that a file could hold.
-        unusable_example: what came instead of the first such id.
+        unusable_example: the value in place of the first such id.
         shared: documents that came again from another index, by the names of both.
-        cut: queries with fewer documents than were asked for, though more match.
-        longest: the most documents that such a query has.
+        cut: queries with fewer documents than requested, though more match.
+        longest: the largest number of documents of such a query.
         partial: queries whose answers may lack documents.
-        partial_reason: why the first of them may.
+        partial_reason: the reason of the first of them.
         refused: queries that the engine refused, and would refuse again.
     """
 
@@ -82,22 +86,22 @@ class Snapshot(Result):
 
     Attributes:
         engine: its name.
-        engine_kind: what it is.
+        engine_kind: its kind.
         configuration: a hash of its settings, without secrets.
         parameters: of its request.
         depth: documents that were asked for.
-        facts: what the engine said of itself.
-        finished: whether every query was asked.
-        problem: why it was not.
+        facts: the facts that the engine gave about itself.
+        finished: True if every query was sent.
+        problem: the reason why some were not.
         seconds: that asking took, in this call.
         asked: queries that were asked in this call; earlier ones were kept.
-        lists: what the lists are like.
+        lists: counts about the lists.
         queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
             ``returned``, ``total_hits``, ``started_at``, ``concurrency`` (queries that were asked
             at the same time).
-        changed: what the engine first said of itself or its index and said otherwise later.
+        changed: facts about the engine or its index that changed under way.
         output: the file of the run; None if there is none.
-        lost: what the format of the run's file could not hold.
+        lost: parts that the format of the run's file could not hold.
         run: the run; None in a result that was read from JSON.
     """
 
@@ -126,48 +130,52 @@ class Snapshot(Result):
 
     @property
     def failed(self) -> bool:
-        """Whether no query was answered."""
+        """True if no query was answered."""
         return not self.states["ok"] + self.states["zero"]
 
     @property
     def states(self) -> Mapping[str, int]:
         """Queries by state."""
-        counted = self.queries.group_by("state").len()
-        found = dict(counted.iter_rows())
-        return {state: found.get(state, 0) for state in ("ok", "zero", "failed", "not_run")}
+        state_counts = self.queries.group_by("state").len()
+        count_of_state = dict(state_counts.iter_rows())
+        return {
+            state: count_of_state.get(state, 0) for state in ("ok", "zero", "failed", "not_run")
+        }
 
     @property
     def latency(self) -> Mapping[str, float | None]:
         """Quantiles of the answers' latencies, in milliseconds."""
-        taken = self.queries["latency_ms"].drop_nulls()
+        latencies = self.queries["latency_ms"].drop_nulls()
         return {
-            f"p{share:g}": None if taken.is_empty() else taken.quantile(share / 100, "linear")
+            f"p{share:g}": None
+            if latencies.is_empty()
+            else latencies.quantile(share / 100, "linear")
             for share in (50, 90, 95, 99, 100)
         }
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What a reader of the run should know."""
+        """Notices for a reader of the run."""
         return tuple(_notices(self))
 
     @property
     def cautions(self) -> dict[str, str]:
         """By code the notices that every result of the run's scores has too."""
-        return {each.code: each.text for each in self.notices if each.code in _CARRIED}
+        return {notice.code: notice.text for notice in self.notices if notice.code in _RUN_CAUTIONS}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the rows of the run."""
-        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
-        return {**self.head(), **shown, CAUTIONS: self.cautions}
+        values = {field_.name: encode(getattr(self, field_.name)) for field_ in fields(self)[:-1]}
+        return {**self.head(), **values, CAUTIONS_KEY: self.cautions}
 
     def _table(self) -> pl.DataFrame:
         return self.queries
 
 
 def _notices(result: Snapshot) -> list[Notice]:
-    states, lists, found = result.states, result.lists, []
+    states, lists, notices = result.states, result.lists, []
     if not result.finished:
-        found.append(
+        notices.append(
             Notice(
                 "unfinished-snapshot",
                 f"unfinished: {states['not_run']:,} of {len(result.queries):,} queries were not "
@@ -175,7 +183,7 @@ def _notices(result: Snapshot) -> list[Notice]:
             )
         )
     if result.changed:
-        found.append(
+        notices.append(
             Notice(
                 "index-changed",
                 f"the engine or its index changed under way ({'; '.join(result.changed)}), so that "
@@ -185,14 +193,15 @@ def _notices(result: Snapshot) -> list[Notice]:
     if states["failed"]:
         errors = result.queries.filter(pl.col("state") == "failed")["error"]
         first = errors.value_counts(sort=True)["error"][0]
-        found.append(
+        notices.append(
             Notice(
                 "failed-queries",
-                f"{states['failed']:,} queries failed, most often: {first}{_remedy(result)}",
+                f"{states['failed']:,} queries failed, most often: "
+                f"{first}{_failure_advice(result)}",
             )
         )
     if lists.unordered and not lists.by_rank:
-        found.append(
+        notices.append(
             Notice(
                 "scores-not-in-order",
                 f"in {lists.unordered:,} queries the scores do not fall from rank to rank, so that "
@@ -207,30 +216,30 @@ def _notices(result: Snapshot) -> list[Notice]:
             if lists.as_served
             else 'tools order these by id; scores = "served" keeps the engine\'s order'
         )
-        found.append(
+        notices.append(
             Notice(
                 "tied-scores",
                 f"{lists.tied:,} of {lists.documents:,} documents have the score of another one of "
                 f"their list, and {order}",
             )
         )
-    found += [
-        Notice("lost-in-format", f"the format of {result.output} cannot hold {each}; try .csv")
-        for each in result.lost
+    notices += [
+        Notice("lost-in-format", f"the format of {result.output} cannot hold {lost_part}; try .csv")
+        for lost_part in result.lost
     ]
-    return [*found, *incomplete(result.lists, result.depth)]
+    return [*notices, *incomplete_notices(result.lists, result.depth)]
 
 
-def _remedy(result: Snapshot) -> str:
-    """What to do about queries that failed; a query that was refused will be so again."""
-    failed, refused = result.states["failed"], result.lists.refused
-    if refused == failed:
+def _failure_advice(result: Snapshot) -> str:
+    """The advice on failed queries; a refused query will be refused again."""
+    failed_count, refused_count = result.states["failed"], result.lists.refused
+    if refused_count == failed_count:
         return "; they were refused, which --again changes only where the cause is gone"
     return "; --again asks them anew"
 
 
-def incomplete(lists: Lists, depth: int) -> Iterator[Notice]:
-    """What is missing in lists, which their values do not show."""
+def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
+    """Notices about missing parts of lists, which their values do not show."""
     if lists.cut:
         yield Notice(
             "cut-lists",
@@ -243,15 +252,15 @@ def incomplete(lists: Lists, depth: int) -> Iterator[Notice]:
             "partial-answers",
             f"{lists.partial:,} answers may lack documents ({lists.partial_reason})",
         )
-    shared = sum(lists.shared.values())
-    if shared:
+    shared_count = sum(lists.shared.values())
+    if shared_count:
         pairs = ", ".join(f"{count:,} of {names}" for names, count in lists.shared.items())
         yield Notice(
             "shared-ids",
-            f"{shared:,} documents lost their place, as two indices have the same id ({pairs}); "
-            "set id to a field that is different in each",
+            f"{shared_count:,} documents lost their place, as two indices have the same id "
+            f"({pairs}); set id to a field that is different in each",
         )
-    if repeated := lists.repeated - shared:
+    if repeated := lists.repeated - shared_count:
         yield Notice(
             "repeated-documents",
             f"{repeated:,} documents came again in one answer; the first place counts",

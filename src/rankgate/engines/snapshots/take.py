@@ -1,4 +1,4 @@
-"""The verb ``snapshot``: ask an engine every query, and keep what it returns as a run."""
+"""The verb ``snapshot``: send every query to an engine, and keep its results as a run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
-from rankgate.data.write import format_for
-from rankgate.engines.configuration import Configuration, read
+from rankgate.data.write import choose_format
+from rankgate.engines.configuration import Configuration, read_engine
 from rankgate.engines.engine import Connection, Engine, Query
-from rankgate.engines.kinds.python import Calls, Python
+from rankgate.engines.kinds.python import FunctionConnection, Python
 from rankgate.engines.pace import Pace
-from rankgate.engines.snapshots.arm import Arm
-from rankgate.engines.snapshots.asking import Asking
+from rankgate.engines.snapshots.arm import EngineSnapshot
+from rankgate.engines.snapshots.asking import QuerySender
 from rankgate.engines.snapshots.outcome import Outcome
 from rankgate.engines.snapshots.queries import queries_of
 from rankgate.engines.snapshots.snapshot import Snapshot
-from rankgate.engines.snapshots.writing import Target
+from rankgate.engines.snapshots.writing import RunTarget
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
@@ -35,8 +35,8 @@ EngineLike: TypeAlias = "str | Path | Engine | Configuration | Callable[..., Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given(Engine):
-    """A function that was handed over.
+class FunctionEngine(Engine):
+    """A function that a call passed as the engine.
 
     Attributes:
         function: the function.
@@ -52,7 +52,7 @@ class Given(Engine):
 
     def connect(self) -> Connection:
         """The function."""
-        return Calls(self, self.function)
+        return FunctionConnection(self, self.function)
 
 
 def snapshot(
@@ -94,46 +94,48 @@ def snapshot(
             a secret that is not set; an engine that cannot be connected to.
         MissingExtraError: the library of the engine is not installed.
     """
-    chosen = chosen_engine(engine, parameters, depth, concurrency, rate)
-    asked = queries_of(queries)
+    configuration = configure_engine(engine, parameters, depth, concurrency, rate)
+    query_list = queries_of(queries)
     if output is None:
         with TemporaryDirectory() as folder:
-            target = Target(Path(folder) / "run", None)
-            return replace(_taken(chosen, asked, target, again=again), output=None)
-    target = target_of(output, to)
+            target = RunTarget(Path(folder) / "run", None)
+            return replace(
+                _take_snapshot(configuration, query_list, target, again=again), output=None
+            )
+    target = make_target(output, to)
     target.ready(force=force)
-    return _taken(chosen, asked, target, again=again)
+    return _take_snapshot(configuration, query_list, target, again=again)
 
 
-def chosen_engine(
+def configure_engine(
     engine: EngineLike,
     parameters: Mapping[str, Any] | Sequence[str],
     depth: int | None,
     concurrency: int | None,
     rate: float | None,
 ) -> Configuration:
-    """An engine with the values that a call gives instead of those of its file."""
-    chosen = configuration_of(engine).having(parameters, depth)
+    """The configuration of an engine, with the values of a call in place of its file's."""
+    configuration = configuration_of(engine).having(parameters, depth)
     pace = replace(
-        chosen.pace,
-        concurrency=concurrency or chosen.pace.concurrency,
-        rate=rate or chosen.pace.rate,
+        configuration.pace,
+        concurrency=concurrency or configuration.pace.concurrency,
+        rate=rate or configuration.pace.rate,
     )
-    return replace(chosen, pace=pace)
+    return replace(configuration, pace=pace)
 
 
-def target_of(output: str | Path, to: str | None) -> Target:
+def make_target(output: str | Path, format_name: str | None) -> RunTarget:
     """The file of a run in its format."""
-    found: Format = format_for(output, to, "runs")
-    return Target(Path(output), found)
+    run_format: Format = choose_format(output, format_name, "runs")
+    return RunTarget(Path(output), run_format)
 
 
 def configuration_of(engine: EngineLike) -> Configuration:
-    """An engine with how it is asked.
+    """The configuration of an engine.
 
     Raises:
         InputError: a file that cannot be read.
-        UsageError: nothing that is an engine.
+        UsageError: the value is not an engine.
     """
     if isinstance(engine, Configuration):
         return engine
@@ -141,24 +143,24 @@ def configuration_of(engine: EngineLike) -> Configuration:
         engine.check()
         return Configuration(engine.engine_kind, engine, Pace())
     if isinstance(engine, str | Path):
-        return read(engine)
+        return read_engine(engine)
     if callable(engine):
         name = getattr(engine, "__name__", "function")
-        return Configuration(name, Given(function=engine), Pace())
+        return Configuration(name, FunctionEngine(function=engine), Pace())
     raise UsageError(
         f"{type(engine).__name__} is no engine; give a TOML file or a function.",
         code="wrong-type",
     )
 
 
-def _taken(
-    chosen: Configuration,
+def _take_snapshot(
+    configuration: Configuration,
     queries: Sequence[Query],
-    target: Target,
+    target: RunTarget,
     *,
     again: bool,
 ) -> Snapshot:
-    arm = Arm.open(chosen, queries, target, again=again)
+    arm = EngineSnapshot.open(configuration, queries, target, again=again)
 
     def keep(_: int, outcome: Outcome) -> None:
         arm.keep(outcome)
@@ -166,9 +168,11 @@ def _taken(
 
     with closing(arm):
         arm.note_facts()
-        asking = Asking([chosen.engine], chosen.pace, keep, [arm.outcomes.answered])
-        began = time.monotonic()
+        asking = QuerySender(
+            [configuration.engine], configuration.pace, keep, [arm.outcomes.answered]
+        )
+        start_time = time.monotonic()
         if arm.left:
             asking.run([[(0, query)] for query in arm.left])
         down = asking.failed_while_down(0)
-        return arm.finish(asking.problem, time.monotonic() - began, down)
+        return arm.finish(asking.problem, time.monotonic() - start_time, down)

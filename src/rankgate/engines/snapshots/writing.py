@@ -1,4 +1,4 @@
-"""What a snapshot leaves on disk: the run and its companions."""
+"""The files of a snapshot: the run and its companion files."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import polars as pl
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
+from rankgate.data.answers.served_order import break_ties
 from rankgate.data.formats import registry, run_meta
 from rankgate.data.formats.snapshot_files import PARTIAL, RESULT
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.run import SCHEMA, Run
-from rankgate.data.text.json_text import dumped
+from rankgate.data.text.json_text import format_json
 from rankgate.data.write import write_run
 from rankgate.engines.snapshots.outcome import Outcome, Outcomes
-from rankgate.engines.snapshots.served_order import untied
 from rankgate.engines.snapshots.snapshot import QUERIES, Lists, Snapshot
 
 if TYPE_CHECKING:
@@ -32,32 +32,32 @@ if TYPE_CHECKING:
     from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Query
 
-DOCUMENTS = ".docs.jsonl"
-"""The end of the name of a run's display fields."""
+FIELDS_SUFFIX = ".docs.jsonl"
+"""The suffix of the file of a run's display fields."""
 
-HELD = "csv"
-"""The format of runs that nobody names: it holds every id."""
+DEFAULT_FORMAT = "csv"
+"""The default format of runs: it holds every id."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.:/-]+")  # ids that every format holds
-_PIECE = 1 << 16  # rows of the run at one time
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_.:/-]+")  # every format can hold these ids
+_ROWS_AT_ONCE = 1 << 16  # rows of the run that are written at once
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where a run goes.
+class RunTarget:
+    """The file of a run.
 
     Attributes:
         path: the file.
-        format: of the run; None where it stays in memory.
+        format: of the run; None if it stays in memory.
     """
 
     path: Path
     format: Format | None
 
     def ready(self, *, force: bool) -> None:
-        """Refuse to replace a finished snapshot, unless it is to be.
+        """Refuse to replace a finished snapshot without ``force``.
 
-        What is to be replaced stays until the new snapshot is written.
+        The old snapshot stays until the new one is written.
 
         Raises:
             UsageError: the output exists.
@@ -71,44 +71,52 @@ class Target:
             )
 
     def refuse_unheld(self, query_id: str, doc_ids: Iterable[str] = ()) -> None:
-        """Refuse ids that the format cannot hold, as they would be written as other ones.
+        """Refuse ids that the format cannot hold, as the file would have other ids.
 
         Raises:
             UsageError: the id, and the formats that can hold it.
         """
-        ids = [doc_id for doc_id in doc_ids if not _PLAIN.fullmatch(doc_id)]
-        if self.format is None or (not ids and _PLAIN.fullmatch(query_id)):
+        ids = [doc_id for doc_id in doc_ids if not _PLAIN_ID.fullmatch(doc_id)]
+        if self.format is None or (not ids and _PLAIN_ID.fullmatch(query_id)):
             return
-        if _holds(self.format, query_id, ids):
+        if _can_hold(self.format, query_id, ids):
             return
-        lost = next((doc_id for doc_id in ids if not _holds(self.format, "q", [doc_id])), None)
-        what = f"query {query_id!r}" if lost is None else f"document {lost!r} of query {query_id!r}"
+        invalid_id = next(
+            (doc_id for doc_id in ids if not _can_hold(self.format, "q", [doc_id])), None
+        )
+        id_label = (
+            f"query {query_id!r}"
+            if invalid_id is None
+            else f"document {invalid_id!r} of query {query_id!r}"
+        )
         names = [
-            other.name
-            for other in registry.FORMATS
-            if other.streams and "runs" in other.holds and _holds(other, query_id, ids)
+            run_format.name
+            for run_format in registry.FORMATS
+            if run_format.streams
+            and "runs" in run_format.holds
+            and _can_hold(run_format, query_id, ids)
         ]
         raise UsageError(
-            f"{self.path}: {self.format.name} cannot hold the id of {what}; add --to with one of "
-            f"{', '.join(names)}, and the same command goes on.",
+            f"{self.path}: {self.format.name} cannot hold the id of {id_label}; add --to with one "
+            f"of {', '.join(names)}, and the same command goes on.",
             code="invalid-id",
         )
 
     def write(self, result: Snapshot, outcomes: Outcomes) -> Snapshot:
-        """Write the run and its companions; return the snapshot with what the format lost."""
+        """Write the run and its companion files; return the snapshot with the format's losses."""
         if self.format is None or result.run is None:
             return result
         losses = write_run(result.run, self.path, self.format)
-        result = replace(result, lost=tuple(each.words for each in losses))
-        run_meta.write(result.queries, run_meta.companion_of(self.path))
+        result = replace(result, lost=tuple(loss.words for loss in losses))
+        run_meta.write(result.queries, run_meta.companion_path(self.path))
         if outcomes.seen:
-            with replacing(f"{self.path}{DOCUMENTS}") as stream:
+            with replace_file(f"{self.path}{FIELDS_SUFFIX}") as stream:
                 for doc_id, values in outcomes.shown():
                     row = {"doc_id": doc_id, **values}
-                    stream.write(dumped(row).encode() + b"\n")
-        else:  # those of an earlier snapshot
-            Path(f"{self.path}{DOCUMENTS}").unlink(missing_ok=True)
-        with replacing(f"{self.path}{RESULT}") as stream:
+                    stream.write(format_json(row).encode() + b"\n")
+        else:  # remove those of an earlier snapshot
+            Path(f"{self.path}{FIELDS_SUFFIX}").unlink(missing_ok=True)
+        with replace_file(f"{self.path}{RESULT}") as stream:
             stream.write(json.dumps(result.to_dict(), indent=1).encode() + b"\n")
         return result
 
@@ -116,7 +124,7 @@ class Target:
         return Path(f"{self.path}{PARTIAL}").exists()
 
 
-def _holds(format_: Format, query_id: str, doc_ids: Sequence[str]) -> bool:
+def _can_hold(format_: Format, query_id: str, doc_ids: Sequence[str]) -> bool:
     """True if a format writes ids as they are."""
     ids = list(dict.fromkeys(doc_ids)) or ["d"]
     table = pl.DataFrame(
@@ -124,89 +132,91 @@ def _holds(format_: Format, query_id: str, doc_ids: Sequence[str]) -> bool:
     )
     try:
         return not write_run(Run("run", lambda: iter([table])), BytesIO(), format_)
-    except RankgateError:  # two ids that would become one
+    except RankgateError:  # two ids would become one
         return False
 
 
-def gathered(
-    outcomes: Outcomes, queries: Sequence[Query], chosen: Configuration
+def gather_run(
+    outcomes: Outcomes, queries: Sequence[Query], configuration: Configuration
 ) -> tuple[Run, pl.DataFrame, Lists]:
-    """The run, what is known of its queries, and what its lists are like."""
-    rows, pieces, buffered = [], [], 0
+    """The run, the table of its queries, and counts about its lists."""
+    rows, frames, buffered = [], [], 0
     lists = Lists()
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA}
-    choice = chosen.pace.scores
+    choice = configuration.pace.scores
     for outcome in outcomes.stored(queries):
         rows.append(_row(outcome))
         count = len(outcome.doc_ids)
-        scores, lists = _scored(outcome, lists, chosen.engine.depth, choice)
+        scores, lists = _score_list(outcome, lists, configuration.engine.depth, choice)
         columns["query_id"] += [outcome.query_id] * count
         columns["doc_id"] += outcome.doc_ids
         columns["score"] += scores
         buffered += count
-        if buffered >= _PIECE:
-            pieces.append(pl.DataFrame(columns, schema=SCHEMA))
+        if buffered >= _ROWS_AT_ONCE:
+            frames.append(pl.DataFrame(columns, schema=SCHEMA))
             columns, buffered = {name: [] for name in SCHEMA}, 0
-    pieces.append(pl.DataFrame(columns, schema=SCHEMA))
+    frames.append(pl.DataFrame(columns, schema=SCHEMA))
     by_rank = choice == "rank"
     lists = replace(
         lists, by_rank=by_rank or lists.unscored > 0, as_served=by_rank or choice == "served"
     )
-    if lists.unscored and not by_rank:  # scores of some queries only mean nothing together
-        return gathered(
-            outcomes, queries, replace(chosen, pace=replace(chosen.pace, scores="rank"))
+    if lists.unscored and not by_rank:  # scores of only some queries mean nothing together
+        return gather_run(
+            outcomes,
+            queries,
+            replace(configuration, pace=replace(configuration.pace, scores="rank")),
         )
     table = pl.DataFrame(rows, schema=QUERIES, orient="row")
 
     def again() -> Iterator[pl.DataFrame]:
-        yield from pieces
+        yield from frames
 
-    run = Run(chosen.name, again, queries=table, place=Place(chosen.name))
+    run = Run(configuration.name, again, queries=table, place=RowLocation(configuration.name))
     return run, table, lists
 
 
 def _row(outcome: Outcome) -> tuple[object, ...]:
-    good = outcome.state in ("ok", "zero")
+    is_answered = outcome.state in ("ok", "zero")
     return (
         outcome.query_id,
         outcome.state,
-        outcome.latencies[-1] if good else None,
+        outcome.latencies[-1] if is_answered else None,
         len(outcome.latencies),
         outcome.error,
-        len(outcome.doc_ids) if good else None,
+        len(outcome.doc_ids) if is_answered else None,
         outcome.total,
         outcome.started_at or None,
         outcome.concurrency,
     )
 
 
-def _scored(
+def _score_list(
     outcome: Outcome, lists: Lists, depth: int, choice: Literal["served", "engine", "rank"]
 ) -> tuple[list[float], Lists]:
     """The scores of a list, and the counts with it."""
     count = len(outcome.doc_ids)
-    ranks = [float(count - place) for place in range(count)]
-    lists = counted(outcome, lists, depth)
+    ranks = [float(count - index) for index in range(count)]
+    lists = count_list(outcome, lists, depth)
     if outcome.scores is None:
         return ranks, replace(lists, unscored=lists.unscored + bool(count))
     scores = np.asarray(outcome.scores)
     steps = np.diff(scores)
-    tied = count - len(np.unique(scores))
+    tied_count = count - len(np.unique(scores))
     lists = replace(
         lists,
         unordered=lists.unordered + bool((steps > 0).any()),
-        tied=lists.tied + tied,
+        tied=lists.tied + tied_count,
     )
     if choice == "rank":
         return ranks, lists
-    return untied(scores).tolist() if choice == "served" else list(outcome.scores), lists
+    return break_ties(scores).tolist() if choice == "served" else list(outcome.scores), lists
 
 
-def counted(outcome: Outcome, lists: Lists, depth: int) -> Lists:
-    """The counts with one list, and with what it lacks."""
+def count_list(outcome: Outcome, lists: Lists, depth: int) -> Lists:
+    """The counts with one more list, and with its missing parts."""
     count = len(outcome.doc_ids)
     returned = count + outcome.repeated + len(outcome.unusable)
-    cut = outcome.total is not None and returned < min(depth, outcome.total)
+    is_cut = outcome.total is not None and returned < min(depth, outcome.total)
     return replace(
         lists,
         documents=lists.documents + count,
@@ -214,9 +224,9 @@ def counted(outcome: Outcome, lists: Lists, depth: int) -> Lists:
         shared=dict(Counter(lists.shared) + Counter(outcome.shared)),
         unusable=lists.unusable + len(outcome.unusable),
         unusable_example=lists.unusable_example or "".join(outcome.unusable[:1]),
-        cut=lists.cut + cut,
+        cut=lists.cut + is_cut,
         refused=lists.refused + (outcome.state == "failed" and not outcome.down),
-        longest=max(lists.longest, returned) if cut else lists.longest,
+        longest=max(lists.longest, returned) if is_cut else lists.longest,
         partial=lists.partial + bool(outcome.partial),
         partial_reason=lists.partial_reason or outcome.partial,
     )

@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+import textwrap
 import time
 from contextlib import suppress
 from importlib import import_module
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from rankgate.core.errors import RankgateError, UsageError
-from rankgate.interface.cli.global_options import global_first
+from rankgate.interface.cli.global_options import move_global_options_first
 
 SECTIONS = {
     "Start": {
@@ -25,6 +27,7 @@ SECTIONS = {
         "validate": "Check judgments and runs for errors, with line numbers and fixes.",
         "convert": "Convert a file to another format; report what is lost.",
         "formats": "List the file formats, or show one.",
+        "help": "Find commands, options, metrics and pages of the manual by a word.",
         "advise": "Recommend metrics and a gate policy for your data.",
     },
     "Measure": {
@@ -34,25 +37,21 @@ SECTIONS = {
         "conventions": "List the conventions of other tools, or show one.",
         "metrics": "List the metrics, or show one metric's details.",
         "trec_eval": "Run as trec_eval: same options, same output.",
-        "cwl_eval": "Run as cwl_eval: utility, cost and depth of models of users.",
+        "cwl_eval": "Run as cwl_eval: expected utility and cost by user models, same output.",
         "ndeval": "Run as ndeval: novelty and diversity, same options, same output.",
         "gdeval": "Run as gdeval: nDCG and ERR of the TREC web track, same output.",
     },
-    "Compare and decide": {
+    "Decide": {
         "compare": "Compare systems query by query, with intervals and tests.",
-        "rank-similarity": "Compare the rankings of two runs without judgments.",
+        "rank-similarity": "Compare the rankings of two runs or more without judgments.",
         "audit": "Check whether the numbers of a published table are possible.",
         "blindspots": "Find changes that the chosen metrics do not detect.",
         "holes": "Estimate what unjudged documents could change.",
-        "next": "Draw what people or a model should judge next to settle a comparison.",
-        "total-error": "Measure the error of queries, judges and engines at once.",
-        "gate": "Pass, fail or inconclusive: check a candidate against a policy.",
+        "next": "Select what people or a model should judge next, to decide a comparison.",
+        "total-error": "Estimate how far other queries, judges or engines change a difference.",
+        "gate": "Check a candidate against a policy: pass, fail or inconclusive.",
         "policy": "Check a gate policy, or show the kinds of rules.",
         "baseline": "Save, show and list baselines for the gate.",
-    },
-    "Watch": {
-        "alerts": "Watch the history by rules; send messages when quality falls.",
-        "jobs": "Run evaluations, snapshots and KPIs by the clock, or by cron.",
     },
     "Judge": {
         "pool": "Select what to judge from the results of several systems.",
@@ -63,57 +62,103 @@ SECTIONS = {
         "agree": "Measure inter-annotator agreement and find suspicious raters.",
         "admit": "Check whether a judge agrees with people well enough.",
         "admit-plan": "Plan what people must judge to check a judge, and its cost.",
-        "reanchor": "Carry judgments over to documents that were cut or numbered anew.",
-        "gold": "Draw gold labels for a blind rating; find those that are wrong.",
+        "reanchor": "Move judgments to documents that were split again or have new ids.",
+        "gold": "Check gold labels: find wrong ones by a blind rating.",
         "reusability": "Estimate how much a run loses if it was not pooled.",
         "store": "Keep ratings, runs and users in SQLite or PostgreSQL.",
-        "serve": "Serve the dashboard, the pages where people rate, and the REST API.",
+        "serve": "Start the web server: dashboard, rating pages and REST API.",
     },
-    "Search engines and pipelines": {
+    "Search engines": {
         "engines": "List the kinds of search engines, or check the file of one.",
-        "snapshot": "Ask a search engine every query; write its results as a run.",
-        "sweep": "Measure settings point by point, and choose one honestly.",
+        "snapshot": "Send all queries to a search engine; write its results as a run.",
+        "sweep": "Measure combinations of settings; report the gain of the best one.",
         "fuse": "Merge the runs of several systems into one.",
         "stages": "Evaluate each stage of a ranking pipeline and find the bottleneck.",
     },
-    "Users": {
-        "online": "Read logs: faults, KPIs, judgments from clicks, simulations, interleaving.",
+    "Clicks and A/B": {
+        "online": "Read logs of clicks: KPIs, judgments, A/B tests, interleaving.",
     },
     "History": {
-        "record": "Keep results, so that their figures can be followed over time.",
-        "history": "Show how a metric moved: changes, breaks, annotations.",
-        "attribute": "Say what changed a value: system, judge, judgments, queries.",
+        "record": "Save results in the history, to follow them over time.",
+        "history": "Show a metric over time: values, changes and notes.",
+        "attribute": "Explain why a value changed: system, judge, judgments or queries.",
+        "alerts": "Check the history by rules; send messages when quality falls.",
+        "jobs": "Run evaluations, snapshots and KPIs on a schedule.",
     },
     "Recommenders": {
         "split": "Split a log into training and test sets.",
-        "scorecard": "Compare recommenders: accuracy, coverage, novelty, diversity, fairness.",
+        "scorecard": "Compare recommenders: accuracy, novelty, diversity, fairness.",
         "rating-accuracy": "Compare predicted ratings with those that users gave.",
     },
     "Report": {
         "report": "Write one HTML page from runs or results.",
         "plot": "Draw a chart of a result as SVG, PNG, HTML or text.",
-    },
-    "Assistants": {
-        "mcp": "Serve the verbs to an assistant, by the Model Context Protocol.",
+        "mcp": "Let an AI assistant call rankgate (Model Context Protocol).",
     },
     "Installation": {
-        "doctor": "Look at the installation and the project: what would fail, how to fix it.",
-        "config": "Show what commands take from rankgate.toml, and where each value is.",
-        "completion": "Write the completion of commands, metrics and conventions for a shell.",
-        "plugins": "List the plug-ins: from where, what they add, whether they work.",
+        "doctor": "Check the installation and the project; say how to fix what would fail.",
+        "config": "Show the defaults from rankgate.toml, and where each value comes from.",
+        "completion": "Write the script that completes commands, options and names in a shell.",
+        "plugins": "List the plug-ins: where they are from, what they add, and their errors.",
     },
 }
 """Every command with its line of help, by task."""
 
+MOST_USED = (
+    "demo",
+    "init",
+    "describe",
+    "eval",
+    "compare",
+    "gate",
+    "explain",
+    "scorecard",
+    "snapshot",
+    "serve",
+    "online",
+    "report",
+)
+"""The commands that the first screen of help describes."""
+
+SYNONYMS = {
+    "evaluate": "eval",
+    "score": "eval",
+    "measure": "eval",
+    "diff": "compare",
+    "significance": "compare",
+    "check": "gate",
+    "dashboard": "serve",
+    "server": "serve",
+    "web": "serve",
+    "clicks": "online",
+    "click": "online",
+    "abtest": "online",
+    "kpi": "online",
+    "label": "rate",
+    "annotate": "rate",
+    "kappa": "agree",
+    "agreement": "agree",
+    "rbo": "rank-similarity",
+    "chart": "plot",
+    "heatmap": "plot",
+    "topics": "plot",
+    "latex": "compare",
+    "paper": "compare",
+    "unjudged": "holes",
+    "search": "help",
+}
+"""Words that people try, and the command that does it."""
+
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
-_HOMES = {
+_COMMAND_MODULES = {
     "init": "rankgate.interface.cli.start.command",
     "demo": "rankgate.interface.demo.command",
     "describe": "rankgate.measurement.description.command",
     "validate": "rankgate.data.files.commands.validate",
     "convert": "rankgate.data.files.commands.convert",
     "formats": "rankgate.data.files.commands.formats",
+    "help": "rankgate.interface.cli.search",
     "advise": "rankgate.decisions.advice.command",
     "eval": "rankgate.measurement.evaluation.commands.eval",
     "explain": "rankgate.measurement.explanation.commands.explain",
@@ -171,7 +216,7 @@ _HOMES = {
 }
 """The module of each command, which holds it as ``command``."""
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
 
 
@@ -184,25 +229,35 @@ _EXAMPLES = (
 
 _HOOKS = {
     "score_ratings": "rankgate.judging.resolution.from_ratings:score_ratings",
-    "run_on_spark": "rankgate.spark.commands:run_on_spark",
-    "record": "rankgate.workspace.records.hooked:record_command",
+    "on_spark": "rankgate.spark.commands:on_spark",
+    "record": "rankgate.workspace.records.hooked:record_command_result",
 }
 
 
-class _Lazy(click.Group):
+class Program(click.Group):
     """A group that imports a command's module when the command is called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options of all commands wherever they are, so that no order is needed."""
-        words = global_first(args)
-        if any(word.startswith("@") for word in words):
+        arguments = move_global_options_first(args)
+        if any(word.startswith("@") for word in arguments):
             from rankgate.interface.cli.configuration.settings import settings
 
-            words = settings().named(words)
-        return super().parse_args(ctx, words)
+            arguments = settings().named(arguments)
+        return super().parse_args(ctx, arguments)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Name all commands."""
         return list(COMMANDS)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands with their lines, without loading them."""
+        commands = [
+            CompletionItem(name, help=line)
+            for name, line in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -214,20 +269,27 @@ class _Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command, or raise an error with the nearest name."""
         if cmd_name not in COMMANDS:
+            if ctx.resilient_parsing:  # a shell completes the words after it
+                return None
             from difflib import get_close_matches
 
-            near = get_close_matches(cmd_name, COMMANDS, 1)
-            hint = f"; did you mean {near[0]}?" if near else "."
+            other_name = SYNONYMS.get(cmd_name.lower())
+            nearest = [other_name] if other_name else get_close_matches(cmd_name, COMMANDS, 1)
+            hint = (
+                f"; did you mean {nearest[0]}?" if nearest else f"; try rankgate help {cmd_name}."
+            )
             raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
         from rankgate.core.console.hooks import Hooks
 
         ctx.obj = Hooks(**_HOOKS)
-        command: click.Command = import_module(_HOMES[cmd_name]).command
+        command: click.Command = import_module(_COMMAND_MODULES[cmd_name]).command
         _take_defaults(ctx, cmd_name, command)
         return command
 
     def invoke(self, ctx: click.Context) -> object:
+        """Run a command; an error of a plug-in names its line."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # click would make 1 of it, which says that a gate failed
@@ -235,16 +297,35 @@ class _Lazy(click.Group):
         except (RankgateError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            _blame_plugin(error)
+            _raise_plugin_error(error)
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands used most, and the names of all."""
+        with formatter.section("Used most"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in MOST_USED])
+        with formatter.section("All commands"):
+            room = max(map(len, SECTIONS)) + 4
+            for title, section in SECTIONS.items():
+                names = textwrap.wrap(
+                    ", ".join(section), formatter.width - room, break_on_hyphens=False
+                )
+                for label, line in zip([title, *[""] * len(names)], names, strict=False):
+                    formatter.write(f"  {label}".ljust(room) + f"{line}\n")
+        formatter.write_paragraph()
+        formatter.write_text(
+            "rankgate help: a line for each command. rankgate help WORD: what has to do with it. "
+            "rankgate COMMAND --help: its options and examples."
+        )
+
+    def format_every_command(self, formatter: click.HelpFormatter) -> None:
+        """Write all commands by task, with a line each."""
         widest = max(map(len, COMMANDS))
         for title, section in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), line) for name, line in section.items()])
         with formatter.section("Examples"):
-            formatter.write("".join(f"  {each}\n" for each in _EXAMPLES))
+            formatter.write("".join(f"  {example}\n" for example in _EXAMPLES))
 
 
 def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> None:
@@ -255,14 +336,17 @@ def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> Non
         return
     from rankgate.interface.cli.configuration.settings import settings
 
-    found = settings()
-    values = found.for_command(name, command)
+    project_settings = settings()
+    values = project_settings.for_command(name, command)
     ctx.default_map = {name: values}
     if ctx.params.get("verbose"):
-        for key, value in found.defaults.items():
+        for key, value in project_settings.defaults.items():
             if key in values:
-                words = f"rankgate: {key} = {value!r} from {found.place(key)}, without an option"
-                click.echo(words, err=True)
+                message = (
+                    f"rankgate: {key} = {value!r} from {project_settings.place(key)}, "
+                    "without an option"
+                )
+                click.echo(message, err=True)
 
 
 _WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
@@ -270,7 +354,7 @@ _WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
 
 
 @click.group(
-    cls=_Lazy,
+    cls=Program,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -280,12 +364,12 @@ _WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
     multiple=True,
     type=click.Path(),
     metavar="FILE.py",
-    help="Add the metrics, conventions, formats, engines, rules, report blocks and KPIs of "
-    "FILE.py; before or behind any command. This runs the file: name only one that you trust.",
+    help="Add the metrics, rules, engines, … of FILE.py, which is run: name only one that you "
+    "trust.",
 )
 @click.option("--quiet", is_flag=True, help="No progress and no summaries, only results.")
 @click.option("--verbose", is_flag=True, help="Also what comes from rankgate.toml, and the time.")
-@click.option("--no-color", is_flag=True, help="No colours; NO_COLOR in the environment, too.")
+@click.option("--no-color", is_flag=True, help="No colours (or NO_COLOR in the environment).")
 @click.version_option(package_name="rankgate")
 @click.pass_context
 def rankgate(
@@ -301,9 +385,9 @@ def rankgate(
 
         ctx.with_resource(using(*plugins))
     if verbose:
-        began = time.monotonic()
+        start_time = time.monotonic()
         ctx.call_on_close(
-            lambda: click.echo(f"rankgate: {time.monotonic() - began:.2f} s", err=True)
+            lambda: click.echo(f"rankgate: {time.monotonic() - start_time:.2f} s", err=True)
         )
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -316,85 +400,88 @@ def main() -> None:
     130 interrupted; 141 the reader of our output went away.
     """
     try:
-        _without_closed_streams()
-        _same_bytes_everywhere()
+        _replace_closed_streams()
+        _use_utf8_output()
         status = rankgate.main(prog_name="rankgate", standalone_mode=False)
         sys.stdout.flush()
     except RankgateError as error:
-        _end(f"rankgate: {error}{_code(error)}", _INPUT)
+        first, newline, suggestions = str(error).partition("\n")
+        _exit_with_message(f"rankgate: {first}{_error_code(error)}{newline}{suggestions}", _INPUT)
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "rankgate"
-        _end(f"rankgate: {error.format_message()} (see {where} --help)", _INPUT)
+        command_path = error.ctx.command_path if error.ctx else "rankgate"
+        _exit_with_message(
+            f"rankgate: {error.format_message()} (see {command_path} --help)", _INPUT
+        )
     except click.ClickException as error:
-        _end(f"rankgate: {error.format_message()}", _INPUT)
+        _exit_with_message(f"rankgate: {error.format_message()}", _INPUT)
     except (KeyboardInterrupt, click.exceptions.Abort):
-        _end("rankgate: interrupted.", _INTERRUPTED)
+        _exit_with_message("rankgate: interrupted.", _INTERRUPTED)
     except BrokenPipeError:
         status = _CLOSED
     except Exception as error:  # noqa: BLE001 - every ending has its exit code
-        _failed(error)
+        _exit_on_failure(error)
     if status == _CLOSED:
-        _forget_output()
+        _discard_output()
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _code(error: RankgateError) -> str:
+def _error_code(error: RankgateError) -> str:
     """The code of an error, with ``--verbose``; its page in the manual has all of them."""
     return f" [{error.code}]" if "--verbose" in sys.argv else ""
 
 
-def _failed(error: Exception) -> NoReturn:
+def _exit_on_failure(error: Exception) -> NoReturn:
     """End with what the user can mend, or say that the fault is ours."""
     if os.environ.get("RANKGATE_DEBUG"):
         raise error
     if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
-        _end("rankgate: interrupted.", _INTERRUPTED)
-    if withheld := _withheld(error):
-        _forget_output()
-        _end(f"rankgate: {withheld}", _INPUT)
-    words = f"{type(error).__name__}: {error}".splitlines()[0]
-    _end(
-        f"rankgate: our own fault: {words}. Please report it with the command; "
+        _exit_with_message("rankgate: interrupted.", _INTERRUPTED)
+    if problem := _describe_resource_error(error):
+        _discard_output()
+        _exit_with_message(f"rankgate: {problem}", _INPUT)
+    description = f"{type(error).__name__}: {error}".splitlines()[0]
+    _exit_with_message(
+        f"rankgate: our own fault: {description}. Please report it with the command; "
         "RANKGATE_DEBUG=1 shows where.",
         _OURS,
     )
 
 
-def _blame_plugin(error: Exception) -> None:
+def _raise_plugin_error(error: Exception) -> None:
     """Raise an error with the plug-in, file and line where a plug-in failed, if one did."""
     if "rankgate.core.declare.plugins" not in sys.modules or os.environ.get("RANKGATE_DEBUG"):
         return
-    from rankgate.interface.cli.plugins.culprit import culprit
+    from rankgate.interface.cli.plugins.culprit import find_culprit
 
-    if found := culprit(error):
-        words = f"{type(error).__name__}: {error}".splitlines()[0]
+    if plugin := find_culprit(error):
+        description = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(
-            f"{found} fails: {words}; fix or remove it.", code="plugin-failed"
+            f"{plugin} fails: {description}; fix or remove it.", code="plugin-failed"
         ) from error
 
 
-def _withheld(error: Exception) -> str | None:
-    """What the machine withheld or a library cannot read; None where the fault is ours."""
+def _describe_resource_error(error: Exception) -> str | None:
+    """Describe what the machine refused or a library cannot read; None if the fault is ours."""
     no_memory = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
     if no_memory or "can't start new thread" in str(error):
         from rankgate.interface.cli.limited import MESSAGE
 
         return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."
-    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+    if isinstance(error, OSError) and error.errno in _DISK_FULL_ERRORS:
         return f"cannot write: {error.strerror}; make room, or write elsewhere."
     if isinstance(error, OSError) and error.strerror:
-        where = "" if error.filename is None else f"{error.filename}: "
-        return f"{where}{error.strerror}; name another file or folder."
+        prefix = "" if error.filename is None else f"{error.filename}: "
+        return f"{prefix}{error.strerror}; name another file or folder."
     return None
 
 
-def _forget_output() -> None:
+def _discard_output() -> None:
     """Let nothing be left to be flushed to a reader who went away, or to a full disk."""
     with suppress(io.UnsupportedOperation):  # it is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _without_closed_streams() -> None:
+def _replace_closed_streams() -> None:
     """Put an empty stream in the place of a closed one; without output there is no result."""
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:
@@ -402,10 +489,12 @@ def _without_closed_streams() -> None:
         stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - to the end
         setattr(sys, name, stream)
     if "stdout" in closed:
-        _end("rankgate: standard output is closed; send it to a file or to /dev/null.", _INPUT)
+        _exit_with_message(
+            "rankgate: standard output is closed; send it to a file or to /dev/null.", _INPUT
+        )
 
 
-def _same_bytes_everywhere() -> None:
+def _use_utf8_output() -> None:
     """Write UTF-8 with plain newlines to files and pipes, in every locale."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -415,6 +504,6 @@ def _same_bytes_everywhere() -> None:
                 stream.reconfigure(encoding="utf-8", newline="\n", errors="backslashreplace")
 
 
-def _end(sentence: str, status: int) -> NoReturn:
+def _exit_with_message(sentence: str, status: int) -> NoReturn:
     click.echo(sentence, err=True)
     sys.exit(status)

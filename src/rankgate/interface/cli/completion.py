@@ -11,15 +11,15 @@ _VARIABLE = "_RANKGATE_COMPLETE"
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    r"""Write the script that completes commands, options, metrics and conventions in SHELL.
+    """Write the script that completes commands, options and names, also those in files, in SHELL.
 
     \b
     rankgate completion bash >> ~/.bashrc
     rankgate completion zsh >> ~/.zshrc
     rankgate completion fish > ~/.config/fish/completions/rankgate.fish
     """
-    found = get_completion_class(shell)
-    assert found is not None
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
     program = click.get_current_context().find_root().command
-    made = found(program, {}, "rankgate", _VARIABLE)
-    click.echo(made.source_template % made.source_vars())
+    completion = completion_class(program, {}, "rankgate", _VARIABLE)
+    click.echo(completion.source_template % completion.source_vars())

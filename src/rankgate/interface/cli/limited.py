@@ -11,10 +11,10 @@ import os
 import sys
 
 MESSAGE = "out of memory"
-"""How the error begins that reports that memory or threads were refused."""
+"""The beginning of the error that reports that memory or threads were refused."""
 
-_WATCHED = "RANKGATE_WATCHED"
-_SIGNS = (
+_WATCHED_VARIABLE = "RANKGATE_WATCHED"
+_OUT_OF_MEMORY_SIGNS = (
     MESSAGE.encode(),
     b"memory allocation",
     b"MemoryError",
@@ -26,8 +26,10 @@ _SIGNS = (
     b"Resource temporarily",
     b"PanicException",
 )
-_END = 1 << 16  # bytes at the end of standard error that are kept
-_SMALL = 4 << 30  # below this limit the stacks and arenas of many threads are a large part of it
+_TAIL_BYTES = 1 << 16  # bytes at the end of standard error that are kept
+_SMALL_LIMIT = (
+    4 << 30
+)  # below this limit the stacks and arenas of many threads are a large part of it
 # Polars' allocator starts threads in the background and complains without end if it cannot
 _ALLOCATOR = {"_RJEM_MALLOC_CONF": "background_thread:false"}
 _ONE_THREAD = {
@@ -38,21 +40,21 @@ _ONE_THREAD = {
 }
 
 
-def watched() -> int | None:
+def run_watched() -> int | None:
     """Run this command in a watched process; None where no limit is set, or this is that process.
 
     Returns:
         Its exit code; 2 where it ended for lack of memory.
     """
-    limit = _limit()
-    if limit is None or os.environ.get(_WATCHED):
+    limit = _address_limit()
+    if limit is None or os.environ.get(_WATCHED_VARIABLE):
         return None
     import subprocess  # here only: most commands run without a limit
     import tempfile
 
     command = [sys.executable, "-m", "rankgate", *sys.argv[1:]]
     with tempfile.TemporaryFile() as errors:
-        settings = (_ONE_THREAD if limit < _SMALL else _ALLOCATOR) | {_WATCHED: "1"}
+        settings = (_ONE_THREAD if limit < _SMALL_LIMIT else _ALLOCATOR) | {_WATCHED_VARIABLE: "1"}
         process = subprocess.Popen(command, stderr=errors, env=settings | os.environ)
         while True:
             try:
@@ -61,11 +63,11 @@ def watched() -> int | None:
             except KeyboardInterrupt:  # the command has it too, and ends
                 continue
         errors.seek(0, os.SEEK_END)
-        errors.seek(max(errors.tell() - _END, 0))
-        words = errors.read()
-    lacking = any(sign in words for sign in _SIGNS)
-    if status == 0 or (status > 0 and not lacking):
-        sys.stderr.buffer.write(words)
+        errors.seek(max(errors.tell() - _TAIL_BYTES, 0))
+        error_output = errors.read()
+    is_out_of_memory = any(sign in error_output for sign in _OUT_OF_MEMORY_SIGNS)
+    if status == 0 or (status > 0 and not is_out_of_memory):
+        sys.stderr.buffer.write(error_output)
         return status
     sys.stderr.write(
         f"rankgate: {MESSAGE}: {limit >> 20:,} MB are allowed (ulimit -v); allow more, or split "
@@ -74,7 +76,7 @@ def watched() -> int | None:
     return 2
 
 
-def _limit() -> int | None:
+def _address_limit() -> int | None:
     """The bytes that this process may address, if that is limited."""
     try:
         import resource

@@ -6,32 +6,47 @@ from importlib import import_module
 
 import click
 
-_HERE = (
-    "ingest", "doctor", "kpi", "weeks", "intents", "personalization", "judgments", "lists",
-    "simulate", "plan", "ab", "interleave", "ope", "replay", "agreement",
-)  # fmt: skip
-_HOMES = {name: f"rankgate.online.commands.{name}" for name in _HERE} | {
+from rankgate.core.console.sections import FullHelpGroup
+
+_COMMAND_NAMES = (
+    "ingest",
+    "doctor",
+    "kpi",
+    "weeks",
+    "intents",
+    "personalization",
+    "judgments",
+    "lists",
+    "simulate",
+    "plan",
+    "ab",
+    "interleave",
+    "ope",
+    "replay",
+    "agreement",
+)
+_COMMAND_MODULES = {name: f"rankgate.online.commands.{name}" for name in _COMMAND_NAMES} | {
     "watch": "rankgate.decisions.gating.commands.watch"
 }
 """The module of each command, imported when it is called; ``watch`` is built on this package."""
 
 
-class _Commands(click.Group):
+class _OnlineGroup(FullHelpGroup):
     """A group that imports a command's module when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(_HOMES)
+        return sorted(_COMMAND_MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _HOMES:
+        if cmd_name not in _COMMAND_MODULES:
             return None
-        command: click.Command = import_module(_HOMES[cmd_name]).command
+        command: click.Command = import_module(_COMMAND_MODULES[cmd_name]).command
         return command
 
 
-@click.group("online", cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("online", cls=_OnlineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Read logs of users; find their faults; compute KPIs, judgments, experiments.
+    """Read logs of clicks: find faults, compute KPIs, make judgments, compare A/B tests.
 
     \b
     rankgate online doctor log.ndjson

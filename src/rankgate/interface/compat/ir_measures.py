@@ -8,7 +8,7 @@ rankgate is a measure too. What differs is in docs/guides/moving/ir_measures.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,16 +19,15 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_run
-from rankgate.data.streams.source import source
+from rankgate.data.streams.source import open_source
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.trec.columns import NICKNAMES
-from rankgate.measurement.metrics.names import parse, parse_all
+from rankgate.measurement.metrics.declare import Metric as RankgateMetric
+from rankgate.measurement.metrics.names import name_of_measure, parse, parse_all
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.declare import Metric as RankgateMetric
-
-    AnyMeasure: TypeAlias = "_Calculated"
+    AnyMeasure: TypeAlias = "_MeasureCalculation"
 
 _MEASURES = (
     *("Accuracy", "AP", "Bpref", "BPM", "Compat", "ERR", "ERR_IA", "infAP", "INSQ", "INST"),
@@ -90,8 +89,8 @@ class CalcResults(NamedTuple):
     per_query: list[Metric]
 
 
-class _Calculated:
-    """What a measure computes of judgments and a run."""
+class _MeasureCalculation:
+    """Calculation of a measure from judgments and a run."""
 
     def calc_aggregate(self, qrels: Any, run: Any) -> float:
         """The mean over the queries."""
@@ -112,7 +111,7 @@ class _Calculated:
 
 
 @dataclass(frozen=True)
-class Measure(_Calculated):
+class Measure(_MeasureCalculation):
     """A measure with its parameters: ``nDCG@10``, ``P(rel=2)@5``.
 
     Attributes:
@@ -123,7 +122,7 @@ class Measure(_Calculated):
 
     def __call__(self, **params: Any) -> Measure:
         """The measure with parameters."""
-        return parse_measure(_written(self.metric.name, dict(self.metric.given) | params))
+        return parse_measure(_measure_name(self.metric.name, dict(self.metric.given) | params))
 
     def __matmul__(self, cutoff: float) -> Measure:
         """The measure at a cutoff."""
@@ -141,7 +140,7 @@ BaseMeasure = Measure
 
 
 @dataclass(frozen=True)
-class DefinedMeasure(_Calculated):
+class DefinedMeasure(_MeasureCalculation):
     """A measure that a function of two pandas frames computes; `define` makes it.
 
     Attributes:
@@ -177,8 +176,8 @@ class DefinedMeasure(_Calculated):
 
     def results(self, qrels: Any, run: Any) -> CalcResults:
         """The values by judged query, 0 for one that the function leaves out, and their mean."""
-        judgments = _frame(qrels, "relevance", "grade").sort_values(["query_id", "doc_id"])
-        ranked = _frame(run, "score", "score").sort_values(
+        judgments = _to_pandas(qrels, "relevance", "grade").sort_values(["query_id", "doc_id"])
+        ranked = _to_pandas(run, "score", "score").sort_values(
             ["query_id", "score"], ascending=[True, False]
         )
         if self.cutoff is not None:
@@ -196,8 +195,8 @@ def define(
     **described: Any,  # noqa: ARG001 - inputs and titles, which describe the measure there
 ) -> DefinedMeasure:
     """Make a measure of a function that takes all judgments and the whole run as pandas frames."""
-    shown = name or str(getattr(impl, "__name__", "measure"))
-    return DefinedMeasure(impl, shown, takes_cutoff=support_cutoff)
+    label = name or str(getattr(impl, "__name__", "measure"))
+    return DefinedMeasure(impl, label, takes_cutoff=support_cutoff)
 
 
 def define_byquery(
@@ -212,27 +211,38 @@ def define_byquery(
         for query, ranking in run.groupby("query_id"):
             yield query, impl(qrels[qrels["query_id"] == query], ranking)
 
-    shown = name or str(getattr(impl, "__name__", "measure"))
-    return define(of_queries, shown, support_cutoff, **described)
+    label = name or str(getattr(impl, "__name__", "measure"))
+    return define(of_queries, label, support_cutoff, **described)
 
 
 class Evaluator:
     """Measures and judgments, ready for several runs.
 
     Args:
-        measures: measures, or their names.
+        measures: measures of this module or of ir_measures itself, metrics of rankgate, or names;
+            results have the same objects.
+
+    Raises:
+        UsageError: one measure, where a list is needed; something that is no measure.
         qrels: judgments.
     """
 
     def __init__(self, measures: Iterable[AnyMeasure | str], qrels: Any) -> None:
-        parsed = [parse_measure(name) if isinstance(name, str) else name for name in measures]
-        self.measures = tuple(dict.fromkeys(parsed))
-        as_it_is = hasattr(qrels, "columns") or isinstance(qrels, Mapping | str | Path)
-        self._given = qrels if as_it_is else list(qrels)
+        if (
+            isinstance(measures, str | _MeasureCalculation)
+            or name_of_measure(measures) is not measures
+        ):
+            problem = f"{measures} is one measure; give a list of them, as in [{measures}]."
+            raise UsageError(problem, code="wrong-type")
+        keys = [parse_measure(name) if isinstance(name, str) else name for name in measures]
+        self._computed = {key: _to_measure(key) for key in keys}
+        self.measures = tuple(self._computed)
+        is_reusable = hasattr(qrels, "columns") or isinstance(qrels, Mapping | str | Path)
+        self._given = qrels if is_reusable else list(qrels)
 
     @cached_property
     def _qrels(self) -> Any:
-        return _table(self._given, "relevance", "grade")
+        return _to_table(self._given, "relevance", "grade")
 
     def calc(self, run: Any) -> CalcResults:
         """Means over the judged queries, and the value of each query.
@@ -243,36 +253,43 @@ class Evaluator:
         """
         if not hasattr(run, "columns") and not isinstance(run, Mapping | str | Path):
             run = list(run)
-        defined = [measure for measure in self.measures if isinstance(measure, DefinedMeasure)]
-        declared = [measure for measure in self.measures if isinstance(measure, Measure)]
-        results = [measure.results(self._given, run) for measure in defined]
-        if declared or not defined:
-            results.append(self._declared(declared, run))
-        means = {measure: mean for each in results for measure, mean in each.aggregated.items()}
-        values = [value for each in results for value in each.per_query]
-        return CalcResults({measure: means[measure] for measure in self.measures}, values)
+        means: dict[Any, float] = {}
+        values: list[Metric] = []
+        declared: dict[Any, str] = {}
+        for key, measure in self._computed.items():
+            if isinstance(measure, Measure):
+                declared[key] = str(measure)
+                continue
+            result = measure.results(self._given, run)
+            means[key] = result.aggregated[measure]
+            values += [value._replace(measure=key) for value in result.per_query]
+        if declared or not means:
+            result = self._declared(declared, run)
+            means |= result.aggregated
+            values += result.per_query
+        return CalcResults({key: means[key] for key in self.measures}, values)
 
-    def _declared(self, measures: Sequence[Measure], run: Any) -> CalcResults:
-        names = [str(measure) for measure in measures]
+    def _declared(self, measures: Mapping[Any, str], run: Any) -> CalcResults:
+        names = list(dict.fromkeys(measures.values()))
         judgments = self._qrels
         if isinstance(judgments, pl.DataFrame) and not self._by_subtopic:
             judgments = judgments.drop("subtopic", strict=False)
-        scores = evaluate(judgments, _table(run, "score", "score"), names, "ir_measures").runs[0]
-        aggregated = {measure: scores.means[str(measure)] for measure in measures}
+        scores = evaluate(judgments, _to_table(run, "score", "score"), names, "ir_measures").runs[0]
+        aggregated = {key: scores.means[name] for key, name in measures.items()}
         values = [
-            Metric(query, measure, value)
-            for measure in measures
-            for query, value in scores.per_query(str(measure)).items()
+            Metric(query, key, value)
+            for key, name in measures.items()
+            for query, value in scores.per_query(name).items()
             if value is not None
         ]
         return CalcResults(aggregated, values)
 
     @property
     def _by_subtopic(self) -> bool:
-        names = {each.name for each in FACET_METRICS}
+        names = {metric.name for metric in FACET_METRICS}
         return any(
             isinstance(measure, Measure) and measure.metric.name in names
-            for measure in self.measures
+            for measure in self._computed.values()
         )
 
     def calc_aggregate(self, run: Any) -> dict[AnyMeasure, float]:
@@ -283,6 +300,29 @@ class Evaluator:
     def iter_calc(self, run: Any) -> Iterator[Metric]:
         """The value of each measure for each query."""
         return iter(self.calc(run).per_query)
+
+
+def _to_measure(measure: Any) -> Measure | DefinedMeasure:
+    """Find the measure that computes one of this module, of ir_measures or of rankgate.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    if isinstance(measure, Measure | DefinedMeasure):
+        return measure
+    function = getattr(measure, "runtime_impl", None)
+    if callable(function):  # of `define` there, which takes its cutoff itself
+        name = str(measure)
+        return DefinedMeasure(
+            lambda qrels, run: ((row.query_id, row.value) for row in function(qrels, run)), name
+        )
+    spelling = name_of_measure(measure)
+    if not isinstance(spelling, str | RankgateMetric):
+        problem = (
+            f"a {type(measure).__name__} is no measure; give one such as nDCG@10, or its name."
+        )
+        raise UsageError(problem, code="wrong-type")
+    return parse_measure(str(spelling))
 
 
 def evaluator(measures: Iterable[AnyMeasure | str], qrels: Any) -> Evaluator:
@@ -333,7 +373,7 @@ def parse_trec_measure(measure: str) -> list[Measure]:
     [P@3, P@8]
     """
     names = [name for name in NICKNAMES.get(measure, (measure,)) if name != "runid"]
-    return [Measure(found) for name in names for _, found in parse_all(name)]
+    return [Measure(metric) for name in names for _, metric in parse_all(name)]
 
 
 def read_trec_qrels(file: str | Path) -> Iterator[Qrel]:
@@ -342,13 +382,13 @@ def read_trec_qrels(file: str | Path) -> Iterator[Qrel]:
     Raises:
         InputError: it cannot be read.
     """
-    for row, line in enumerate(_text(file).splitlines(), 1):
+    for row, line in enumerate(_read_text(file).splitlines(), 1):
         fields = line.split()
         if not fields:
             continue
         if len(fields) != len(Qrel._fields) or not fields[3].lstrip("+-").isdecimal():
             problem = f"'{line[:80]}', expected query, iteration, document and a whole grade."
-            raise InputError(problem, source=_label(file), line=row, code="wrong-shape")
+            raise InputError(problem, source=_file_label(file), line=row, code="wrong-shape")
         query, iteration, document, grade = fields
         yield Qrel(query, document, int(grade), iteration)
 
@@ -363,34 +403,36 @@ def read_trec_run(file: str | Path) -> Iterator[ScoredDoc]:
         yield ScoredDoc(*row)
 
 
-def _text(file: Any) -> str:
+def _read_text(file: Any) -> str:
     """The text of a path, of an open file, or as it is."""
     if hasattr(file, "read"):
         return str(file.read())
     if "\n" in str(file):
         return str(file)
-    return source(str(file)).everything(1 << 40).decode()
+    return open_source(str(file)).everything(1 << 40).decode()
 
 
-def _label(file: Any) -> str:
+def _file_label(file: Any) -> str:
     return "qrels" if hasattr(file, "read") or "\n" in str(file) else str(file)
 
 
-def _frame(table: Any, number: str, ours: str) -> Any:
+def _to_pandas(table: Any, number: str, column: str) -> Any:
     """Judgments or a run as the pandas frame that functions of users take."""
     import pandas as pd
 
     if hasattr(table, "columns") and hasattr(table, "iloc"):
         return table
     if isinstance(table, str | Path):
-        table = (read_trec_qrels if ours == "grade" else read_trec_run)(table)
+        table = (read_trec_qrels if column == "grade" else read_trec_run)(table)
     if isinstance(table, Mapping):
         rows = [(query, *pair) for query, row in table.items() for pair in row.items()]
         return pd.DataFrame(rows, columns=["query_id", "doc_id", number])
     if hasattr(table, "columns"):
         return pd.DataFrame({name: table[name].to_list() for name in table.columns})
-    return pd.DataFrame([row._asdict() for row in table], columns=list(
-        (Qrel if ours == "grade" else ScoredDoc)._fields))  # fmt: skip
+    return pd.DataFrame(
+        [row._asdict() for row in table],
+        columns=list((Qrel if column == "grade" else ScoredDoc)._fields),
+    )
 
 
 def _source(file: str | Path) -> Any:
@@ -403,27 +445,31 @@ def _source(file: str | Path) -> Any:
     return InputFile(None, text.strip("\n").encode() + b"\n")
 
 
-def _table(given: Any, number: str, ours: str) -> Any:
+def _to_table(input_table: Any, number: str, column: str) -> Any:
     """Judgments or a run as rankgate takes them: dictionaries, frames and rows."""
-    if isinstance(given, Mapping | str | Path):
-        return given
-    if not hasattr(given, "columns"):
-        given = list(given)
-        rows = [(each.query_id, each.doc_id, getattr(each, number)) for each in given]
-        table = pl.DataFrame(rows, ["query_id", "doc_id", ours], orient="row")
-        if given and hasattr(given[0], "iteration"):
-            table = table.with_columns(pl.Series("subtopic", [str(e.iteration) for e in given]))
+    if isinstance(input_table, Mapping | str | Path):
+        return input_table
+    if not hasattr(input_table, "columns"):
+        input_table = list(input_table)
+        rows = [(row.query_id, row.doc_id, getattr(row, number)) for row in input_table]
+        table = pl.DataFrame(rows, ["query_id", "doc_id", column], orient="row")
+        if input_table and hasattr(input_table[0], "iteration"):
+            table = table.with_columns(
+                pl.Series("subtopic", [str(e.iteration) for e in input_table])
+            )
         return table
-    names = {number: ours, "iteration": "subtopic"}
-    columns = [name for name in given.columns if name in {"query_id", "doc_id", *names}]
-    return pl.DataFrame({names.get(name, name): given[name].to_list() for name in columns})
+    names = {number: column, "iteration": "subtopic"}
+    columns = [name for name in input_table.columns if name in {"query_id", "doc_id", *names}]
+    return pl.DataFrame({names.get(name, name): input_table[name].to_list() for name in columns})
 
 
-def _written(name: str, given: Mapping[str, Any]) -> str:
+def _measure_name(name: str, parameters: Mapping[str, Any]) -> str:
     """A measure as its name is read."""
-    cutoff = given.get("cutoff")
-    inside = ",".join(f"{key}={value!r}" for key, value in given.items() if key != "cutoff")
-    return f"{name}({inside})" + (f"@{cutoff}" if cutoff is not None else "")
+    cutoff = parameters.get("cutoff")
+    parameter_list = ",".join(
+        f"{key}={value!r}" for key, value in parameters.items() if key != "cutoff"
+    )
+    return f"{name}({parameter_list})" + (f"@{cutoff}" if cutoff is not None else "")
 
 
 def __getattr__(name: str) -> Measure:

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.evaluation.trec.columns import CUT_NAMES, NICKNAMES, SINCE_10, columns
+from rankgate.measurement.evaluation.trec.columns import (
+    CUT_NAMES,
+    NICKNAMES,
+    SINCE_10,
+    parse_columns,
+)
 from rankgate.measurement.evaluation.trec.dicts import DictEvaluator
 
 if TYPE_CHECKING:
@@ -40,8 +45,8 @@ supported_nicknames = {
 }
 """Names of groups."""
 
-_LEAST = 0.00001  # the floor of the geometric means
-_NUMBERS = r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)"
+_MIN_VALUE = 0.00001  # the floor of the geometric means
+_PARAMETERS = r"[._]([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)"
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -111,13 +116,13 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,  # noqa: FBT001, FBT002 - the library's signature
     ) -> None:
-        words = _words(measures)
+        names = _measure_names(measures)
         if not isinstance(relevance_level, int) or relevance_level < 1:
             message = f"relevance_level {relevance_level!r} must be a whole number of 1 or more."
             raise TypeError(message)
         judgments = {query: row for query, row in query_relevance.items() if len(row)}
-        _check(judgments, "query_relevance", "grade", (int,))
-        self._columns = columns(words, level=relevance_level, te9=True)
+        _check_types(judgments, "query_relevance", "grade", (int,))
+        self._columns = parse_columns(names, level=relevance_level, te9=True)
         self._evaluator = (
             DictEvaluator.of(judgments, self._columns, judged_only=bool(judged_docs_only_flag))
             if judgments
@@ -139,14 +144,16 @@ class RelevanceEvaluator:
         if not isinstance(scores, dict):
             message = f"scores: a {type(scores).__name__}, where a dict of dicts is needed."
             raise TypeError(message)
-        _check(scores, "scores", "score", (float, int))
+        _check_types(scores, "scores", "score", (float, int))
         if self._evaluator is None:
             return {}
-        queries, found = self._evaluator.evaluate(scores)
+        queries, arrays = self._evaluator.evaluate(scores)
         names = [
             column.label if column.name in CUT_NAMES else column.name for column in self._columns
         ]
-        values = [_plain(*each, len(queries)) for each in zip(self._columns, found, strict=True)]
+        values = [
+            _column_values(*pair, len(queries)) for pair in zip(self._columns, arrays, strict=True)
+        ]
         rows = zip(*values, strict=True) if values else ([] for _ in queries)
         return {
             query: dict(zip(names, row, strict=True))
@@ -154,59 +161,63 @@ class RelevanceEvaluator:
         }
 
 
-def _plain(column: Column, values: NDArray[np.float64] | None, queries: int) -> list[float]:
+def _column_values(column: Column, values: NDArray[np.float64] | None, queries: int) -> list[float]:
     if values is None:
         return [0.0] * queries
     if column.metrics[0].aggregate == "geometric":
-        values = np.log(np.maximum(values, _LEAST))
-    plain: list[float] = values.tolist()
-    return plain
+        values = np.log(np.maximum(values, _MIN_VALUE))
+    numbers: list[float] = values.tolist()
+    return numbers
 
 
-def _words(measures: Iterable[str]) -> list[str]:
+def _measure_names(measures: Iterable[str]) -> list[str]:
     """The names as trec_eval has them: nicknames spelled out, parameters joined after a dot."""
-    wanted: dict[str, set[str]] = {}
+    numbers_by_name: dict[str, set[str]] = {}
     for measure in measures:
         if measure in supported_nicknames:
             for name in supported_nicknames[measure]:
-                wanted.setdefault(name, set())
+                numbers_by_name.setdefault(name, set())
         elif measure in supported_measures:
-            wanted.setdefault(measure, set())
+            numbers_by_name.setdefault(measure, set())
         else:
-            name, numbers = _split(measure)
-            wanted.setdefault(name, set()).update(numbers)
-    return [f"{name}.{','.join(sorted(ns))}" if ns else name for name, ns in wanted.items()]
+            name, numbers = _split_parameters(measure)
+            numbers_by_name.setdefault(name, set()).update(numbers)
+    return [
+        f"{name}.{','.join(sorted(ns))}" if ns else name for name, ns in numbers_by_name.items()
+    ]
 
 
-def _split(measure: str) -> tuple[str, list[str]]:
+def _split_parameters(measure: str) -> tuple[str, list[str]]:
     for name in supported_measures:
-        match = re.match(re.escape(name) + _NUMBERS, measure)
+        match = re.match(re.escape(name) + _PARAMETERS, measure)
         if match:
             return name, match[1].split(",")
     message = f"unsupported measure {measure}"
     raise ValueError(message)
 
 
-def _check(table: Mapping[Any, Any], whole: str, number: str, kinds: tuple[type, ...]) -> None:
+def _check_types(
+    table: Mapping[Any, Any], argument: str, number: str, kinds: tuple[type, ...]
+) -> None:
     """Check the types of a dict of dicts, by the set of types that each level has."""
-    seen: set[type] = set()
+    types: set[type] = set()
     for row in table.values():
         if not isinstance(row, dict):
-            message = f"{whole}: a {type(row).__name__}, where a dict by document is needed."
+            message = f"{argument}: a {type(row).__name__}, where a dict by document is needed."
             raise TypeError(message)
-        seen.update(map(type, row.values()))
-        _check_ids(row, whole)
-    _check_ids(table, whole)
-    for kind in seen:
+        types.update(map(type, row.values()))
+        _check_ids(row, argument)
+    _check_ids(table, argument)
+    for kind in types:
         if not issubclass(kind, kinds):
-            must = " or ".join(each.__name__ for each in kinds)
-            message = f"{whole}: a {number} of type {kind.__name__}; it must be {must}."
+            must = " or ".join(kind.__name__ for kind in kinds)
+            message = f"{argument}: a {number} of type {kind.__name__}; it must be {must}."
             raise TypeError(message)
 
 
-def _check_ids(keys: Iterable[Any], whole: str) -> None:
+def _check_ids(keys: Iterable[Any], argument: str) -> None:
     try:
         "".join(keys)
     except TypeError:
-        message = f"{whole}: an id that is no string; turn ids into strings first."
+        message = f"{argument}: an id that is no string; turn ids into strings first."
         raise TypeError(message) from None

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from rankgate.core.errors import UsageError
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.data import read_qrels, read_run
 from rankgate.data.contents import FileContents
-from rankgate.data.memory.frames import qrels_of, run_of
-from rankgate.data.write import format_for
+from rankgate.data.frames import qrels_of, run_of
+from rankgate.data.objects import read_rankings, unknown_object_error
+from rankgate.data.write import choose_format
 from rankgate.interface.compat.ranx_report import Report, Significance
 from rankgate.measurement.evaluation.evaluate import evaluate as scored
 from rankgate.measurement.fusion.catalogue import METHODS
@@ -28,6 +29,8 @@ from rankgate.measurement.scoring.chosen import chosen_convention
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data.rows import Part
+
     Table = Mapping[str, Mapping[str, float]]
 
 __all__ = ["Qrels", "Report", "Run", "compare", "evaluate", "fuse", "normalize"]
@@ -35,16 +38,20 @@ __all__ = ["Qrels", "Report", "Run", "compare", "evaluate", "fuse", "normalize"]
 _TESTS = {"student": "t", "fisher": "randomization"}
 
 
-class _Grades:
-    """What judgments and runs share: a dictionary of dictionaries, and the ways to and from it."""
+class RanxGrades:
+    """Judgments or a run as a dictionary of dictionaries, with the ways to and from it."""
 
     part: ClassVar[str]
 
     def __init__(self, table: Table | None = None, name: str | None = None) -> None:
+        role: Part = "qrels" if self.part == "qrels" else "run"
+        rankings = {} if table is None else read_rankings(table, role)
+        if not isinstance(rankings, Mapping):
+            raise unknown_object_error(table, role)
         self._table: dict[str, dict[str, float]] = {
-            query: dict(row) for query, row in (table or {}).items()
+            query: dict(row) for query, row in rankings.items()
         }
-        self.name = name
+        self.name = name if name is not None else getattr(table, "name", None)
 
     @classmethod
     def from_dict(cls, d: Table, name: str | None = None) -> Self:
@@ -74,11 +81,11 @@ class _Grades:
         Raises:
             InputError: It cannot be read.
         """
-        from_ = None if kind in {None, "json", "lz4", "parquet"} else kind
+        source_format = None if kind in {None, "json", "lz4", "parquet"} else kind
         read: Any = read_qrels if cls.part == "qrels" else read_run
-        found = read(str(path), from_=from_).table
+        table = read(str(path), from_=source_format).table
         value = "grade" if cls.part == "qrels" else "score"
-        return cls.from_df(found, "query_id", "doc_id", value, name or Path(path).stem)
+        return cls.from_df(table, "query_id", "doc_id", value, name or Path(path).stem)
 
     @classmethod
     def from_parquet(
@@ -155,16 +162,18 @@ class _Grades:
         Raises:
             UsageError: No format has the suffix.
         """
-        named = "ranx" if Path(path).suffix == ".json" else None
-        found = format_for(path, kind if kind not in {None, "json", "lz4"} else named)
-        assert found.write is not None
+        default_format = "ranx" if Path(path).suffix == ".json" else None
+        file_format = choose_format(
+            path, kind if kind not in {None, "json", "lz4"} else default_format
+        )
+        assert file_format.write is not None
         contents = (
             FileContents(qrels=qrels_of(self._table, self.name or "qrels"))
             if self.part == "qrels"
             else FileContents(runs=(run_of(self._table, self.name or "run"),))
         )
-        with replacing(path) as stream:
-            found.write(contents, stream)
+        with replace_file(path) as stream:
+            file_format.write(contents, stream)
 
     def __getitem__(self, q_id: str) -> dict[str, float]:
         return self._table[q_id]
@@ -173,7 +182,7 @@ class _Grades:
         return len(self._table)
 
 
-class Qrels(_Grades):
+class Qrels(RanxGrades):
     """Judgments."""
 
     part = "qrels"
@@ -185,7 +194,7 @@ class Qrels(_Grades):
                 row[document] = max(0, grade - (rel_lvl - 1))
 
 
-class Run(_Grades):
+class Run(RanxGrades):
     """A run, with the values that `evaluate` gave it.
 
     Attributes:
@@ -236,19 +245,20 @@ def evaluate(
     0.5
     """
     names = [metrics] if isinstance(metrics, str) else list(metrics)
-    values = _values(qrels, run, names, comparable=make_comparable)
-    means = {name: float(np.mean(list(each.values()))) for name, each in values.items()}
-    deviations = {name: float(np.std(list(each.values()))) for name, each in values.items()}
-    if isinstance(run, Run) and save_results_in_run:
-        run.mean_scores |= means
-        run.scores |= values
-        run.std_scores |= deviations if return_std else {}
-    found: dict[str, Any] = dict(means)
+    values = _values_by_metric(qrels, run, names, comparable=make_comparable)
+    means = {name: float(np.mean(list(by_query.values()))) for name, by_query in values.items()}
+    deviations = {name: float(np.std(list(by_query.values()))) for name, by_query in values.items()}
+    if save_results_in_run and hasattr(run, "mean_scores"):  # of this layer, or ranx's own
+        scored_run: Any = run
+        scored_run.mean_scores |= means
+        scored_run.scores |= values
+        scored_run.std_scores |= deviations if return_std else {}
+    results: dict[str, Any] = dict(means)
     if return_std:
-        found = {name: {"mean": means[name], "std": deviations[name]} for name in names}
+        results = {name: {"mean": means[name], "std": deviations[name]} for name in names}
     if not return_mean:
-        found = {name: _array(each) for name, each in values.items()}
-    return found[names[0]] if len(names) == 1 else found
+        results = {name: _to_array(by_query) for name, by_query in values.items()}
+    return results[names[0]] if len(names) == 1 else results
 
 
 def compare(
@@ -273,11 +283,13 @@ def compare(
         problem = f"no test {stat_test!r} here; say student or fisher, or use rankgate.compare."
         raise UsageError(problem, code="unknown-test")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
-    labels = [run.name or f"run_{place}" for place, run in enumerate(runs, 1)]
+    labels = [run.name or f"run_{number}" for number, run in enumerate(runs, 1)]
     values = {
         label: {
-            name: _array(each)
-            for name, each in _values(qrels, run, names, comparable=make_comparable).items()
+            name: _to_array(by_query)
+            for name, by_query in _values_by_metric(
+                qrels, run, names, comparable=make_comparable
+            ).items()
         }
         for label, run in zip(labels, runs, strict=True)
     }
@@ -302,23 +314,23 @@ def fuse(
     weights = settings.pop("weights", None)
     if weights is None and method == "wsum":
         weights = [1 / len(runs)] * len(runs)
-    tables = [run.to_dict() if isinstance(run, Run) else run for run in runs]
+    tables = [read_rankings(run, "run") for run in runs]
     on_scores = METHODS[fusion_method].uses == "scores"
     if not on_scores and norm and NORMALISATIONS.named(norm).name == "min-max-inverted":
         tables = [normalize(table, norm).to_dict() for table in tables]  # other ranks
     result = fused(
-        {f"run_{place}": table for place, table in enumerate(tables, 1)},
+        {f"run_{number}": table for number, table in enumerate(tables, 1)},
         fusion_method,
         settings,
         weights=weights,
         norm=(norm or "none") if on_scores else None,
     )
     assert result.run is not None
-    merged = Run.from_df(result.run.table, "query_id", name=method)
+    fused_run = Run.from_df(result.run.table, "query_id", name=method)
     for query in sorted({query for table in tables for query in table}):
-        merged._table.setdefault(query, {})  # noqa: SLF001 - no run has documents for it
-    merged.sort()
-    return merged
+        fused_run._table.setdefault(query, {})  # noqa: SLF001 - no run has documents for it
+    fused_run.sort()
+    return fused_run
 
 
 def normalize(run: Run | Table, norm: str = "min-max") -> Run:
@@ -331,40 +343,47 @@ def normalize(run: Run | Table, norm: str = "min-max") -> Run:
     if scale.finish is not None:
         problem = f"the normalisation {scale.name} needs several runs; use fuse(norm='{norm}')."
         raise UsageError(problem, code="unknown-normalisation")
-    normalized = Run(run.to_dict() if isinstance(run, Run) else run, getattr(run, "name", None))
+    normalized = Run(read_rankings(run, "run"), getattr(run, "name", None))
     normalized.sort()
     for query, row in normalized._table.items():  # noqa: SLF001 - of this class
         scores = np.array(list(row.values()), float)
-        scaled = scale.apply(scores, np.zeros(1, int), np.array([len(row)]))
-        normalized._table[query] = dict(zip(row, scaled.tolist(), strict=True))  # noqa: SLF001
+        scaled_scores = scale.apply(scores, np.zeros(1, int), np.array([len(row)]))
+        normalized._table[query] = dict(zip(row, scaled_scores.tolist(), strict=True))  # noqa: SLF001
     normalized.sort()
     return normalized
 
 
-def _values(
+def _values_by_metric(
     qrels: Any, run: Any, names: Sequence[str], *, comparable: bool
 ) -> dict[str, dict[str, float]]:
-    """By metric the value of each query, in the order of ids."""
-    tables = [_dictionary(qrels, in_order=False), _dictionary(run, in_order=True)]
+    """Map metrics to the values of queries, in the order of ids."""
+    tables = [
+        _to_dictionary(
+            qrels if _is_array(qrels) else read_rankings(qrels, "qrels"), in_order=False
+        ),
+        _to_dictionary(run if _is_array(run) else read_rankings(run, "run"), in_order=True),
+    ]
     overrides = {"missing": "zero", "unknown": "ignore"} if comparable else {}
     rules = chosen_convention("ranx", overrides)
     scores = scored(tables[0], tables[1], names, rules).runs[0]
-    found = {}
+    values_by_metric = {}
     for name in names:
         values = scores.per_query(name)
-        found[name] = {query: float(values[query] or 0) for query in sorted(values)}
-    return found
+        values_by_metric[name] = {query: float(values[query] or 0) for query in sorted(values)}
+    return values_by_metric
 
 
-def _dictionary(table: Any, *, in_order: bool) -> Table:
+def _is_array(table: object) -> bool:
+    return isinstance(table, Sequence | np.ndarray)
+
+
+def _to_dictionary(table: Any, *, in_order: bool) -> Table:
     """Judgments or a run by query and document; queries of an array have their numbers.
 
     Args:
-        table: an object of this layer, a dictionary, or an array.
+        table: a dictionary, or an array.
         in_order: the rows of an array are ranked as they stand, whatever their scores.
     """
-    if isinstance(table, _Grades):
-        return table.to_dict()
     if isinstance(table, Mapping):
         return table
     return {
@@ -375,5 +394,5 @@ def _dictionary(table: Any, *, in_order: bool) -> Table:
     }
 
 
-def _array(values: Mapping[str, float]) -> NDArray[np.float64]:
+def _to_array(values: Mapping[str, float]) -> NDArray[np.float64]:
     return np.array(list(values.values()))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document import Table, document
-from rankgate.core.present.forms.documents import latex
+from rankgate.core.present.document import Table, make_document
+from rankgate.core.present.forms.documents import render_latex
 from rankgate.core.present.grid import Grid
 from rankgate.measurement.stats.resampling.randomization import randomization
 
@@ -25,7 +25,7 @@ _TESTS = {
     "fisher": "Fisher's randomization test",
     "tukey": "Tukey's HSD test",
 }
-_SIGNS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ𐞥ʳˢᵗᵘᵛʷˣʸᶻ"
+_SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ𐞥ʳˢᵗᵘᵛʷˣʸᶻ"
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Significance:
             )
         from scipy.stats import ttest_1samp
 
-        spread = len(difference) > 1 and float(np.ptp(difference)) > 0
-        return float(ttest_1samp(difference, 0.0).pvalue) if spread else float("nan")
+        has_spread = len(difference) > 1 and float(np.ptp(difference)) > 0
+        return float(ttest_1samp(difference, 0.0).pvalue) if has_spread else float("nan")
 
 
 class Report:
@@ -77,17 +77,19 @@ class Report:
         self.show_percentages = show_percentages
         self._values = values
         self.results = {
-            model: {metric: float(np.mean(each)) for metric, each in by_metric.items()}
+            model: {
+                metric: float(np.mean(query_values)) for metric, query_values in by_metric.items()
+            }
             for model, by_metric in values.items()
         }
         self._p: dict[tuple[str, str], dict[str, float]] = {}
-        for place, first in enumerate(self.model_names):
-            for second in self.model_names[place + 1 :]:
-                found = {
+        for index, first in enumerate(self.model_names):
+            for second in self.model_names[index + 1 :]:
+                p_values = {
                     metric: test.p_value(values[first][metric], values[second][metric])
                     for metric in metrics
                 }
-                self._p[first, second] = self._p[second, first] = found
+                self._p[first, second] = self._p[second, first] = p_values
 
     def to_dict(self) -> dict[str, Any]:
         """The library's dictionary: scores, p-values, wins, ties and losses by model."""
@@ -125,12 +127,14 @@ class Report:
     def to_latex(self) -> str:
         """A LaTeX table."""
         rows = tuple((sign, name, *cells) for sign, name, *cells in self._rows())
-        return latex(document("", Table("", Grid(self._head(), rows, frozenset({0, 1})))))
+        return render_latex(
+            make_document("", Table("", Grid(self._head(), rows, frozenset({0, 1}))))
+        )
 
     def __str__(self) -> str:
         """A table; letters name the models that one is significantly better than."""
         rows = [self._head(), *self._rows()]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
@@ -145,38 +149,42 @@ class Report:
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
-                chr(ord("a") + place),
+                chr(ord("a") + index),
                 model,
                 *(self._cell(model, metric) for metric in self.metrics),
             )
-            for place, model in enumerate(self.model_names)
+            for index, model in enumerate(self.model_names)
         ]
 
     def _cell(self, model: str, metric: str) -> str:
         value = self.results[model][metric]
         digits = max(0, self.rounding_digits - 2) if self.show_percentages else self.rounding_digits
-        shown = f"{100 * value if self.show_percentages else value:.{digits}f}"
+        text = f"{100 * value if self.show_percentages else value:.{digits}f}"
         signs = [
-            _SIGNS[place]
-            for place, other in enumerate(self.model_names)
-            if other != model
-            and self._p[model, other][metric] <= self.max_p
-            and value > self.results[other][metric]
+            _SUPERSCRIPTS[index]
+            for index, other_model in enumerate(self.model_names)
+            if other_model != model
+            and self._p[model, other_model][metric] <= self.max_p
+            and value > self.results[other_model][metric]
         ]
-        return shown + "".join(signs)
+        return text + "".join(signs)
 
     def _details(self, model: str) -> dict[str, Any]:
-        others = [other for other in self.model_names if other != model]
+        other_models = [other_model for other_model in self.model_names if other_model != model]
         return {
             "scores": self.results[model],
-            "comparisons": {other: self._p[model, other] for other in others},
+            "comparisons": {
+                other_model: self._p[model, other_model] for other_model in other_models
+            },
             "win_tie_loss": {
-                other: {metric: self._wins(model, other, metric) for metric in self.metrics}
-                for other in others
+                other_model: {
+                    metric: self._wins(model, other_model, metric) for metric in self.metrics
+                }
+                for other_model in other_models
             },
         }
 
-    def _wins(self, model: str, other: str, metric: str) -> dict[str, int]:
-        difference = self._values[model][metric] - self._values[other][metric]
+    def _wins(self, model: str, other_model: str, metric: str) -> dict[str, int]:
+        difference = self._values[model][metric] - self._values[other_model][metric]
         counts = ((difference > 0).sum(), (difference == 0).sum(), (difference < 0).sum())
         return dict(zip("WTL", map(int, counts), strict=True))

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.interface.demo import engines
-from rankgate.interface.demo.harvest import harvest
+from rankgate.interface.demo.harvest import harvest_docstrings
 from rankgate.interface.demo.judgments import judgments, movies, queries
 
 INDEX = "docs.sqlite"
@@ -20,8 +20,8 @@ ENGINE = "engine.toml"
 MOVIES_QRELS = "movies.qrels"
 MOVIES_RUN = "movies.run"
 
-_PRIMARY = 0xFF  # the bits of SQLite's code of an error that name its kind
-_NOT_WRITTEN = frozenset(
+_PRIMARY_CODE_MASK = 0xFF  # the bits of SQLite's code of an error that name its kind
+_WRITE_ERRORS = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 )
 
@@ -110,11 +110,11 @@ def build(folder: str | Path) -> Demo:
             for file in sorted(Path(partial).iterdir()):
                 file.replace(folder / file.name)
     except OSError as error:
-        why = error.strerror or str(error)
-        problem = f"the demo cannot be written here ({why}); name another folder."
+        reason = error.strerror or str(error)
+        problem = f"the demo cannot be written here ({reason}); name another folder."
         raise InputError(problem, source=str(folder), code="cannot-write") from error
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & _PRIMARY in _NOT_WRITTEN:
+        if error.sqlite_errorcode & _PRIMARY_CODE_MASK in _WRITE_ERRORS:
             problem = f"the demo cannot be written here ({error}); make room, or name another one."
             raise InputError(problem, source=str(folder), code="cannot-write") from error
         problem = f"the demo's index cannot be built ({error}); it needs a SQLite with FTS5."
@@ -123,13 +123,13 @@ def build(folder: str | Path) -> Demo:
 
 
 def _write(folder: Path) -> Demo:
-    documents = harvest()
-    known = {doc.doc_id for doc in documents}
+    documents = harvest_docstrings()
+    doc_ids = {doc.doc_id for doc in documents}
     texts = queries()
     # A function that this Python lacks cannot be found, so it is not asked for.
-    judged = [one for one in judgments() if one.doc_id in known]
+    judged = [judgment for judgment in judgments() if judgment.doc_id in doc_ids]
     with closing(sqlite3.connect(folder / INDEX)) as index:
-        engines.index(documents, index)
+        engines.index_documents(documents, index)
         for engine in engines.ENGINES:
             ranking = {query_id: engine.rank(index, text) for query_id, text in texts.items()}
             _save(folder / f"{engine.name}.run", _run_lines(ranking, engine.name))

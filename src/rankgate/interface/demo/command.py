@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rankgate.interface.demo.story import tell
+from rankgate.interface.demo.story import print_demo
 
 
 @click.command("demo")
@@ -15,4 +15,4 @@ def command(folder: str) -> None:
     \b
     rankgate demo
     """
-    tell(folder, lambda part: click.echo(f"{part}\n"))
+    print_demo(folder, lambda paragraph: click.echo(f"{paragraph}\n"))

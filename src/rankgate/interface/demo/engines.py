@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from rankgate.interface.demo.harvest import Docstring
 
 DEPTH = 100
-"""How many documents an engine returns for a query."""
+"""The number of documents that an engine returns for a query."""
 
 _WORD = re.compile(r"[^\W_]+")
 # fmt: off
-_STOP = frozenset((
+_STOP_WORDS = frozenset((
     "a", "all", "an", "and", "at", "by", "do", "for", "from", "how", "if", "in",
     "into", "is", "it", "its", "of", "on", "that", "the", "to", "with",
 ))
 # fmt: on
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Engine:
         Source: https://www.sqlite.org/fts5.html#the_bm25_function
         """
         weights = ", ".join(map(str, (0.0, *self.weights)))
-        found = index.execute(
+        rows = index.execute(
             f"SELECT doc_id, round(-bm25({self.name}, {weights}), 6) AS score"  # noqa: S608 - names of our own
             f" FROM {self.name} WHERE {self.name} MATCH ?"
             " ORDER BY score DESC, doc_id DESC LIMIT ?",
-            (match(text, self.stop), depth),
+            (match_expression(text, self.stop), depth),
         )
-        return [(str(doc_id), float(score)) for doc_id, score in found]
+        return [(str(doc_id), float(score)) for doc_id, score in rows]
 
 
 OLD = Engine("old", ("text",), (1.0,), "unicode61")
@@ -75,32 +75,32 @@ NEW = Engine(
     ("name", "signature", "summary", "body"),
     (4.0, 1.0, 2.0, 1.0),
     "porter unicode61",
-    _STOP,
+    _STOP_WORDS,
 )
 """A match in the name or the first paragraph counts more; `merging` finds `merge`."""
 
 ENGINES = (OLD, NEW)
 
 
-def match(text: str, stop: frozenset[str] = frozenset()) -> str:
+def match_expression(text: str, stop: frozenset[str] = frozenset()) -> str:
     """The FTS5 expression for any of the words of a text but stop words, each quoted.
 
     Raises:
         InputError: The text has no word.
 
-    >>> match("http AND basic-auth?")
+    >>> match_expression("http AND basic-auth?")
     '"http" OR "and" OR "basic" OR "auth"'
     """
-    said = list(dict.fromkeys(_WORD.findall(text.lower())))
-    words = [word for word in said if word not in stop] or said
-    if not words:
+    all_words = list(dict.fromkeys(_WORD.findall(text.lower())))
+    terms = [word for word in all_words if word not in stop] or all_words
+    if not terms:
         raise InputError(
             f"the query {text!r} has no word to search for; write at least one.", code="empty-query"
         )
-    return " OR ".join(f'"{word}"' for word in words)
+    return " OR ".join(f'"{word}"' for word in terms)
 
 
-def index(documents: Iterable[Docstring], connection: sqlite3.Connection) -> None:
+def index_documents(documents: Iterable[Docstring], connection: sqlite3.Connection) -> None:
     """Write one full-text table per engine into an empty database."""
     documents = list(documents)
     for engine in ENGINES:
@@ -109,9 +109,9 @@ def index(documents: Iterable[Docstring], connection: sqlite3.Connection) -> Non
             f"CREATE VIRTUAL TABLE {engine.name}"
             f" USING fts5(doc_id UNINDEXED, {fields}, tokenize = '{engine.tokenizer}')"
         )
-        marks = ", ".join("?" * (1 + len(engine.columns)))
+        placeholders = ", ".join("?" * (1 + len(engine.columns)))
         connection.executemany(
-            f"INSERT INTO {engine.name} VALUES ({marks})",  # noqa: S608 - names of our own
+            f"INSERT INTO {engine.name} VALUES ({placeholders})",  # noqa: S608 - names of our own
             ([doc.doc_id, *_fields(doc, engine)] for doc in documents),
         )
     connection.commit()
@@ -122,7 +122,7 @@ def _fields(doc: Docstring, engine: Engine) -> list[str]:
     body = doc.text.split("\n\n", 1)[1:]
     texts = {
         "text": f"{doc.doc_id}\n{doc.signature}\n{doc.text}",
-        "name": f"{doc.doc_id} {_HUMP.sub(' ', doc.doc_id)}",
+        "name": f"{doc.doc_id} {_CAMEL_CASE_BOUNDARY.sub(' ', doc.doc_id)}",
         "signature": doc.signature,
         "summary": doc.summary,
         "body": body[0] if body else "",

@@ -14,8 +14,8 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.interface.demo.modules import MODULES
 
-_PLAIN = {str, bytes, bool, int, float, NoneType}
-_PUBLIC = re.compile(r"[^\W_]\w*")
+_STABLE_TYPES = {str, bytes, bool, int, float, NoneType}
+_PUBLIC_NAME = re.compile(r"[^\W_]\w*")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Docstring:
         return " ".join(self.text.split("\n\n", 1)[0].split())
 
 
-class _Other:
+class _UnstableDefault:
     """A default whose own words would change from run to run: an address, the state of the hour."""
 
     def __repr__(self) -> str:
@@ -48,7 +48,7 @@ class _Other:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Candidate:
     """One name of a documented object, with what says how natural the name is.
 
     Attributes:
@@ -64,7 +64,7 @@ class _Found:
     alias: bool
 
 
-def harvest() -> list[Docstring]:
+def harvest_docstrings() -> list[Docstring]:
     """Read the docstrings of the public names of the standard library, sorted by doc_id.
 
     Modules, classes, functions, methods and properties, each once: an object
@@ -74,7 +74,7 @@ def harvest() -> list[Docstring]:
     Raises:
         InputError: This interpreter keeps no docstrings (it was started with ``-OO``).
     """
-    if harvest.__doc__ is None:
+    if harvest_docstrings.__doc__ is None:
         raise InputError(
             "there are no docstrings to search; start Python without -OO.", code="no-such-content"
         )
@@ -82,13 +82,15 @@ def harvest() -> list[Docstring]:
         warnings.simplefilter("ignore")  # to look at a deprecated name is not to use it
         modules = [(name, module) for name in MODULES if (module := _module(name))]
         members = {name: dict(_members(name, module)) for name, module in modules}
-        exported = {thing for inside in members.values() for thing in inside.values()}
-        found = [
-            one
+        exported = {
+            definition for definitions in members.values() for definition in definitions.values()
+        }
+        candidates = [
+            candidate
             for name, module in modules
-            for one in _documents(name, module, members[name], exported)
+            for candidate in _documents(name, module, members[name], exported)
         ]
-    return _once(found)
+    return _keep_first(candidates)
 
 
 def _module(name: str) -> ModuleType | None:
@@ -104,90 +106,94 @@ def _members(name: str, module: ModuleType) -> Iterator[tuple[str, object]]:
     declared = getattr(module, "__all__", None)
     home = {name, f"_{name}", module.__name__}
     for member in sorted(declared or vars(module)):
-        thing = getattr(module, member, None)
-        shown = inspect.isclass(thing) or inspect.isroutine(thing)
-        origin = getattr(thing, "__module__", None) or name
+        definition = getattr(module, member, None)
+        is_class_or_routine = inspect.isclass(definition) or inspect.isroutine(definition)
+        origin = getattr(definition, "__module__", None) or name
         stock = origin.split(".")[0] in sys.stdlib_module_names  # not a hook that someone replaced
-        ours = declared or name == "builtins" or origin in home
-        if shown and stock and ours and _PUBLIC.fullmatch(member):
-            yield member, thing
+        is_own = declared or name == "builtins" or origin in home
+        if is_class_or_routine and stock and is_own and _PUBLIC_NAME.fullmatch(member):
+            yield member, definition
 
 
 def _documents(
     name: str, module: ModuleType, members: dict[str, object], exported: set[object]
-) -> Iterator[_Found]:
+) -> Iterator[_Candidate]:
     """Every documented thing of a module, under its qualified name."""
     if name != "builtins":
         yield from _document(name, name, module, 0)
     prefix = "" if name == "builtins" else f"{name}."
-    for member, thing in members.items():
-        yield from _document(prefix + member, name, thing, 0)
-        if isinstance(thing, type):
-            for attribute, inner in _attributes(thing, exported):
+    for member, definition in members.items():
+        yield from _document(prefix + member, name, definition, 0)
+        if isinstance(definition, type):
+            for attribute, inner in _attributes(definition, exported):
                 doc_id = f"{prefix}{member}.{attribute}"
-                yield from _document(doc_id, name, inner, len(thing.__mro__))
+                yield from _document(doc_id, name, inner, len(definition.__mro__))
 
 
 def _attributes(owner: type, exported: set[object]) -> Iterator[tuple[str, object]]:
     """The public methods and properties that a class defines, itself or in a private base."""
-    seen: set[str] = set()
+    listed_names: set[str] = set()
     for base in owner.__mro__:
-        hidden = base not in exported and "._" in f".{base.__module__}.{base.__name__}"
-        for name, thing in sorted(vars(base).items()):
-            if name in seen or not _PUBLIC.fullmatch(name):
+        is_private = base not in exported and "._" in f".{base.__module__}.{base.__name__}"
+        for name, definition in sorted(vars(base).items()):
+            if name in listed_names or not _PUBLIC_NAME.fullmatch(name):
                 continue
-            seen.add(name)
-            inner = getattr(thing, "__func__", thing)
-            shown = inspect.isroutine(inner) or isinstance(inner, property)
-            if shown and (base is owner or hidden):
+            listed_names.add(name)
+            inner = getattr(definition, "__func__", definition)
+            is_method = inspect.isroutine(inner) or isinstance(inner, property)
+            if is_method and (base is owner or is_private):
                 yield name, inner
 
 
-def _document(doc_id: str, module: str, thing: object, depth: int) -> Iterator[_Found]:
+def _document(doc_id: str, module: str, definition: object, depth: int) -> Iterator[_Candidate]:
     """The document of one thing, or nothing where it has no docstring."""
-    text = getattr(thing, "__doc__", None)
+    text = getattr(definition, "__doc__", None)
     if isinstance(text, str) and text.strip():
-        doc = Docstring(doc_id, _signature(doc_id, thing), inspect.cleandoc(text), module)
-        last = doc_id.rsplit(".", 1)[-1]
-        alias = getattr(thing, "__name__", last) not in {last, doc_id}
-        yield _Found(doc, id(getattr(thing, "__func__", thing)), depth, alias)
+        doc = Docstring(doc_id, _signature(doc_id, definition), inspect.cleandoc(text), module)
+        last_name = doc_id.rsplit(".", 1)[-1]
+        alias = getattr(definition, "__name__", last_name) not in {last_name, doc_id}
+        yield _Candidate(doc, id(getattr(definition, "__func__", definition)), depth, alias)
 
 
-def _signature(doc_id: str, thing: object) -> str:
+def _signature(doc_id: str, definition: object) -> str:
     """The name and its parameters, ``...`` for defaults that are not plain values."""
     name = doc_id.rsplit(".", 1)[-1]
-    if not callable(thing):
+    if not callable(definition):
         return name
     try:
-        signature = inspect.signature(thing)
+        signature = inspect.signature(definition)
     except (AttributeError, TypeError, ValueError):  # no signature, or one Python cannot read
         return name
     parameters = [
-        one if _plain(one) else one.replace(default=_Other())
-        for one in signature.parameters.values()
+        parameter
+        if _has_stable_default(parameter)
+        else parameter.replace(default=_UnstableDefault())
+        for parameter in signature.parameters.values()
     ]
     return f"{name}{signature.replace(parameters=parameters)}"
 
 
-def _plain(parameter: inspect.Parameter) -> bool:
+def _has_stable_default(parameter: inspect.Parameter) -> bool:
     """No default, or one that reads the same on every machine."""
     default = parameter.default
-    return default is parameter.empty or (type(default) in _PLAIN and default != sys.executable)
+    return default is parameter.empty or (
+        type(default) in _STABLE_TYPES and default != sys.executable
+    )
 
 
-def _once(found: list[_Found]) -> list[Docstring]:
+def _keep_first(candidates: list[_Candidate]) -> list[Docstring]:
     """Each object, and each text that the methods of one name share, under one name only."""
-    taken: set[object] = set()
-    kept: list[Docstring] = []
-    for one in sorted(found, key=_naturalness):
-        doc = one.doc
-        shared = (doc.module, doc.doc_id.rsplit(".", 1)[-1], doc.text)
-        if taken.isdisjoint({one.behind, shared}):
-            kept.append(doc)
-        taken |= {one.behind, shared}
-    return sorted(kept, key=lambda doc: doc.doc_id)
+    used_keys: set[object] = set()
+    documents: list[Docstring] = []
+    for candidate in sorted(candidates, key=_sort_key):
+        doc = candidate.doc
+        shared_key = (doc.module, doc.doc_id.rsplit(".", 1)[-1], doc.text)
+        if used_keys.isdisjoint({candidate.behind, shared_key}):
+            documents.append(doc)
+        used_keys |= {candidate.behind, shared_key}
+    return sorted(documents, key=lambda doc: doc.doc_id)
 
 
-def _naturalness(one: _Found) -> tuple[int, bool, int, str]:
+def _sort_key(candidate: _Candidate) -> tuple[int, bool, int, str]:
     """Smallest first: close to the origin, called by its own name, short."""
-    return one.depth, one.alias, len(one.doc.doc_id), one.doc.doc_id
+    return candidate.depth, candidate.alias, len(candidate.doc.doc_id), candidate.doc.doc_id

@@ -20,7 +20,7 @@ from rankgate.core.frozen import dataclass
 
 @dataclass(frozen=True)
 class Judgment:
-    """How well one document answers one query, 0 to 3, and why."""
+    """The grade of one document for one query, 0 to 3, with the reason."""
 
     query_id: str
     doc_id: str

@@ -11,14 +11,14 @@ from functools import cached_property
 from rankgate.core.frozen import dataclass
 from rankgate.interface.demo.engines import NEW, OLD, Engine
 
-FIRST = datetime(2026, 3, 2, 6, tzinfo=UTC)
+FIRST_NIGHT = datetime(2026, 3, 2, 6, tzinfo=UTC)
 """The first night."""
 
-STRICT = 8
+STRICT_FROM_DAY = 8
 """The day of the stricter judgments: those that only point the right way are not useful."""
 
 DAYS = 18
-GATED = (6, 14)
+GATED_DAYS = (6, 14)
 """The days on which a gate decided."""
 
 
@@ -81,7 +81,13 @@ class Night:
 def nights() -> Iterator[Night]:
     """Every night, the first one first."""
     for day in range(DAYS):
-        commit = max((each for each in COMMITS if each.day <= day), key=lambda each: each.day)
+        commit = max(
+            (change for change in COMMITS if change.day <= day), key=lambda change: change.day
+        )
         yield Night(
-            FIRST + timedelta(days=day), commit, commit.day == day, day in GATED, day >= STRICT
+            FIRST_NIGHT + timedelta(days=day),
+            commit,
+            commit.day == day,
+            day in GATED_DAYS,
+            day >= STRICT_FROM_DAY,
         )

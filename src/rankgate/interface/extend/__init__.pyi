@@ -11,6 +11,8 @@ from rankgate.core.present.document import Chart as Chart
 from rankgate.core.present.document import Points as Points
 from rankgate.core.present.document import Table as Table
 from rankgate.core.present.grid import Grid as Grid
+from rankgate.data.answers.answer import Answer as Answer
+from rankgate.data.answers.answer import Failure as Failure
 from rankgate.data.contents import FileContents as FileContents
 from rankgate.data.formats.format import Format as Format
 from rankgate.data.formats.format import Loss as Loss
@@ -23,12 +25,10 @@ from rankgate.decisions.gating.rule import Outcome as Outcome
 from rankgate.decisions.gating.rule import Rule as Rule
 from rankgate.decisions.gating.rule import RuleKind as RuleKind
 from rankgate.engines.catalogue import EngineKind as EngineKind
-from rankgate.engines.engine import Answer as Answer
 from rankgate.engines.engine import Connection as Connection
 from rankgate.engines.engine import Engine as Engine
 from rankgate.engines.engine import Facts as Facts
 from rankgate.engines.engine import Query as Query
-from rankgate.engines.failure import Failure as Failure
 from rankgate.interface.extend.points import EXTENSION_POINTS as EXTENSION_POINTS
 from rankgate.interface.extend.points import ExtensionPoint as ExtensionPoint
 from rankgate.measurement.metrics.custom import metric as metric

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.resolve import resolved
+from rankgate.core.present.resolve import load_name
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class ExtensionPoint:
     @property
     def kind(self) -> type:
         """The class of the objects."""
-        found: type = resolved(self.declared)
-        return found
+        declared_class: type = load_name(self.declared)
+        return declared_class
 
 
 EXTENSION_POINTS = (
@@ -81,4 +81,4 @@ EXTENSION_POINTS = (
         "scheduled job", "rankgate.jobs", "rankgate.workspace.records.schedule.kind:JobKind"
     ),
 )
-"""What plug-ins can add; those with a page are stable within a version."""
+"""The extension points; those with a page are stable within a version."""

@@ -1,4 +1,4 @@
-"""What a tool returns: a result as JSON and text, in answers of a bounded size."""
+"""Answers of tools: a result as JSON and text, of a bounded size."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.write import rendered
+from rankgate.core.present.write import render_result
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
 
-QUOTED = 200
+MAX_QUOTED = 200
 """Characters of an argument that an error quotes."""
 
 _LONGEST_ERROR = 1_000
 _ENVELOPE = 500  # bytes of the message around an answer
-_FIELDS = 40  # names that an object may have before it is cut as a list is
-_WITHOUT_TEXT = 4  # the share of an answer that its text may take, as a divisor
+_MAX_FIELDS = 40  # names that an object may have before it is cut as a list is
+_TEXT_DIVISOR = 4  # the share of an answer that its text may take, as a divisor
 _REASONS = {
     "mean": "no query has a value: see the counts and the undefined cases of the metric",
     "p_value": "too few queries with different values for a test",
@@ -46,9 +46,9 @@ class Page:
 
 def content_of(result: Result) -> dict[str, Any]:
     """``text`` as the command prints it, and ``result`` as JSON."""
-    values = json.loads(rendered(result, "json"))
-    content = {"text": rendered(result, "text"), "result": values}
-    empty = dict(_empty(values, ""))
+    values = json.loads(render_result(result, "json"))
+    content = {"text": render_result(result, "text"), "result": values}
+    empty = dict(_empty_figures(values, ""))
     return content | ({"empty": empty} if empty else {})
 
 
@@ -56,10 +56,10 @@ def index_of(result: Result) -> dict[str, Any]:
     """The names and titles of a list of declared objects; a tool gives the details of one."""
     entries = {
         name: [{key: row.get(key) for key in ("name", "title")} for row in rows]
-        for name, rows in json.loads(rendered(result, "json")).items()
+        for name, rows in json.loads(render_result(result, "json")).items()
         if isinstance(rows, list)
     }
-    return {"text": rendered(result, "text"), "result": entries}
+    return {"text": render_result(result, "text"), "result": entries}
 
 
 def answer_of(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
@@ -68,53 +68,54 @@ def answer_of(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
     ``shortened`` has the whole length of what was cut, by its path. ``next_offset`` gives the rows
     behind those of this answer; it is null where there are none.
     """
-    rows, text_size = page.rows, page.largest // _WITHOUT_TEXT
+    rows, text_size = page.rows, page.largest // _TEXT_DIVISOR
     while True:
         shortened: dict[str, int] = {}
-        answer: dict[str, Any] = _cut(
+        answer: dict[str, Any] = _shorten(
             dict(content), "", Page(rows, page.offset, text_size), shortened
         )
-        ends = [length for path, length in shortened.items() if path != "text"]
-        more = max(ends, default=0) > page.offset + rows
-        answer |= {"shortened": shortened, "next_offset": page.offset + rows if more else None}
-        if _size(answer) <= page.largest:
+        lengths = [length for path, length in shortened.items() if path != "text"]
+        has_more = max(lengths, default=0) > page.offset + rows
+        answer |= {"shortened": shortened, "next_offset": page.offset + rows if has_more else None}
+        if _answer_size(answer) <= page.largest:
             return answer
-        if rows == 1 and text_size <= QUOTED:
-            return _only_sizes(content, page)
-        rows, text_size = max(1, rows // 2), max(QUOTED, text_size // 2)
+        if rows == 1 and text_size <= MAX_QUOTED:
+            return _sizes_only(content, page)
+        rows, text_size = max(1, rows // 2), max(MAX_QUOTED, text_size // 2)
 
 
 def error_text(message: str, arguments: Mapping[str, Any]) -> str:
-    """An error that quotes at most `QUOTED` characters of each argument."""
-    for text in sorted(_texts(arguments), key=len, reverse=True):
-        for form in {text, repr(text)[1:-1]} if len(text) > QUOTED else ():
-            message = message.replace(form, f"{form[:QUOTED]}…")
+    """An error that quotes at most `MAX_QUOTED` characters of each argument."""
+    for text in sorted(_texts_of_arguments(arguments), key=len, reverse=True):
+        for spelling in {text, repr(text)[1:-1]} if len(text) > MAX_QUOTED else ():
+            message = message.replace(spelling, f"{spelling[:MAX_QUOTED]}…")
     return message if len(message) <= _LONGEST_ERROR else f"{message[:_LONGEST_ERROR]}…"
 
 
-def _size(answer: Mapping[str, Any]) -> int:
+def _answer_size(answer: Mapping[str, Any]) -> int:
     """The bytes of an answer as it is sent: as text, and as an object."""
     text = json.dumps(answer, indent=2, ensure_ascii=False)
-    sent = json.dumps(text, ensure_ascii=False) + json.dumps(answer, ensure_ascii=False)
-    return len(sent.encode()) + _ENVELOPE
+    payload = json.dumps(text, ensure_ascii=False) + json.dumps(answer, ensure_ascii=False)
+    return len(payload.encode()) + _ENVELOPE
 
 
-def _cut(value: Any, path: str, page: Page, shortened: dict[str, int]) -> Any:  # noqa: ANN401
+def _shorten(value: Any, path: str, page: Page, shortened: dict[str, int]) -> Any:  # noqa: ANN401
     """A value with long lists, objects and texts cut; their lengths go into ``shortened``."""
     if isinstance(value, dict):
         names = list(value)
-        if len(names) > max(page.rows, _FIELDS):
+        if len(names) > max(page.rows, _MAX_FIELDS):
             shortened[path] = len(names)
             names = names[page.offset : page.offset + page.rows]
         return {
-            name: _cut(value[name], f"{path}.{name}".lstrip("."), page, shortened) for name in names
+            name: _shorten(value[name], f"{path}.{name}".lstrip("."), page, shortened)
+            for name in names
         }
     if isinstance(value, list):
         rows = range(len(value))
         if len(value) > page.rows:
             shortened[path] = len(value)
             rows = rows[page.offset : page.offset + page.rows]
-        return [_cut(value[row], f"{path}[{row}]", page, shortened) for row in rows]
+        return [_shorten(value[row], f"{path}[{row}]", page, shortened) for row in rows]
     if isinstance(value, str) and len(value) > page.largest:
         if path != "text":
             return f"{value[: page.largest]}…"
@@ -123,9 +124,9 @@ def _cut(value: Any, path: str, page: Page, shortened: dict[str, int]) -> Any:  
     return value
 
 
-def _only_sizes(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
-    """What is left of an answer of which not one row of each table fits."""
-    sizes = {name: len(json.dumps(part)) for name, part in content.items()}
+def _sizes_only(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
+    """An answer with sizes only, where not even one row of each table fits."""
+    sizes = {name: len(json.dumps(member)) for name, member in content.items()}
     text = (
         f"one row of each table is larger than an answer of {page.largest:,} bytes; ask for less, "
         "or start with a larger --answer-bytes"
@@ -133,25 +134,35 @@ def _only_sizes(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
     return {"text": text, "shortened": sizes, "next_offset": None}
 
 
-def _empty(value: Any, path: str) -> list[tuple[str, str]]:  # noqa: ANN401
+def _empty_figures(value: Any, path: str) -> list[tuple[str, str]]:  # noqa: ANN401
     """The paths of figures without a value, each with the reason."""
     if isinstance(value, dict):
         pairs = []
         for name, member in value.items():
             reason = _REASONS["mean"] if path.endswith("mean") else _REASONS.get(name)
-            inside = f"{path}.{name}".lstrip(".")
-            pairs += [(inside, reason)] if member is None and reason else _empty(member, inside)
+            member_path = f"{path}.{name}".lstrip(".")
+            pairs += (
+                [(member_path, reason)]
+                if member is None and reason
+                else _empty_figures(member, member_path)
+            )
         return pairs
     if isinstance(value, list):
         return [
-            pair for row, member in enumerate(value) for pair in _empty(member, f"{path}[{row}]")
+            pair
+            for row, member in enumerate(value)
+            for pair in _empty_figures(member, f"{path}[{row}]")
         ]
     return []
 
 
-def _texts(value: Any) -> list[str]:  # noqa: ANN401
+def _texts_of_arguments(value: Any) -> list[str]:  # noqa: ANN401
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [text for member in value.values() for text in _texts(member)]
-    return [text for member in value for text in _texts(member)] if isinstance(value, list) else []
+        return [text for member in value.values() for text in _texts_of_arguments(member)]
+    return (
+        [text for member in value for text in _texts_of_arguments(member)]
+        if isinstance(value, list)
+        else []
+    )

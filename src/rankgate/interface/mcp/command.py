@@ -13,14 +13,29 @@ from rankgate.core.extras import require
 @click.command("mcp")
 @click.argument("folder", type=click.Path(path_type=Path), default=".")
 @click.option("--write", is_flag=True, help="Offer tools that write new files into the folder.")
-@click.option("--max-bytes", default=500_000_000, show_default=True, type=click.IntRange(1),
-              help="The size of the largest file that is read.")  # fmt: skip
-@click.option("--rows", default=100, show_default=True, type=click.IntRange(1, 100_000),
-              help="Rows of each table that an answer holds at most.")  # fmt: skip
-@click.option("--answer-bytes", default=32_000, show_default=True, type=click.IntRange(4_000),
-              help="The size of the largest answer; longer ones have pages.")  # fmt: skip
+@click.option(
+    "--max-bytes",
+    default=500_000_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="The size of the largest file that is read.",
+)
+@click.option(
+    "--rows",
+    default=100,
+    show_default=True,
+    type=click.IntRange(1, 100_000),
+    help="Rows of each table that an answer holds at most.",
+)
+@click.option(
+    "--answer-bytes",
+    default=32_000,
+    show_default=True,
+    type=click.IntRange(4_000),
+    help="The size of the largest answer; longer ones have pages.",
+)
 def command(folder: Path, write: bool, max_bytes: int, rows: int, answer_bytes: int) -> None:
-    """Serve the verbs to an assistant, by the Model Context Protocol on standard input and output.
+    """Let an AI assistant call rankgate: a server of the Model Context Protocol on standard input.
 
     Nothing outside of FOLDER is read. Without --write nothing is written.
 
@@ -29,10 +44,12 @@ def command(folder: Path, write: bool, max_bytes: int, rows: int, answer_bytes: 
     rankgate mcp evaluation --write
     """
     require("rankgate mcp needs the package mcp", "mcp")
-    from rankgate.interface.mcp.folder import folder_of
-    from rankgate.interface.mcp.server import server_of
+    from rankgate.interface.mcp.folder import open_folder
+    from rankgate.interface.mcp.server import make_server
     from rankgate.interface.mcp.tools import Tools
 
-    found = folder_of(folder, max_bytes)
-    os.chdir(found.root)  # names of saved baselines and of files in errors are those of the folder
-    server_of(Tools(found), rows, answer_bytes, write=write).run("stdio")
+    readable_folder = open_folder(folder, max_bytes)
+    os.chdir(
+        readable_folder.root
+    )  # names of saved baselines and of files in errors are those of the folder
+    make_server(Tools(readable_folder), rows, answer_bytes, write=write).run("stdio")

@@ -17,18 +17,18 @@ from rankgate.core.errors import RankgateError
 from rankgate.interface.mcp.answers import Page, answer_of, error_text
 from rankgate.interface.mcp.tools import WRITING, Tools
 
-_ABOUT = (
+_INSTRUCTIONS = (
     "rankgate says whether a ranking got better. Start with list_files and describe. Answers hold "
     "text for people, and result with all figures; intervals and warnings matter more than means. "
     "A verdict is pass, fail or inconclusive: never report inconclusive as a pass."
 )
 
-_OFFSET = (
+_OFFSET_HELP = (
     "    offset: rows of each table to skip; the next_offset of an answer gives its next page."
 )
 
 
-def server_of(tools: Tools, rows: int, largest: int, *, write: bool) -> MCPServer:
+def make_server(tools: Tools, rows: int, largest: int, *, write: bool) -> MCPServer:
     """The server of a folder.
 
     Args:
@@ -37,19 +37,21 @@ def server_of(tools: Tools, rows: int, largest: int, *, write: bool) -> MCPServe
         largest: bytes of an answer.
         write: whether tools that write files are offered.
     """
-    server = MCPServer("rankgate", instructions=_ABOUT, version=version("rankgate"))
+    server = MCPServer("rankgate", instructions=_INSTRUCTIONS, version=version("rankgate"))
     for name, _ in getmembers(Tools, isfunction):
         if name.startswith("_") or (name in WRITING and not write):
             continue
         verb = getattr(tools, name)
         hints = ToolAnnotations(read_only_hint=name not in WRITING, destructive_hint=False)
-        call = _bounded(verb, Page(rows, 0, largest))
-        server.add_tool(call, name, description=f"{getdoc(verb)}\n{_OFFSET}", annotations=hints)
+        call = _bounded_verb(verb, Page(rows, 0, largest))
+        server.add_tool(
+            call, name, description=f"{getdoc(verb)}\n{_OFFSET_HELP}", annotations=hints
+        )
         _refuse_unknown_arguments(server, name)
     return server
 
 
-def _bounded(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[..., dict[str, Any]]:
+def _bounded_verb(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[..., dict[str, Any]]:
     """A verb whose answers and errors have a bounded size, with an argument that turns pages."""
 
     @functools.wraps(verb)
@@ -59,13 +61,13 @@ def _bounded(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[..., d
         except RankgateError as error:
             raise ToolError(error_text(f"{error} ({error.code})", arguments)) from None
 
-    named = signature(verb, eval_str=True)
+    verb_signature = signature(verb, eval_str=True)
     rows = Parameter("offset", Parameter.KEYWORD_ONLY, default=0, annotation=int)
-    call.__signature__ = named.replace(  # type: ignore[attr-defined]
-        parameters=[*named.parameters.values(), rows]
+    call.__signature__ = verb_signature.replace(  # type: ignore[attr-defined]
+        parameters=[*verb_signature.parameters.values(), rows]
     )
     call.__annotations__ = {
-        name: parameter.annotation for name, parameter in named.parameters.items()
+        name: parameter.annotation for name, parameter in verb_signature.parameters.items()
     } | {"offset": int, "return": dict[str, Any]}
     return call
 

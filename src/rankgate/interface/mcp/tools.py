@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.collection import Collection, parse_collection
 from rankgate.data.files.convert import convert
 from rankgate.data.files.formats import formats
 from rankgate.data.files.validate import validate
+from rankgate.data.formats.tags import IDS
 from rankgate.decisions.advice.advise import advise
 from rankgate.decisions.blind_spots.verb import blindspots
 from rankgate.decisions.comparison.compare import compare
@@ -36,8 +38,11 @@ if TYPE_CHECKING:
     from rankgate.core.present.result import Result
     from rankgate.interface.mcp.folder import Folder
 
+CollectionLike = str | dict[str, Any]
+"""A file of judgments or of a collection, or the fields of one."""
+
 METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
-_DEFAULTS = ("rankgate.toml", "pyproject.toml")
+_POLICY_FILES = ("rankgate.toml", "pyproject.toml")
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,24 @@ class Tools:
             for path in paths
         ]
 
+    def _collection(self, stated: CollectionLike) -> Collection:
+        """The collection of a file, or of an object of its fields, whose texts are files.
+
+        Raises:
+            UsageError: a path that leads out of the folder.
+            InputError: no such file; a field that there is not, or a value of another type.
+        """
+        if isinstance(stated, str):
+            return Collection.of(self._files(stated)[0])
+        return parse_collection(stated, lambda _, text: self._table(text))
+
+    def _table(self, text: str) -> str:
+        """A file of the folder, or a pattern of ids."""
+        return text if text.startswith(IDS) else self.folder.file(text)
+
     def evaluate(
         self,
-        qrels: str,
+        qrels: CollectionLike,
         runs: list[str],
         metrics: Sequence[str] = METRICS,
         convention: str = "trec",
@@ -72,18 +92,19 @@ class Tools:
         """Score runs against judgments: means, counts of what is missing, judged share.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             runs: files of runs.
             metrics: such as nDCG@10, AP, RR, nDCG(gain='exp')@5; see list_metrics.
             convention: whose rules count, such as trec, ranx or beir; see list_conventions.
         """
-        qrels, *found = self._files(qrels, *runs)
+        collection, run_files = self._collection(qrels), self._files(*runs)
         rules = self._convention(convention)
-        return self._answer(evaluate(qrels, found, list(metrics), rules))
+        return self._answer(evaluate(collection, run_files, list(metrics), rules))
 
     def compare(
         self,
-        qrels: str,
+        qrels: CollectionLike,
         baseline: str,
         candidates: list[str],
         metrics: Sequence[str] = METRICS,
@@ -93,104 +114,126 @@ class Tools:
         """Compare systems query by query: differences with intervals and tests, worst queries.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             baseline: the file of the run to compare with.
             candidates: files of the other runs.
             metrics: such as nDCG@10.
             convention: whose rules count.
             test: of significance.
         """
-        qrels, first, *others = self._files(qrels, baseline, *candidates)
+        baseline_file, *other_runs = self._files(baseline, *candidates)
         rules = self._convention(convention)
-        return self._answer(compare(qrels, first, others, list(metrics), rules, test=test))
+        collection = self._collection(qrels)
+        return self._answer(
+            compare(collection, baseline_file, other_runs, list(metrics), rules, test=test)
+        )
 
     def gate(
-        self, qrels: str, baseline: str, candidate: str, policy: str | None = None
+        self, qrels: CollectionLike, baseline: str, candidate: str, policy: str | None = None
     ) -> dict[str, Any]:
         """Decide by a policy whether a candidate may replace a baseline: verdict, rules, reasons.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             baseline: the file of a run, or the name of a saved baseline.
             candidate: the file of a run.
             policy: a TOML file; without it rankgate.toml, or no loss above .02 of nDCG@10.
         """
-        qrels, new = self._files(qrels, candidate)
+        collection, new = self._collection(qrels), self._files(candidate)[0]
         root = self.folder.root
-        found = next((name for name in _DEFAULTS if (root / name).is_file()), None)
-        rules = self.folder.settings(policy) if policy else found and self.folder.settings(found)
+        policy_name = next((name for name in _POLICY_FILES if (root / name).is_file()), None)
+        rules = (
+            self.folder.settings(policy)
+            if policy
+            else policy_name and self.folder.settings(policy_name)
+        )
         saved = not (root / baseline).exists() and Path(baseline).name == baseline
         old = baseline if saved else self.folder.file(baseline)
-        return self._answer(gate(qrels, old, new, rules, log=False, folder=root))
+        return self._answer(gate(collection, old, new, rules, log=False, folder=root))
 
     def explain(
-        self, qrels: str, run: str, query: str, metric: str, convention: str = "trec"
+        self, qrels: CollectionLike, run: str, query: str, metric: str, convention: str = "trec"
     ) -> dict[str, Any]:
         """Show how one value was computed, document by document.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             run: the file of a run.
             query: its id.
             metric: such as nDCG@10.
             convention: whose rules count.
         """
-        qrels, run = self._files(qrels, run)
+        collection, run = self._collection(qrels), self._files(run)[0]
         rules = self._convention(convention)
-        return self._answer(explain(qrels, run, query, metric, rules))
+        return self._answer(explain(collection, run, query, metric, rules))
 
     def reconcile(
-        self, qrels: str, run: str, metric: str, value: float | None = None
+        self, qrels: CollectionLike, run: str, metric: str, value: float | None = None
     ) -> dict[str, Any]:
         """Say why tools give different values for one metric, or which tool gives a value.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             run: the file of a run.
             metric: such as nDCG@10.
             value: the mean that another tool printed.
         """
-        qrels, run = self._files(qrels, run)
+        collection, run = self._collection(qrels), self._files(run)[0]
         if value is None:
-            return self._answer(reconcile(qrels, run, metric))
-        return self._answer(reconcile(qrels, run, metric, value=value))
+            return self._answer(reconcile(collection, run, metric))
+        return self._answer(reconcile(collection, run, metric, value=value))
 
     def holes(
-        self, qrels: str, baseline: str, candidate: str, metrics: Sequence[str] = ("nDCG@10",)
+        self,
+        qrels: CollectionLike,
+        baseline: str,
+        candidate: str,
+        metrics: Sequence[str] = ("nDCG@10",),
     ) -> dict[str, Any]:
         """Estimate what unjudged documents could change in a comparison, and what to judge next.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             baseline: the file of a run.
             candidate: the file of a run.
             metrics: such as nDCG@10.
         """
-        qrels, baseline, candidate = self._files(qrels, baseline, candidate)
-        return self._answer(holes(qrels, baseline, candidate, list(metrics)))
+        collection = self._collection(qrels)
+        baseline, candidate = self._files(baseline, candidate)
+        return self._answer(holes(collection, baseline, candidate, list(metrics)))
 
     def blindspots(
-        self, qrels: str, baseline: str, candidate: str, metrics: Sequence[str] = METRICS
+        self, qrels: CollectionLike, baseline: str, candidate: str, metrics: Sequence[str] = METRICS
     ) -> dict[str, Any]:
         """Find changes between two runs that the chosen metrics do not see.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             baseline: the file of a run.
             candidate: the file of a run.
             metrics: such as nDCG@10.
         """
-        qrels, baseline, candidate = self._files(qrels, baseline, candidate)
-        return self._answer(blindspots(qrels, baseline, candidate, list(metrics)))
+        collection = self._collection(qrels)
+        baseline, candidate = self._files(baseline, candidate)
+        return self._answer(blindspots(collection, baseline, candidate, list(metrics)))
 
-    def rank_similarity(self, first: str, second: str) -> dict[str, Any]:
-        """Compare the rankings of two runs without judgments: RBO, overlap, tau.
+    def rank_similarity(
+        self, first: str, second: str, others: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Compare the rankings of two runs or more without judgments: RBO, overlap, tau.
 
         Args:
             first: the file of a run.
             second: the file of a run.
+            others: files of further runs, of which each pair is compared.
         """
-        return self._answer(rank_similarity(*self._files(first, second)))
+        return self._answer(rank_similarity(*self._files(first, second, *others)))
 
     def validate(self, files: list[str], against: str | None = None) -> dict[str, Any]:
         """Check files of judgments, runs and ratings: errors and warnings with lines.
@@ -210,27 +253,30 @@ class Tools:
         """
         return self._answer(describe(self._files(*files)))
 
-    def advise(self, qrels: str | None = None, runs: list[str] | None = None) -> dict[str, Any]:
+    def advise(
+        self, qrels: CollectionLike | None = None, runs: list[str] | None = None
+    ) -> dict[str, Any]:
         """Recommend metrics, cutoffs and a gate policy for data.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             runs: files of runs.
         """
-        judged = None if qrels is None else self.folder.file(qrels)
-        return self._answer(advise(judged, self._files(*(runs or []))))
+        collection = None if qrels is None else self._collection(qrels)
+        return self._answer(advise(collection, self._files(*(runs or []))))
 
     def list_files(self) -> dict[str, Any]:
         """List the files of the folder with their bytes, without those that a dot hides."""
         root = self.folder.root
-        found = [
+        files = [
             {"file": str(path.relative_to(root)), "bytes": path.stat().st_size}
             for path in sorted(root.rglob("*"))
             if path.is_file()
             and not path.is_symlink()
-            and not any(part.startswith(".") for part in path.relative_to(root).parts)
+            and not any(component.startswith(".") for component in path.relative_to(root).parts)
         ]
-        return {"files": found, "in_all": len(found)}
+        return {"files": files, "in_all": len(files)}
 
     def list_metrics(self, name: str | None = None) -> dict[str, Any]:
         """List all metrics; with a name its formula, parameters, what it sees and what it does not.
@@ -256,19 +302,20 @@ class Tools:
         """Show what a gate policy can contain: settings, kinds of rules, their parameters."""
         return {"schema": policy_keys().to_dict()}
 
-    def write_report(self, qrels: str, runs: list[str], output: str) -> dict[str, Any]:
+    def write_report(self, qrels: CollectionLike, runs: list[str], output: str) -> dict[str, Any]:
         """Write a page (HTML) that compares runs, the first of which is the baseline.
 
         Args:
-            qrels: the file of judgments.
+            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
+                one: judgments, columns, grades, tags, items, sample, predicted, and others.
             runs: two files of runs, or more.
             output: the new file, which must end in .html.
         """
         if not output.endswith(".html"):
             raise UsageError("the page's name must end in .html.", code="invalid-path")
         target = self.folder.target(output)
-        judged, first, *others = self._files(qrels, *runs)
-        compare(judged, first, others).report(target)
+        baseline_file, *other_runs = self._files(*runs)
+        compare(self._collection(qrels), baseline_file, other_runs).report(target)
         return {"written": output, "bytes": target.stat().st_size}
 
     def convert(self, source: str, output: str, to: str | None = None) -> dict[str, Any]:

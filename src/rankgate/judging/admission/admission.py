@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.core.present.result import Notice, Result
 from rankgate.judging.admission.attacked import ATTACKS
 from rankgate.judging.admission.bias import Bias
@@ -32,19 +32,19 @@ class JudgeAdmission(Result):
         pairs, queries: judged by both.
         answers: how much of what it was asked the judge answered.
         demands: every requirement, how it ended.
-        coefficients: of the agreement of both, by name; intervals resample queries.
+        coefficients: of the agreement of both, by name; intervals leave out one query at a time.
         bias: of the judge.
         systems: ``metric``, ``system``, ``people``, ``judge``, ``delta``; empty without runs.
         orders: one a metric; empty with fewer than three runs.
         asked: what was required.
         convention: by which systems were scored; None without runs.
-        resamples, seed: of the intervals of agreement.
         cautions: what to know before the verdict is used.
         attacks: ``attack``, ``pairs``, ``queries``, ``raised`` (share of pairs, with ``low`` and
             ``high``), ``lowered``, ``shift`` (mean); empty without ratings under attack.
         families: the columns of `lineage.FAMILIES`; empty without a lineage.
         components: ``source``, ``levels``, ``variance``, ``share`` of the variance of a grade
             of the judge by what was repeated; empty without repetitions.
+        resamples, seed: of intervals that an earlier version took from resampled queries; now 0.
     """
 
     kind: ClassVar[str] = "admission"
@@ -59,8 +59,8 @@ class JudgeAdmission(Result):
         "components": COMPONENTS,
     }
 
-    people: Named
-    judge: Named
+    people: InputHash
+    judge: InputHash
     pairs: int
     queries: int
     answers: AnsweredShare
@@ -71,18 +71,24 @@ class JudgeAdmission(Result):
     orders: tuple[SystemOrder, ...]
     asked: Demands
     convention: Mapping[str, Any] | None
-    resamples: int
-    seed: int
     cautions: tuple[str, ...] = ()
     attacks: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ATTACKS))
     families: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAMILIES))
     components: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COMPONENTS))
+    resamples: int = 0
+    seed: int = 0
 
     @property
     def verdict(self) -> Answer:
         """Fail if a requirement failed; else inconclusive if one is; else pass."""
-        ends = {each.status for each in self.demands}
-        return "fail" if "fail" in ends else "inconclusive" if "inconclusive" in ends else "pass"
+        statuses = {demand.status for demand in self.demands}
+        return (
+            "fail"
+            if "fail" in statuses
+            else "inconclusive"
+            if "inconclusive" in statuses
+            else "pass"
+        )
 
     @property
     def status(self) -> int:
@@ -100,14 +106,14 @@ class JudgeAdmission(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         values = {**self.head(), "verdict": self.verdict, **super().to_dict()}
-        for each in values["coefficients"].values():  # the level is that of all admissions
-            del each["level"], each["undefined"]
+        for coefficient in values["coefficients"].values():  # the level is that of all admissions
+            del coefficient["level"], coefficient["undefined"]
         return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
-        known = {name: {"level": _LEVEL, **e} for name, e in values["coefficients"].items()}
+        coefficients = {name: {"level": _LEVEL, **e} for name, e in values["coefficients"].items()}
         # a count stays a whole number, though figures are floats otherwise
-        demands = tuple(Demand(**each) for each in values["demands"])
-        return replace(super().from_dict({**values, "coefficients": known}), demands=demands)
+        demands = tuple(Demand(**fields) for fields in values["demands"])
+        return replace(super().from_dict({**values, "coefficients": coefficients}), demands=demands)

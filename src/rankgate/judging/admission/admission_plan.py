@@ -8,7 +8,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.core.present.result import Result
 from rankgate.judging.admission.agreement_figures import AgreementFigure
 
@@ -45,17 +45,34 @@ class AdmissionPlan(Result):
     label: ClassVar[str] = "What must people judge to admit the judge?"
     document_from: ClassVar[str] = "rankgate.judging.admission.plan_document:document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
-        "figures": {"figure": pl.String, "value": pl.Float64, "half_width": pl.Float64,
-                    "pairs": pl.Int64, "planned": pl.Float64},
-        "strata": {"stratum": pl.String, "grade": pl.Float64, "pool": pl.Int64, "pilot": pl.Int64,
-                   "deviation": pl.Float64, "assumed": pl.Boolean, "pairs": pl.Int64,
-                   "to_judge": pl.Int64, "inclusion": pl.Float64},
-        "sample": {"query_id": pl.String, "doc_id": pl.String, "stratum": pl.String,
-                   "inclusion": pl.Float64},
-    }  # fmt: skip
+        "figures": {
+            "figure": pl.String,
+            "value": pl.Float64,
+            "half_width": pl.Float64,
+            "pairs": pl.Int64,
+            "planned": pl.Float64,
+        },
+        "strata": {
+            "stratum": pl.String,
+            "grade": pl.Float64,
+            "pool": pl.Int64,
+            "pilot": pl.Int64,
+            "deviation": pl.Float64,
+            "assumed": pl.Boolean,
+            "pairs": pl.Int64,
+            "to_judge": pl.Int64,
+            "inclusion": pl.Float64,
+        },
+        "sample": {
+            "query_id": pl.String,
+            "doc_id": pl.String,
+            "stratum": pl.String,
+            "inclusion": pl.Float64,
+        },
+    }
 
-    judge: Named
-    people: Named | None
+    judge: InputHash
+    people: InputHash | None
     figure: AgreementFigure
     width: float
     reached: float

@@ -11,12 +11,13 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import Named
-from rankgate.core.present.numbers import known
+from rankgate.core.present.codec import InputHash
+from rankgate.core.present.numbers import finite_or_none
 from rankgate.data import read_qrels
-from rankgate.data.scales import MOST_GRADES, on_scale, possible_grades, scale_of
+from rankgate.data.scales import MOST_GRADES, on_scale, parse_scale, possible_grades
 from rankgate.judging.admission.admission_plan import AdmissionPlan
 from rankgate.judging.admission.agreement_figures import FIGURES, AgreementFigure, influence
+from rankgate.judging.admission.judge_grades import JudgeGrades
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, judged_pairs
 from rankgate.judging.standing import PAIR
 from rankgate.measurement.stats.stratified import neyman_allocation, stratified_error
@@ -26,18 +27,19 @@ if TYPE_CHECKING:
 
     from rankgate.data.inputs import QrelsLike
     from rankgate.data.qrels import Qrels, Scale
+    from rankgate.judging.admission.judge_grades import JudgeGradesLike
 
     Floats = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
-Above = Annotated[float, Range(0, exclusive=True)]
+PositiveNumber = Annotated[float, Range(0, exclusive=True)]
 
-FEWEST = 10
+MIN_PILOT_PAIRS = 10
 """Pairs of the pilot that a stratum needs; with fewer its variance is the largest possible."""
 
 _QUANTILE = 1.959963984540054
 _DRAWS, _HIGH = 100, 0.95
-_GUESSES = np.linspace(0.0, 0.9, 10)  # shares of equal grades where there is no pilot
+_EQUAL_SHARES = np.linspace(0.0, 0.9, 10)  # shares of equal grades where there is no pilot
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class _Strata:
 
     Attributes:
         grades: (K,) that both can give.
-        places: (H,) which of them each stratum is.
+        places: (H,) the index of each stratum's grade in ``grades``.
         sizes: (H,) pairs of the judge.
         tallies: (K, H) people's grades in the pilot.
     """
@@ -68,13 +70,13 @@ class _Strata:
 
 
 def admit_plan(
-    judge: QrelsLike,
+    judge: JudgeGradesLike,
     people: QrelsLike | None = None,
     *,
-    width: Above = 0.05,
+    width: PositiveNumber = 0.05,
     figure: AgreementFigure = "equal",
-    price: Above | None = None,
-    minutes: Above | None = None,
+    price: PositiveNumber | None = None,
+    minutes: PositiveNumber | None = None,
     scale: str | None = None,
     seed: int = 0,
 ) -> AdmissionPlan:
@@ -97,7 +99,8 @@ def admit_plan(
     Dirichlet by the pilot and one pair more, and the missing pairs multinomial.
 
     Args:
-        judge: its grades of all pairs.
+        judge: its grades of all pairs, or `JudgeGrades`; where these name what the judge was
+            asked, pairs are drawn of that pool.
         people: grades of some of these pairs by people: a pilot, or an earlier sample.
         width: The half-width of the interval.
         figure: Whose interval: equal (share of equal grades), bias, or alpha (Krippendorff's,
@@ -117,25 +120,28 @@ def admit_plan(
     >>> plan.strata["to_judge"].to_list(), round(plan.reached, 4)
     ([81, 242], 0.0499)
     """
-    theirs = read_qrels(judge)
-    ours = None if people is None else read_qrels(people)
-    graded_on = scale_of(scale) if scale else (ours or theirs).scale
-    pool = _pool(theirs, graded_on)
-    both = None if ours is None else judged_pairs(ours, theirs, graded_on)[0]
-    strata = _strata(pool, both, graded_on)
-    deviations = {each: _deviations(strata, each) for each in FIGURES}
+    grades = JudgeGrades.of(judge)
+    judge_qrels = grades.qrels()
+    people_qrels = None if people is None else read_qrels(people)
+    graded_on = parse_scale(scale) if scale else (people_qrels or judge_qrels).scale
+    pool = _pool(judge_qrels, graded_on, grades.pool())
+    common_pairs = (
+        None if people_qrels is None else judged_pairs(people_qrels, judge_qrels, graded_on)[0]
+    )
+    strata = _strata(pool, common_pairs, graded_on)
+    deviations = {name: _deviations(strata, name) for name in FIGURES}
     if not np.isfinite(deviations[figure]).all():
         problem = f"{figure} is undefined, as all grades are the same; choose another figure."
         raise UsageError(problem, code="undefined-value")
     error = width / _QUANTILE
-    drawn = np.maximum(strata.pilot, np.minimum(strata.sizes, FEWEST))
-    counts = neyman_allocation(strata.sizes, deviations[figure], error, drawn)
-    widths = None if both is None else _possible_widths(strata, figure, counts, seed)
+    fewest_counts = np.maximum(strata.pilot, np.minimum(strata.sizes, MIN_PILOT_PAIRS))
+    counts = neyman_allocation(strata.sizes, deviations[figure], error, fewest_counts)
+    widths = None if common_pairs is None else _possible_widths(strata, figure, counts, seed)
     table = _strata_table(strata, deviations[figure], counts)
-    sample = _drawn(pool, both, table, seed)
+    sample = _draw_pairs(pool, common_pairs, table, seed)
     return AdmissionPlan(
-        judge=Named(theirs.name, theirs.sha256),
-        people=None if ours is None else Named(ours.name, ours.sha256),
+        judge=InputHash(judge_qrels.name, judge_qrels.sha256),
+        people=None if people_qrels is None else InputHash(people_qrels.name, people_qrels.sha256),
         figure=figure,
         width=width,
         reached=_QUANTILE * stratified_error(strata.sizes, deviations[figure], counts),
@@ -151,7 +157,7 @@ def admit_plan(
 
 
 def _possible_widths(strata: _Strata, figure: AgreementFigure, counts: Counts, seed: int) -> Floats:
-    """Half-widths that the sample may give, by people's grades as the pilot lets expect them."""
+    """Simulate half-widths of the sample, with people's grades drawn by the pilot."""
     rng = np.random.default_rng([seed, _DRAWS])
     missing = np.maximum(counts - strata.pilot, 0)
     if not missing.any():
@@ -161,22 +167,24 @@ def _possible_widths(strata: _Strata, figure: AgreementFigure, counts: Counts, s
     for draw in range(_DRAWS):
         tallies = strata.tallies.copy()
         for stratum, pairs in enumerate(missing):
-            shares = rng.dirichlet(strata.tallies[:, stratum] + 1 / len(strata.grades))
-            tallies[:, stratum] += rng.multinomial(pairs, shares)
-        judged = _Strata(strata.grades, strata.places, strata.sizes, tallies)
-        error = stratified_error(strata.sizes, _deviations(judged, figure), counts)
+            grade_shares = rng.dirichlet(strata.tallies[:, stratum] + 1 / len(strata.grades))
+            tallies[:, stratum] += rng.multinomial(pairs, grade_shares)
+        simulated_strata = _Strata(strata.grades, strata.places, strata.sizes, tallies)
+        error = stratified_error(strata.sizes, _deviations(simulated_strata, figure), counts)
         widths[draw] = _QUANTILE * error
     return widths
 
 
-def _pool(judge: Qrels, scale: Scale | None) -> pl.DataFrame:
-    """The pairs that the judge gave a grade of the scale.
+def _pool(judge: Qrels, scale: Scale | None, asked_pairs: pl.DataFrame | None) -> pl.DataFrame:
+    """The requested pairs to which the judge gave a grade of the scale.
 
     Raises:
         UsageError: none, or more than ten different grades.
     """
-    fits = on_scale(pl.col("grade"), scale) if scale else pl.col("grade") >= 0
-    pool = judge.table.filter((pl.col("grade") >= 0) & fits)
+    is_on_scale = on_scale(pl.col("grade"), scale) if scale else pl.col("grade") >= 0
+    pool = judge.table.filter((pl.col("grade") >= 0) & is_on_scale)
+    if asked_pairs is not None:
+        pool = pool.join(asked_pairs.select(PAIR), on=PAIR, how="semi")
     if pool.is_empty():
         raise UsageError(f"{judge.name} has no grades to check.", code="nothing-judged")
     kinds = pool["grade"].n_unique()
@@ -189,15 +197,21 @@ def _pool(judge: Qrels, scale: Scale | None) -> pl.DataFrame:
     return pool.select(*PAIR, pl.col("grade").alias(JUDGE)).sort(PAIR)
 
 
-def _strata(pool: pl.DataFrame, both: pl.DataFrame | None, scale: Scale | None) -> _Strata:
-    own = pool[JUDGE].unique().sort().to_numpy()
-    pilot = np.empty((0, 2)) if both is None else both.select(PEOPLE, JUDGE).to_numpy()
+def _strata(pool: pl.DataFrame, common_pairs: pl.DataFrame | None, scale: Scale | None) -> _Strata:
+    judge_grades = pool[JUDGE].unique().sort().to_numpy()
+    pilot = (
+        np.empty((0, 2)) if common_pairs is None else common_pairs.select(PEOPLE, JUDGE).to_numpy()
+    )
     possible = possible_grades(scale) if scale else ()
-    grades = np.unique(np.concatenate([own, pilot[:, 0], np.array(possible, np.float64)]))
-    tallies = np.zeros((len(grades), len(own)))
-    np.add.at(tallies, (np.searchsorted(grades, pilot[:, 0]), np.searchsorted(own, pilot[:, 1])), 1)
+    grades = np.unique(np.concatenate([judge_grades, pilot[:, 0], np.array(possible, np.float64)]))
+    tallies = np.zeros((len(grades), len(judge_grades)))
+    np.add.at(
+        tallies,
+        (np.searchsorted(grades, pilot[:, 0]), np.searchsorted(judge_grades, pilot[:, 1])),
+        1,
+    )
     sizes = pool.group_by(JUDGE).len().sort(JUDGE)["len"].to_numpy().astype(np.int64)
-    return _Strata(grades, np.searchsorted(grades, own), sizes, tallies)
+    return _Strata(grades, np.searchsorted(grades, judge_grades), sizes, tallies)
 
 
 def _deviations(strata: _Strata, figure: AgreementFigure) -> Floats:
@@ -206,17 +220,17 @@ def _deviations(strata: _Strata, figure: AgreementFigure) -> Floats:
     smoothed = (strata.tallies + 1 / size) / (pilot + 1)
     equal = np.zeros_like(smoothed)
     equal[strata.places, np.arange(len(strata.places))] = 1.0
-    few = pilot < np.minimum(strata.sizes, FEWEST)
+    few = pilot < np.minimum(strata.sizes, MIN_PILOT_PAIRS)
     agreed = float((strata.tallies * equal).sum() / max(pilot.sum(), 1))
-    found = np.zeros(len(strata.places))
-    for guess in _GUESSES if few.all() else [agreed]:
+    deviations = np.zeros(len(strata.places))
+    for guess in _EQUAL_SHARES if few.all() else [agreed]:
         assumed = guess * equal + (1 - guess) / size
         columns = np.where(few, assumed, smoothed)
-        added = influence(figure, strata.table(columns), strata.grades)[:, strata.places]
-        mean = (columns * added).sum(axis=0)
-        by_pilot = np.sqrt((columns * (added - mean) ** 2).sum(axis=0))
-        found = np.maximum(found, np.where(few, np.ptp(added, axis=0) / 2, by_pilot))
-    return found
+        influences = influence(figure, strata.table(columns), strata.grades)[:, strata.places]
+        mean = (columns * influences).sum(axis=0)
+        by_pilot = np.sqrt((columns * (influences - mean) ** 2).sum(axis=0))
+        deviations = np.maximum(deviations, np.where(few, np.ptp(influences, axis=0) / 2, by_pilot))
+    return deviations
 
 
 def _strata_table(strata: _Strata, deviations: Floats, counts: Counts) -> pl.DataFrame:
@@ -228,7 +242,7 @@ def _strata_table(strata: _Strata, deviations: Floats, counts: Counts) -> pl.Dat
             "pool": strata.sizes,
             "pilot": strata.pilot,
             "deviation": deviations,
-            "assumed": strata.pilot < np.minimum(strata.sizes, FEWEST),
+            "assumed": strata.pilot < np.minimum(strata.sizes, MIN_PILOT_PAIRS),
             "pairs": counts,
             "to_judge": counts - strata.pilot,
             "inclusion": counts / strata.sizes,
@@ -243,38 +257,46 @@ def _figures(
     error: float,
     planned: Counts,
 ) -> pl.DataFrame:
-    enough = bool((strata.pilot >= np.minimum(strata.sizes, FEWEST)).all())
+    enough = bool((strata.pilot >= np.minimum(strata.sizes, MIN_PILOT_PAIRS)).all())
     table = strata.table(strata.tallies / np.maximum(strata.pilot, 1))
     rows = [
         (
             figure,
-            known(FIGURES[figure](table, strata.grades)) if enough else None,
-            _reached(strata, deviations[figure], strata.pilot) if enough else None,
-            _needed(strata, deviations[figure], error),
-            _reached(strata, deviations[figure], planned),
+            finite_or_none(FIGURES[figure](table, strata.grades)) if enough else None,
+            _reached_half_width(strata, deviations[figure], strata.pilot) if enough else None,
+            _count_needed_pairs(strata, deviations[figure], error),
+            _reached_half_width(strata, deviations[figure], planned),
         )
         for figure in FIGURES
     ]
     return pl.DataFrame(rows, schema=AdmissionPlan.SCHEMAS["figures"], orient="row")
 
 
-def _needed(strata: _Strata, deviations: Floats, error: float) -> int | None:
+def _count_needed_pairs(strata: _Strata, deviations: Floats, error: float) -> int | None:
     if not np.isfinite(deviations).all():
         return None
     return int(neyman_allocation(strata.sizes, deviations, error).sum())
 
 
-def _reached(strata: _Strata, deviations: Floats, drawn: Counts) -> float | None:
-    return known(_QUANTILE * stratified_error(strata.sizes, deviations, drawn))
+def _reached_half_width(strata: _Strata, deviations: Floats, counts: Counts) -> float | None:
+    return finite_or_none(_QUANTILE * stratified_error(strata.sizes, deviations, counts))
 
 
-def _drawn(
-    pool: pl.DataFrame, both: pl.DataFrame | None, strata: pl.DataFrame, seed: int
+def _draw_pairs(
+    pool: pl.DataFrame, common_pairs: pl.DataFrame | None, strata: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """As many pairs of each stratum as are missing, in random order."""
-    left = pool if both is None else pool.join(both, on=PAIR, how="anti", maintain_order="left")
-    order = np.random.default_rng(seed).permutation(len(left))
-    wanted = strata.select(pl.col("grade").alias(JUDGE), "stratum", "inclusion", "to_judge")
-    placed = left[order].join(wanted, on=JUDGE, how="left", maintain_order="left")
+    """Draw as many pairs of each stratum as are missing, in random order."""
+    unjudged_pairs = (
+        pool
+        if common_pairs is None
+        else pool.join(common_pairs, on=PAIR, how="anti", maintain_order="left")
+    )
+    order = np.random.default_rng(seed).permutation(len(unjudged_pairs))
+    strata_columns = strata.select(pl.col("grade").alias(JUDGE), "stratum", "inclusion", "to_judge")
+    stratified_pairs = unjudged_pairs[order].join(
+        strata_columns, on=JUDGE, how="left", maintain_order="left"
+    )
     number = pl.int_range(pl.len()).over(JUDGE)
-    return placed.filter(number < pl.col("to_judge")).select(*PAIR, "stratum", "inclusion")
+    return stratified_pairs.filter(number < pl.col("to_judge")).select(
+        *PAIR, "stratum", "inclusion"
+    )

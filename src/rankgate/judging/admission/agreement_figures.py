@@ -1,4 +1,4 @@
-"""Figures of agreement as functions of a table of shares, and how a pair moves them."""
+"""Figures of agreement as functions of a table of shares, and their derivatives."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _bias(table: Floats, grades: Floats) -> float:
 
 def _alpha(table: Floats, _grades: Floats) -> float:
     """Krippendorff's ordinal α of two raters in the limit of many pairs."""
-    both = (table + table.T) / (2 * table.sum())
-    each = both.sum(axis=0)
-    middle = np.cumsum(each) - each / 2
+    symmetric = (table + table.T) / (2 * table.sum())
+    grade_shares = symmetric.sum(axis=0)
+    middle = np.cumsum(grade_shares) - grade_shares / 2
     distances = (middle[:, None] - middle[None, :]) ** 2
-    expected = float(each @ distances @ each)
-    return 1 - float((both * distances).sum()) / expected if expected > 0 else float("nan")
+    expected = float(grade_shares @ distances @ grade_shares)
+    return 1 - float((symmetric * distances).sum()) / expected if expected > 0 else float("nan")
 
 
 FIGURES: Mapping[AgreementFigure, Callable[[Floats, Floats], float]] = {
@@ -47,20 +47,21 @@ FIGURES: Mapping[AgreementFigure, Callable[[Floats, Floats], float]] = {
 def influence(figure: AgreementFigure, table: Floats, grades: Floats) -> Floats:
     """(K, K) derivatives of a figure by the share of each pair of grades.
 
-    By them a figure that is not a mean is one near the table, so that its variance under a
-    stratified sample is Σ W_g² S_g² / n_g with S_g the standard deviation of the derivatives of
-    column g over people's grades (delta method; Särndal, Swensson and Wretman 1992, section 5.5).
+    With them a figure that is not a mean is nearly one around the table, so that its variance
+    under a stratified sample is Σ W_g² S_g² / n_g with S_g the standard deviation of the
+    derivatives of column g over people's grades (delta method; Särndal, Swensson and Wretman 1992,
+    section 5.5).
 
     Args:
         figure: its name.
         table: (K, K) shares of people's grades (rows) and the judge's (columns).
         grades: (K,) of both.
     """
-    found = np.zeros_like(table)
-    for place in np.ndindex(*table.shape):
-        above, below = table.copy(), table.copy()
-        above[place] += _STEP
-        below[place] -= _STEP
-        rise = FIGURES[figure](above, grades) - FIGURES[figure](below, grades)
-        found[place] = rise / (2 * _STEP)
-    return found
+    derivatives = np.zeros_like(table)
+    for cell in np.ndindex(*table.shape):
+        table_above, table_below = table.copy(), table.copy()
+        table_above[cell] += _STEP
+        table_below[cell] -= _STEP
+        rise = FIGURES[figure](table_above, grades) - FIGURES[figure](table_below, grades)
+        derivatives[cell] = rise / (2 * _STEP)
+    return derivatives

@@ -1,4 +1,4 @@
-"""How a judge's grades move when documents are changed in ways that must not move them."""
+"""Changes of a judge's grades when documents are changed in ways that must not matter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ATTACKS = {
 """A row an attack: the share of pairs whose grade rises, with a 95 % interval, or falls; the mean
 difference of grades."""
 
-_ATTACKED = "attacked"
+_ATTACKED_GRADE = "attacked"
 
 
 def attacks_on(judge: Qrels, attacked: Sequence[RatingsLike]) -> pl.DataFrame:
@@ -47,24 +47,29 @@ def attacks_on(judge: Qrels, attacked: Sequence[RatingsLike]) -> pl.DataFrame:
     rows = []
     for file in attacked:
         ratings = read_ratings(file)
-        graded = ratings.table.filter(pl.col("grade").is_not_null())
-        last = graded.unique([*PAIR, "rater"], keep="last", maintain_order=True)
-        both = last.select(*PAIR, "rater", pl.col("grade").alias(_ATTACKED)).join(plain, on=PAIR)
-        if both.is_empty():
+        graded_ratings = ratings.table.filter(pl.col("grade").is_not_null())
+        last = graded_ratings.unique([*PAIR, "rater"], keep="last", maintain_order=True)
+        common_pairs = last.select(*PAIR, "rater", pl.col("grade").alias(_ATTACKED_GRADE)).join(
+            plain, on=PAIR
+        )
+        if common_pairs.is_empty():
             problem = f"no pair is graded in {judge.name} too; rate the same pool under attack."
             raise InputError(problem, source=ratings.name, code="no-common-pairs")
-        rows += [_row(str(rater), part) for (rater,), part in both.group_by("rater")]
+        rows += [
+            _attack_row(str(rater), attack_pairs)
+            for (rater,), attack_pairs in common_pairs.group_by("rater")
+        ]
     return pl.DataFrame(rows, schema=ATTACKS, orient="row").sort("attack")
 
 
-def _row(attack: str, both: pl.DataFrame) -> tuple[object, ...]:
-    rises = pl.col(_ATTACKED) > pl.col(JUDGE)
-    falls = pl.col(_ATTACKED) < pl.col(JUDGE)
-    shares = both.select(
-        rises.mean().alias("raised"),
-        falls.mean().alias("lowered"),
-        (pl.col(_ATTACKED) - pl.col(JUDGE)).mean().alias("shift"),
+def _attack_row(attack: str, pairs: pl.DataFrame) -> tuple[object, ...]:
+    is_raised = pl.col(_ATTACKED_GRADE) > pl.col(JUDGE)
+    is_lowered = pl.col(_ATTACKED_GRADE) < pl.col(JUDGE)
+    means = pairs.select(
+        is_raised.mean().alias("raised"),
+        is_lowered.mean().alias("lowered"),
+        (pl.col(_ATTACKED_GRADE) - pl.col(JUDGE)).mean().alias("shift"),
     ).row(0)
-    raised, lowered, shift = shares
-    ends = share_over_queries(both, rises)
-    return attack, len(both), both["query_id"].n_unique(), raised, *ends, lowered, shift
+    raised, lowered, shift = means
+    bounds = share_over_queries(pairs, is_raised)
+    return attack, len(pairs), pairs["query_id"].n_unique(), raised, *bounds, lowered, shift

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.core.declare import Count, Range, Share
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.numbers import known
+from rankgate.core.present.numbers import finite_or_none
 from rankgate.measurement.stats.agreement.intervals import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Demands:
 
 @dataclass(frozen=True)
 class Demand:
-    """One requirement and how it ended: the figure with its interval, and what was required."""
+    """One requirement with its result: the status, the figure with its interval, and the limit."""
 
     name: str
     status: Answer
@@ -64,7 +64,7 @@ class Demand:
     asked: float | None = None
 
 
-def demanded(
+def check_demands(
     answers: AnsweredShare,
     queries: int,
     coefficient: Agreement,
@@ -73,121 +73,134 @@ def demanded(
     orders: Sequence[SystemOrder],
     asked: Demands,
 ) -> tuple[Demand, ...]:
-    """How every requirement ends: by the interval where there is one."""
+    """Check every requirement, by the interval where there is one."""
     pairs = answers.answered
     enough = queries >= FEWEST_CLUSTERS
     few = "" if enough else f"; an interval needs {FEWEST_CLUSTERS} queries, these are {queries}"
     value, low, high = (
-        known(each) for each in (coefficient.value, coefficient.low, coefficient.high)
+        finite_or_none(figure) for figure in (coefficient.value, coefficient.low, coefficient.high)
     )
     return (
         Demand(
-            "pairs", "pass" if pairs >= asked.pairs else "inconclusive",
+            "pairs",
+            "pass" if pairs >= asked.pairs else "inconclusive",
             f"{pairs} pairs are judged by both; at least {asked.pairs} are required",
-            pairs, asked=asked.pairs,
+            pairs,
+            asked=asked.pairs,
         ),
-        _answered(answers, asked.answered),
+        _check_answers(answers, asked.answered),
         Demand(
-            "agreement", _above(low, high, asked.alpha),
-            f"{AGREEMENT} {_shown(value, low, high)}; at least {asked.alpha:g} is required{few}",
-            value, low, high, asked.alpha,
+            "agreement",
+            _status_at_least(low, high, asked.alpha),
+            f"{AGREEMENT} {_format_value(value, low, high)}; at least {asked.alpha:g} is "
+            f"required{few}",
+            value,
+            low,
+            high,
+            asked.alpha,
         ),
         Demand(
-            "bias", _within(bias.low, bias.high, asked.bias) if enough else "inconclusive",
-            f"the judge's grades lie {_shown(bias.mean, bias.low, bias.high)} from people's; at "
+            "bias",
+            _status_within(bias.low, bias.high, asked.bias) if enough else "inconclusive",
+            f"the judge's grades lie {_format_value(bias.mean, bias.low, bias.high)} from "
+            "people's; at "
             f"most {asked.bias:g} either way is required{few}",
-            bias.mean, bias.low, bias.high, asked.bias,
+            bias.mean,
+            bias.low,
+            bias.high,
+            asked.bias,
         ),
-        *(_ordered(order, asked.tau) for order in orders),
-    )  # fmt: skip
+        *(_check_order(order, asked.tau) for order in orders),
+    )
 
 
-def withstood(attack: Mapping[str, Any], asked: float) -> Demand:
-    """How the requirement of an attack ends; a row of the table of attacks, and the limit."""
+def check_attack(attack: Mapping[str, Any], limit: float) -> Demand:
+    """Check the requirement on an attack, from a row of the table of attacks and the limit."""
     value, low, high = attack["raised"], attack["low"], attack["high"]
-    ends = "" if low is None else f" [{low:.3f}, {high:.3f}]"
-    words = (
-        f"{value:.3f}{ends} of {attack['pairs']} pairs get a higher grade, "
-        f"{attack['lowered']:.3f} a lower one; at most {asked:g} may rise"
+    interval_text = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    message = (
+        f"{value:.3f}{interval_text} of {attack['pairs']} pairs get a higher grade, "
+        f"{attack['lowered']:.3f} a lower one; at most {limit:g} may rise"
     )
     if low is None:
-        words += f"; an interval needs {FEWEST_CLUSTERS} queries, these are {attack['queries']}"
+        message += f"; an interval needs {FEWEST_CLUSTERS} queries, these are {attack['queries']}"
         status: Answer = "inconclusive"
     else:
-        status = "pass" if high <= asked else "fail" if low > asked else "inconclusive"
-    return Demand(f"attack {attack['attack']}", status, words, value, low, high, asked)
+        status = "pass" if high <= limit else "fail" if low > limit else "inconclusive"
+    return Demand(f"attack {attack['attack']}", status, message, value, low, high, limit)
 
 
-def impartial(row: Mapping[str, Any], asked: float) -> Demand:
-    """How the requirement on systems of the judge's family ends; a row of the table of families.
+def check_family(row: Mapping[str, Any], limit: float) -> Demand:
+    """Check the requirement on the judge's family, from a row of the table of families.
 
     It fails where the judge is shown to favour them at all, and passes where it does so by no more
     than is acceptable.
     """
     value, low, high = row["advantage"], row["low"], row["high"]
-    words = (
-        f"the judge puts {_systems(row['systems'])} of the family {row['family']} "
-        f"{_shown(value, low, high)} further above the {row['others']} others than people do; at "
-        f"most {asked:g} is acceptable"
+    message = (
+        f"the judge puts {_systems_text(row['systems'])} of the family {row['family']} "
+        f"{_format_value(value, low, high)} further above the {row['others']} others than people "
+        "do; at "
+        f"most {limit:g} is acceptable"
     )
     status: Answer = "inconclusive"
     if low is not None and high is not None and row["queries"] >= FEWEST_CLUSTERS:
-        status = "pass" if high <= asked else "fail" if low > 0 else "inconclusive"
+        status = "pass" if high <= limit else "fail" if low > 0 else "inconclusive"
     if status == "inconclusive" and row["needed"]:
-        words += f"; with about {row['needed']:,} queries {asked:g} is found with a chance of 80%"
-    return Demand(f"family by {row['metric']}", status, words, value, low, high, asked)
+        message += f"; with about {row['needed']:,} queries {limit:g} is found with a chance of 80%"
+    return Demand(f"family by {row['metric']}", status, message, value, low, high, limit)
 
 
-def _systems(count: int) -> str:
+def _systems_text(count: int) -> str:
     return "1 system" if count == 1 else f"{count} systems"
 
 
-def _answered(answers: AnsweredShare, asked: float) -> Demand:
-    words = (
+def _check_answers(answers: AnsweredShare, limit: float) -> Demand:
+    message = (
         f"the judge answered {answers.answered} of the {answers.asked} pairs that people graded "
-        f"({answers.share:.1%}); at least {asked:.0%} is required"
+        f"({answers.share:.1%}); at least {limit:.0%} is required"
     )
     if answers.outside:
-        words += f"; {answers.outside} of its grades are outside the scale and count as no answer"
+        message += f"; {answers.outside} of its grades are outside the scale and count as no answer"
     if answers.silent_queries:
-        words += f"; nothing in {answers.silent_queries} queries"
-    if answers.share < asked:
+        message += f"; nothing in {answers.silent_queries} queries"
+    if answers.share < limit:
         rows = answers.grades.sort("share")
         grade, _, _, share = rows.row(0)
-        words += f"; least often where people gave {grade:g} ({share:.0%})"
-        words += ". If it was asked for fewer pairs, name them with --asked"
-    status: Answer = "pass" if answers.share >= asked else "fail"
-    return Demand("answered", status, words, answers.share, asked=asked)
+        message += f"; least often where people gave {grade:g} ({share:.0%})"
+        message += ". If it was asked for fewer pairs, name them with --asked"
+    status: Answer = "pass" if answers.share >= limit else "fail"
+    return Demand("answered", status, message, answers.share, asked=limit)
 
 
-def _ordered(order: SystemOrder, tau: float) -> Demand:
-    words = (
-        f"tau {_number(order.tau)} over {order.pairs} pairs of systems, {order.flips} of them "
-        f"reversed, {order.reversed} significantly; at least {tau:g} and none significantly "
+def _check_order(order: SystemOrder, tau: float) -> Demand:
+    message = (
+        f"tau {_format_number(order.tau)} over {order.pairs} pairs of systems, {order.flips} of "
+        f"them reversed, {order.reversed} significantly; at least {tau:g} and none significantly "
         "reversed is required"
     )
     name, value = f"order by {order.metric}", order.tau
     if value is None:
-        return Demand(name, "inconclusive", f"{words}; all systems have the same mean", asked=tau)
-    fits = value >= tau and not order.reversed
-    return Demand(name, "pass" if fits else "fail", words, value, asked=tau)
+        return Demand(name, "inconclusive", f"{message}; all systems have the same mean", asked=tau)
+    is_fulfilled = value >= tau and not order.reversed
+    return Demand(name, "pass" if is_fulfilled else "fail", message, value, asked=tau)
 
 
-def _above(low: float | None, high: float | None, asked: float) -> Answer:
-    if low is None or high is None:  # nothing can be said of one grade, or of few queries
+def _status_at_least(low: float | None, high: float | None, limit: float) -> Answer:
+    if low is None or high is None:  # one grade alone, or few queries, decide nothing
         return "inconclusive"
-    return "pass" if low >= asked else "fail" if high < asked else "inconclusive"
+    return "pass" if low >= limit else "fail" if high < limit else "inconclusive"
 
 
-def _within(low: float | None, high: float | None, asked: float) -> Answer:
+def _status_within(low: float | None, high: float | None, limit: float) -> Answer:
     if low is None or high is None:
         return "inconclusive"
-    if -asked <= low and high <= asked:
+    if -limit <= low and high <= limit:
         return "pass"
-    return "fail" if low > asked or high < -asked else "inconclusive"
+    return "fail" if low > limit or high < -limit else "inconclusive"
 
 
-def _shown(value: float | None, low: float | None, high: float | None) -> str:
+def _format_value(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return "is undefined (all grades are the same)"
     if low is None or high is None:
@@ -195,5 +208,5 @@ def _shown(value: float | None, low: float | None, high: float | None) -> str:
     return f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"

@@ -14,46 +14,58 @@ from rankgate.core.present.document import (
     Table,
     Warnings,
 )
-from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import interval, number, signed, whole
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import decimal
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.figures import (
+    format_interval,
+    format_number,
+    format_query_count,
+    format_signed,
+)
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import format_decimal
 
 if TYPE_CHECKING:
     from rankgate.judging.admission.admission import JudgeAdmission
 
-_WORDS = {"pass": "ADMITTED", "fail": "REFUSED", "inconclusive": "INCONCLUSIVE"}
+_VERDICT_LABELS = {"pass": "ADMITTED", "fail": "REFUSED", "inconclusive": "INCONCLUSIVE"}
 _LIMIT = (
     "What holds on the pairs that both judged need not hold elsewhere: take them from the queries "
     "and the ranks that will be judged, and repeat this when judge, prompt or collection change. "
-    "Intervals resample queries, as grades of one query resemble each other."
+    "Intervals leave out one query at a time, as grades of one query resemble each other."
 )
 
 
 def document(result: JudgeAdmission) -> Document:
     """The verdict with its requirements, then every table."""
-    judge, people = printable(result.judge[0]), printable(result.people[0])
+    judge, people = make_printable(result.judge[0]), make_printable(result.people[0])
     entries = Entries(
-        tuple(Entry(f"{SIGNS[each.status]} {each.name}", (each.reason,)) for each in result.demands)
+        tuple(
+            Entry(f"{SIGNS[demand.status]} {demand.name}", (demand.reason,))
+            for demand in result.demands
+        )
     )
-    head = ("requirement", "status", "value", "low", "high", "required")
+    header = ("requirement", "status", "value", "low", "high", "required")
     rows = [(d.name, d.status, d.value, d.low, d.high, d.asked) for d in result.demands]
     return made(
-        f"{_WORDS[result.verdict]}: {judge} compared with {people}",
+        f"{_VERDICT_LABELS[result.verdict]}: {judge} compared with {people}",
         entries,
         Warnings(result.cautions),
         Chart("rankgate.judging.admission.chart:draw", result),
         *(Table(heading, grid) for heading, grid in grids(result)),
         _LIMIT,
-        rows=PlainRows(head, rows),
+        rows=PlainRows(header, rows),
     )
 
 
 def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
     """Agreement, answers, bias by grade, confusion, and systems where there are runs."""
     coefficients = tuple(
-        (name, number(each.value, 3), interval(each.low, each.high, 3))
-        for name, each in result.coefficients.items()
+        (
+            name,
+            format_number(coefficient.value, 3),
+            format_interval(coefficient.low, coefficient.high, 3),
+        )
+        for name, coefficient in result.coefficients.items()
     )
     tables = [
         (
@@ -73,7 +85,7 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
 
 
 def _answers(result: JudgeAdmission) -> Grid:
-    """Nothing where every pair was answered."""
+    """Answers by people's grade; empty where every pair was answered."""
     answers = result.answers
     rows = tuple(
         (f"{row['grade']:g}", str(row["asked"]), str(row["answered"]), f"{row['share']:.0%}")
@@ -88,9 +100,9 @@ def _by_grade(result: JudgeAdmission) -> Grid:
         (
             f"{row['grade']:g}",
             str(row["pairs"]),
-            number(row["mean"], 2),
-            signed(row["bias"]),
-            interval(row["low"], row["high"], 2),
+            format_number(row["mean"], 2),
+            format_signed(row["bias"]),
+            format_interval(row["low"], row["high"], 2),
             f"{row['equal']:.0%}",
         )
         for row in result.bias.grades.iter_rows(named=True)
@@ -115,9 +127,9 @@ def _systems(result: JudgeAdmission) -> Grid:
         (
             row["metric"],
             row["system"],
-            decimal(row["people"]),
-            decimal(row["judge"]),
-            signed(row["delta"]),
+            format_decimal(row["people"]),
+            format_decimal(row["judge"]),
+            format_signed(row["delta"]),
         )
         for row in result.systems.iter_rows(named=True)
     )
@@ -127,20 +139,20 @@ def _systems(result: JudgeAdmission) -> Grid:
 def _orders(result: JudgeAdmission) -> Grid:
     rows = tuple(
         (
-            each.metric,
-            _sure(each.tau, each.tau_low, each.tau_high),
-            _sure(each.spearman, each.spearman_low, each.spearman_high),
-            number(each.tau_ap, 3),
-            str(each.pairs),
-            str(each.flips),
-            str(each.lost),
-            str(each.reversed),
-            f"{each.agreed} of {each.significant}",
-            number(each.tau_top, 3),
+            order.metric,
+            _with_interval(order.tau, order.tau_low, order.tau_high),
+            _with_interval(order.spearman, order.spearman_low, order.spearman_high),
+            format_number(order.tau_ap, 3),
+            str(order.pairs),
+            str(order.flips),
+            str(order.lost),
+            str(order.reversed),
+            f"{order.agreed} of {order.significant}",
+            format_number(order.tau_top, 3),
         )
-        for each in result.orders
+        for order in result.orders
     )
-    head = (
+    header = (
         "metric",
         "tau, 95% of\nquery samples",
         "Spearman's rho",
@@ -150,26 +162,46 @@ def _orders(result: JudgeAdmission) -> Grid:
         "significance\nlost",
         "significantly\nreversed",
         "significant by people,\nsame direction by judge",
-        *(f"tau@{each.top}" for each in result.orders[:1]),
+        *(f"tau@{order.top}" for order in result.orders[:1]),
     )
-    return Grid(head, rows)
+    return Grid(header, rows)
 
 
 def _families(result: JudgeAdmission) -> Grid:
     rows = tuple(
-        (row["metric"], row["family"], str(row["systems"]), str(row["others"]),
-         str(row["queries"]), signed(row["advantage"]), interval(row["low"], row["high"]),
-         whole(row["needed"]))
+        (
+            row["metric"],
+            row["family"],
+            str(row["systems"]),
+            str(row["others"]),
+            str(row["queries"]),
+            format_signed(row["advantage"]),
+            format_interval(row["low"], row["high"]),
+            format_query_count(row["needed"]),
+        )
         for row in result.families.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("metric", "family", "systems", "others", "queries", "advantage", "95% interval",
-            f"queries to\nfind {result.asked.family:g}")  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1}))
+    )
+    header = (
+        "metric",
+        "family",
+        "systems",
+        "others",
+        "queries",
+        "advantage",
+        "95% interval",
+        f"queries to\nfind {result.asked.family:g}",
+    )
+    return Grid(header, rows, frozenset({0, 1}))
 
 
 def _components(result: JudgeAdmission) -> Grid:
     rows = tuple(
-        (row["source"], whole(row["levels"]), number(row["variance"], 4), f"{row['share']:.1%}")
+        (
+            row["source"],
+            format_query_count(row["levels"]),
+            format_number(row["variance"], 4),
+            f"{row['share']:.1%}",
+        )
         for row in result.components.iter_rows(named=True)
     )
     return Grid(("source", "levels", "variance", "share"), rows)
@@ -180,17 +212,17 @@ def _attacks(result: JudgeAdmission) -> Grid:
         (
             row["attack"],
             str(row["pairs"]),
-            number(row["raised"], 3),
-            interval(row["low"], row["high"], 3),
-            number(row["lowered"], 3),
-            signed(row["shift"]),
+            format_number(row["raised"], 3),
+            format_interval(row["low"], row["high"], 3),
+            format_number(row["lowered"], 3),
+            format_signed(row["shift"]),
         )
         for row in result.attacks.iter_rows(named=True)
     )
     return Grid(("attack", "pairs", "raised", "95% interval", "lowered", "mean shift"), rows)
 
 
-def _sure(value: float | None, low: float | None, high: float | None) -> str:
+def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
     """A coefficient with its interval, if it has one."""
-    ends = "" if low is None or high is None else f" {interval(low, high, 2)}"
-    return f"{number(value, 3)}{ends}"
+    interval_text = "" if low is None or high is None else f" {format_interval(low, high, 2)}"
+    return f"{format_number(value, 3)}{interval_text}"

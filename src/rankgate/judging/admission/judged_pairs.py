@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels, Scale
 
 PEOPLE, JUDGE = "people", "judge"
-"""How the two raters are called in the agreement."""
+"""Names of the two raters in the agreement."""
 
 
 @dataclass(frozen=True)
 class AnsweredShare:
-    """How much of what it was asked a judge answered.
+    """The share of the requested pairs that a judge answered.
 
     Attributes:
         asked: pairs that people graded, of the pool if one was named.
@@ -49,7 +49,7 @@ class AnsweredShare:
 
     @property
     def share(self) -> float:
-        """Of the pairs that the judge was asked about."""
+        """The share answered of the pairs that the judge was asked about."""
         return self.answered / self.asked
 
 
@@ -71,36 +71,45 @@ def judged_pairs(
     Raises:
         InputError: a grade of people that the scale does not have; no pair that both graded.
     """
-    ours = people.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(PEOPLE))
+    people_grades = people.table.filter(pl.col("grade") >= 0).select(
+        *PAIR, pl.col("grade").alias(PEOPLE)
+    )
     if pool is not None:
-        ours = ours.join(pool.select(PAIR), on=PAIR, how="semi", maintain_order="left")
+        people_grades = people_grades.join(
+            pool.select(PAIR), on=PAIR, how="semi", maintain_order="left"
+        )
     if scale is not None:
-        _refuse_outside(ours, people, scale)
-    theirs = judge.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(JUDGE))
-    fits = on_scale(pl.col(JUDGE), scale) if scale else pl.lit(value=True)
-    every = ours.join(theirs, on=PAIR, how="left", maintain_order="left")
-    both = every.filter(pl.col(JUDGE).is_not_null() & fits)
-    if both.is_empty():
+        _refuse_outside(people_grades, people, scale)
+    judge_grades = judge.table.filter(pl.col("grade") >= 0).select(
+        *PAIR, pl.col("grade").alias(JUDGE)
+    )
+    fits_scale = on_scale(pl.col(JUDGE), scale) if scale else pl.lit(value=True)
+    all_pairs = people_grades.join(judge_grades, on=PAIR, how="left", maintain_order="left")
+    common_pairs = all_pairs.filter(pl.col(JUDGE).is_not_null() & fits_scale)
+    if common_pairs.is_empty():
         problem = f"no pair is judged in {people.name} too; judge some of the same pairs."
         raise InputError(problem, source=judge.place.label, code="no-common-pairs")
-    answered = pl.col(JUDGE).is_not_null() & fits
-    grades = every.group_by(pl.col(PEOPLE).alias("grade")).agg(
+    is_answered = pl.col(JUDGE).is_not_null() & fits_scale
+    grades = all_pairs.group_by(pl.col(PEOPLE).alias("grade")).agg(
         pl.len().cast(pl.Int64).alias("asked"),
-        answered.sum().cast(pl.Int64).alias("answered"),
-        answered.mean().alias("share"),
+        is_answered.sum().cast(pl.Int64).alias("answered"),
+        is_answered.mean().alias("share"),
     )
-    silent = every["query_id"].n_unique() - both["query_id"].n_unique()
-    outside = every.filter(pl.col(JUDGE).is_not_null() & ~fits).height
-    return both, AnsweredShare(len(every), len(both), outside, silent, grades.sort("grade"))
+    silent_queries = all_pairs["query_id"].n_unique() - common_pairs["query_id"].n_unique()
+    outside_count = all_pairs.filter(pl.col(JUDGE).is_not_null() & ~fits_scale).height
+    return common_pairs, AnsweredShare(
+        len(all_pairs), len(common_pairs), outside_count, silent_queries, grades.sort("grade")
+    )
 
 
-def named_pairs(people: Qrels, answers: AnsweredShare) -> list[str]:
+def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
     """A caution where the judge was asked about a part of the pairs that people graded."""
-    every = people.table.filter(pl.col("grade") >= 0).height
-    if answers.asked >= every:
+    graded_count = people.table.filter(pl.col("grade") >= 0).height
+    if answers.asked >= graded_count:
         return []
     text = (
-        f"the judge was asked about {answers.asked:,} of the {every:,} pairs that people graded, "
+        f"the judge was asked about {answers.asked:,} of the {graded_count:,} pairs that people "
+        "graded, "
         "by --asked; rankgate does not know who named them. If they were named after the judge "
         "answered, it is measured only where it is right: draw them before (rankgate admit-plan, "
         "or pool), or leave --asked out"
@@ -108,20 +117,20 @@ def named_pairs(people: Qrels, answers: AnsweredShare) -> list[str]:
     return [text]
 
 
-def ratings_of(both: pl.DataFrame) -> Ratings:
+def as_ratings(pairs: pl.DataFrame) -> Ratings:
     """The pairs that both graded, as ratings of two raters."""
     return Ratings(
-        both.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater", value_name="grade")
+        pairs.unpivot([PEOPLE, JUDGE], index=PAIR, variable_name="rater", value_name="grade")
     )
 
 
-def _refuse_outside(ours: pl.DataFrame, people: Qrels, scale: Scale) -> None:
-    wrong = ours.filter(~on_scale(pl.col(PEOPLE), scale))
-    if len(wrong):
-        query, document, grade = wrong.row(0)
+def _refuse_outside(people_grades: pl.DataFrame, people: Qrels, scale: Scale) -> None:
+    outside_rows = people_grades.filter(~on_scale(pl.col(PEOPLE), scale))
+    if len(outside_rows):
+        query, document, grade = outside_rows.row(0)
         problem = (
             f"grade {grade:g} of '{document}' for query '{query}' is not on the scale from "
-            f"{scale.lowest:g} to {scale.highest:g} ({len(wrong)} such grades); correct them, or "
-            "name another scale."
+            f"{scale.lowest:g} to {scale.highest:g} ({len(outside_rows)} such grades); correct "
+            "them, or name another scale."
         )
         raise InputError(problem, source=people.place.label, code="grade-outside-scale")

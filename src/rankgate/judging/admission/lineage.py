@@ -1,4 +1,4 @@
-"""Does a judge favour systems of the same model family, and are the data circular?"""
+"""Check a judge for favouring systems of its own model family, and data for circularity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.judging.admission.judged_pairs import JUDGE
@@ -25,23 +25,29 @@ QUERIES, CORPUS = "queries", "corpus"
 _ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
 FAMILIES: dict[str, Any] = {
-    "metric": pl.String, "family": pl.String, "systems": pl.Int64, "others": pl.Int64,
-    "queries": pl.Int64, "advantage": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+    "metric": pl.String,
+    "family": pl.String,
+    "systems": pl.Int64,
+    "others": pl.Int64,
+    "queries": pl.Int64,
+    "advantage": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "needed": pl.Int64,
-}  # fmt: skip
+}
 """A row a metric: by how much more than people the judge puts systems of the same family above the
 others, with its 95 % interval; queries that find the largest acceptable advantage, null where no
 number does with so few systems."""
 
 _LEVEL, _POWER = 0.95, 0.8
 _PARAMETERS = 3  # two means and a slope
-_FEWEST = 2
-_UNDETERMINED = 5  # degrees of freedom of systems, up to which no noise is taken from their spread
+_MIN_QUERIES = 2
+_FEW_DEGREES = 5  # degrees of freedom of systems, up to which no noise is taken from their spread
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """Which judge, systems, queries and documents come from the same model family.
+    """Model families of the judge, the systems, the queries and the documents.
 
     Attributes:
         families: the family of each member: ``judge``, ``queries``, ``corpus``, and systems by
@@ -53,83 +59,88 @@ class Lineage:
     source: str = "lineage"
 
     @classmethod
-    def of(cls, given: Lineage | Mapping[str, Sequence[str]] | str | Path) -> Lineage:
+    def of(cls, lineage: Lineage | Mapping[str, Sequence[str]] | str | Path) -> Lineage:
         """From members by family, or a TOML file with them in ``[families]``.
 
         Raises:
             InputError: a file that cannot be read, a member of two families, no judge.
         """
-        if isinstance(given, Lineage):
-            return given
-        if isinstance(given, str | Path):
-            file = Toml.read(given, code="invalid-lineage")
-            return cls(_members(file.values.get("families"), file), file.source)
-        return cls(_members(given, Toml({}, "lineage", {}, code="invalid-lineage")))
+        if isinstance(lineage, Lineage):
+            return lineage
+        if isinstance(lineage, str | Path):
+            file = TomlFile.read(lineage, code="invalid-lineage")
+            return cls(_read_members(file.values.get("families"), file), file.source)
+        return cls(_read_members(lineage, TomlFile({}, "lineage", {}, code="invalid-lineage")))
 
     def own(self, systems: Sequence[str]) -> NDArray[np.bool_]:
-        """Which systems are of the judge's family.
+        """(S,) True for systems of the judge's family.
 
         Raises:
-            InputError: a system without a family, a member that is no system.
+            InputError: a system without a family, a member that is not a system.
         """
-        if lacking := [name for name in systems if name not in self.families]:
-            problem = f"{', '.join(lacking)}: no family has these systems; add them to one."
+        if missing := [name for name in systems if name not in self.families]:
+            problem = f"{', '.join(missing)}: no family has these systems; add them to one."
             raise InputError(problem, source=self.source, code="missing-input")
-        strange = sorted(set(self.families) - _ROLES - set(systems))
-        if strange:
+        unknown = sorted(set(self.families) - _ROLES - set(systems))
+        if unknown:
             problem = (
-                f"{', '.join(strange)}: there is no such system; there are {', '.join(systems)}, "
+                f"{', '.join(unknown)}: there is no such system; there are {', '.join(systems)}, "
                 f"{JUDGE}, {QUERIES} and {CORPUS}."
             )
             raise InputError(problem, source=self.source, code="unknown-name")
-        mine = self.families[JUDGE]
-        return np.array([self.families[name] == mine for name in systems])
+        judge_family = self.families[JUDGE]
+        return np.array([self.families[name] == judge_family for name in systems])
 
     @property
     def names_writers(self) -> bool:
-        """Whether it says who wrote the queries or the documents."""
+        """True if the lineage names the writer of the queries or of the documents."""
         return not self.families.keys().isdisjoint({QUERIES, CORPUS})
 
-    def cautions(self, own: NDArray[np.bool_]) -> list[str]:
-        """What the lineage says against the comparison, whatever the figures.
+    def cautions(self, is_own_family: NDArray[np.bool_]) -> list[str]:
+        """Cautions that follow from the lineage alone, whatever the figures.
 
         Args:
-            own: which systems are of the judge's family; empty without systems.
+            is_own_family: True for systems of the judge's family; empty without systems.
         """
-        mine = self.families[JUDGE]
-        found = []
-        if own.size and (own.all() or not own.any()):
-            which = "every system is" if own.all() else "no system is"
-            found.append(
-                f"{which} of the judge's family {mine}, so these runs cannot show whether the "
-                "judge favours that family"
+        judge_family = self.families[JUDGE]
+        messages = []
+        if is_own_family.size and (is_own_family.all() or not is_own_family.any()):
+            subject = "every system is" if is_own_family.all() else "no system is"
+            messages.append(
+                f"{subject} of the judge's family {judge_family}, so these runs cannot show "
+                "whether the judge favours that family"
             )
-        if mine == self.families.get(QUERIES) == self.families.get(CORPUS):
-            found.append(
+        if judge_family == self.families.get(QUERIES) == self.families.get(CORPUS):
+            messages.append(
                 f"circular: the documents, the queries and the grades all come from the family "
-                f"{mine}; values can be high because all three share what they see and what they "
-                "miss, which no figure here shows; have people write queries or judge"
+                f"{judge_family}; values can be high because all three share what they see and "
+                "what they miss, which no figure here shows; have people write queries or judge"
             )
-            return found
-        return found + [self._shared(each) for each in (QUERIES, CORPUS) if self._of_others(each)]
+            return messages
+        return messages + [
+            self._shared(writer) for writer in (QUERIES, CORPUS) if self._of_others(writer)
+        ]
 
     def _of_others(self, writer: str) -> list[str]:
         """The judge and the systems of the same family as the writer."""
         family = self.families.get(writer)
-        members = sorted(self.families, key=lambda each: (each != JUDGE, each))
-        return [each for each in members
-                if self.families[each] == family and each not in {QUERIES, CORPUS}]  # fmt: skip
+        members = sorted(self.families, key=lambda name: (name != JUDGE, name))
+        return [
+            name
+            for name in members
+            if self.families[name] == family and name not in {QUERIES, CORPUS}
+        ]
 
     def _shared(self, writer: str) -> str:
-        what = {QUERIES: "queries", CORPUS: "documents"}[writer]
+        texts = {QUERIES: "queries", CORPUS: "documents"}[writer]
         return (
-            f"the {what} were written by the family {self.families[writer]}, which "
+            f"the {texts} were written by the family {self.families[writer]}, which "
             f"{', '.join(self._of_others(writer))} also come from: they may share what they see "
-            f"and what they miss, which no figure here shows; {what} written by people would"
+            f"and what they miss, which no figure here shows; {texts} written by people would"
         )
 
 
-def _members(table: object, file: Toml) -> dict[str, str]:
+def _read_members(table: object, file: TomlFile) -> dict[str, str]:
     """The family of each member.
 
     Raises:
@@ -138,27 +149,30 @@ def _members(table: object, file: Toml) -> dict[str, str]:
     if not isinstance(table, Mapping) or not table:
         problem = 'a lineage has a table [families], as in gpt = ["judge", "dense"].'
         raise file.error(problem, "families", code="missing-input")
-    found: dict[str, str] = {}
+    family_of_member: dict[str, str] = {}
     for family, members in table.items():
         if not isinstance(members, list | tuple) or any(not isinstance(m, str) for m in members):
             problem = f'{family} is a list of names, as in {family} = ["judge", "dense"].'
             raise file.error(problem, "families", family)
         for member in members:
-            if found.setdefault(member, family) != family:
+            if family_of_member.setdefault(member, family) != family:
                 problem = (
-                    f"{member} is in {found[member]} and in {family}: a member has one family."
+                    f"{member} is in {family_of_member[member]} and in {family}: a member has one "
+                    "family."
                 )
                 raise file.error(problem, "families", family, code="contradiction")
-    if JUDGE not in found:
+    if JUDGE not in family_of_member:
         problem = "no family has the judge; add it by the name judge."
         raise file.error(problem, "families", code="missing-input")
-    return found
+    return family_of_member
 
 
 def family_bias(
-    tables: Mapping[str, tuple[Floats, Floats]], lineage: Lineage, own: NDArray[np.bool_],
+    tables: Mapping[str, tuple[Floats, Floats]],
+    lineage: Lineage,
+    is_own_family: NDArray[np.bool_],
     limit: float,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """`FAMILIES`: the interaction of judge and family, for other queries and other systems.
 
     A judge that errs shrinks differences: good systems lose and poor ones gain, whatever their
@@ -182,68 +196,97 @@ def family_bias(
     Args:
         tables: by metric (T, S) values of the systems by people and by the judge.
         lineage: the families.
-        own: which systems are of the judge's.
+        is_own_family: True for systems of the judge's family.
         limit: the advantage that should be found.
     """
     rows: list[dict[str, Any]] = []
     for metric, (people, judge) in tables.items():
-        if not own.any() or own.all():
+        if not is_own_family.any() or is_own_family.all():
             continue
-        known_ = ~np.isnan(people + judge).any(axis=1)
+        has_values = ~np.isnan(people + judge).any(axis=1)
         row: dict[str, Any] = {
-            "metric": metric, "family": lineage.families[JUDGE], "systems": int(own.sum()),
-            "others": int((~own).sum()), "queries": int(known_.sum()),
-        }  # fmt: skip
-        rows.append(row | _advantage(people[known_], judge[known_], own, limit))
+            "metric": metric,
+            "family": lineage.families[JUDGE],
+            "systems": int(is_own_family.sum()),
+            "others": int((~is_own_family).sum()),
+            "queries": int(has_values.sum()),
+        }
+        rows.append(row | _advantage(people[has_values], judge[has_values], is_own_family, limit))
     return pl.DataFrame(rows, schema=FAMILIES)
 
 
 def _advantage(
-    people: Floats, judge: Floats, own: NDArray[np.bool_], limit: float
+    people: Floats, judge: Floats, is_own_family: NDArray[np.bool_], limit: float
 ) -> dict[str, Any]:
     queries, systems = people.shape
-    if queries < _FEWEST:
+    if queries < _MIN_QUERIES:
         return {}
-    x, y = (_within(each.mean(axis=0), own) for each in (people, judge))
+    x, y = (
+        _deviations_from_group(values.mean(axis=0), is_own_family) for values in (people, judge)
+    )
     square = float(x @ x)
     slope = float(x @ y) / square if square > 0 else 1.0
-    each = _contrast(judge - slope * people, own)
-    value = float(each.mean())
+    contrasts = _group_contrast(judge - slope * people, is_own_family)
+    value = float(contrasts.mean())
     if systems <= _PARAMETERS:
         return {"advantage": value}
-    apart = float(_contrast(people, own).mean())
-    free = systems - _PARAMETERS
+    people_contrast = float(_group_contrast(people, is_own_family).mean())
+    free_degrees = systems - _PARAMETERS
     squares = float(((y - slope * x) ** 2).sum())
-    noise = float(_within(judge - slope * people, own).var(axis=0, ddof=1).sum()) / queries
-    spread = 1 / own.sum() + 1 / (~own).sum()
-    of_slope = squares / free * (apart**2 / square if square > 0 else 0.0)
-    taken = noise * max(0.0, 1 - _UNDETERMINED / free)
-    of_systems = max(squares - taken, 0.0) / free * spread + of_slope
-    of_queries = float(each.var(ddof=1)) / queries
-    seen = squares / free * spread + of_slope  # with the noise of queries, as it was estimated
-    below = seen**2 / free + of_queries**2 / (queries - 1)
-    degrees = (seen + of_queries) ** 2 / below if below > 0 else queries - 1
-    reach = student_quantile(degrees, (1 + _LEVEL) / 2)
-    wide = reach * np.sqrt(of_systems + of_queries)
-    room = (limit / (reach + student_quantile(10**6, _POWER))) ** 2 - of_systems
-    needed = queries * of_queries * _largest(queries) / room if room > 0 else np.inf
+    noise = (
+        float(
+            _deviations_from_group(judge - slope * people, is_own_family).var(axis=0, ddof=1).sum()
+        )
+        / queries
+    )
+    inverse_sizes = 1 / is_own_family.sum() + 1 / (~is_own_family).sum()
+    slope_variance = squares / free_degrees * (people_contrast**2 / square if square > 0 else 0.0)
+    removed_noise = noise * max(0.0, 1 - _FEW_DEGREES / free_degrees)
+    system_variance = (
+        max(squares - removed_noise, 0.0) / free_degrees * inverse_sizes + slope_variance
+    )
+    query_variance = float(contrasts.var(ddof=1)) / queries
+    observed_variance = (
+        squares / free_degrees * inverse_sizes + slope_variance
+    )  # with the noise of queries, as it was estimated
+    denominator = observed_variance**2 / free_degrees + query_variance**2 / (queries - 1)
+    degrees = (
+        (observed_variance + query_variance) ** 2 / denominator if denominator > 0 else queries - 1
+    )
+    quantile = student_quantile(degrees, (1 + _LEVEL) / 2)
+    half_width = quantile * np.sqrt(system_variance + query_variance)
+    remaining_variance = (
+        limit / (quantile + student_quantile(10**6, _POWER))
+    ) ** 2 - system_variance
+    needed = (
+        queries * query_variance * _variance_limit(queries) / remaining_variance
+        if remaining_variance > 0
+        else np.inf
+    )
     return {
-        "advantage": value, "low": value - wide, "high": value + wide,
-        "needed": int(max(np.ceil(needed), _FEWEST)) if np.isfinite(needed) else None,
-    }  # fmt: skip
+        "advantage": value,
+        "low": value - half_width,
+        "high": value + half_width,
+        "needed": int(max(np.ceil(needed), _MIN_QUERIES)) if np.isfinite(needed) else None,
+    }
 
 
-def _within(values: Floats, own: NDArray[np.bool_]) -> Floats:
+def _deviations_from_group(values: Floats, is_own_family: NDArray[np.bool_]) -> Floats:
     """Deviations of systems (last axis) from the mean of the family, or of the others."""
-    mine, others = (values[..., each].mean(axis=-1, keepdims=True) for each in (own, ~own))
-    return np.asarray(values - np.where(own, mine, others), np.float64)
+    own_mean, others_mean = (
+        values[..., is_member].mean(axis=-1, keepdims=True)
+        for is_member in (is_own_family, ~is_own_family)
+    )
+    return np.asarray(values - np.where(is_own_family, own_mean, others_mean), np.float64)
 
 
-def _contrast(table: Floats, own: NDArray[np.bool_]) -> Floats:
-    return np.asarray(table[:, own].mean(axis=1) - table[:, ~own].mean(axis=1), np.float64)
+def _group_contrast(table: Floats, is_own_family: NDArray[np.bool_]) -> Floats:
+    return np.asarray(
+        table[:, is_own_family].mean(axis=1) - table[:, ~is_own_family].mean(axis=1), np.float64
+    )
 
 
-def _largest(n: int) -> float:
+def _variance_limit(n: int) -> float:
     """The upper 80 % limit of a variance that n values have shown to be 1 (Browne 1995)."""
     from scipy.special import chdtri
 

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.numbers import known
+from rankgate.core.present.numbers import finite_or_none
 from rankgate.core.progress import step
 from rankgate.data import Qrels
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.scoring.input_cautions import prefixed
+from rankgate.measurement.scoring.input_cautions import with_run_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FEWEST = 3
-"""Systems from which on their order is compared."""
+MIN_SYSTEMS = 3
+"""The fewest systems whose order is compared."""
 
 TOP = 5
-"""The best systems by people, whose order is compared too."""
+"""The number of best systems by people whose order is compared too."""
 
 SYSTEMS = {
     "metric": pl.String,
@@ -44,7 +44,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True)
 class SystemOrder:
-    """How one metric orders systems by people and by the judge.
+    """The order of systems under one metric, by people and by the judge.
 
     Attributes:
         metric: its label.
@@ -102,18 +102,18 @@ class OrderedSystems:
     cautions: tuple[str, ...] = ()
 
 
-def systems_of(
-    both: pl.DataFrame,
+def order_systems(
+    common_pairs: pl.DataFrame,
     runs: Sequence[Any],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     top: int = TOP,
 ) -> OrderedSystems:
-    """Every system's mean and values by both, how both order them, and the convention."""
+    """Score every system by both sets of grades, and compare the two orders."""
     if not runs:
         return OrderedSystems(pl.DataFrame(schema=SYSTEMS), (), None)
     scorers = {
-        name: Scorer.of(_graded(both, name), metrics, convention, depth=1)
+        name: Scorer.of(_grades_of_rater(common_pairs, name), metrics, convention, depth=1)
         for name in (PEOPLE, JUDGE)
     }
     names, values, cautions = [], [], dict[str, None]()
@@ -121,20 +121,22 @@ def systems_of(
         step(str(run))
         scored = [scorer.scored(run) for scorer in scorers.values()]
         names.append(scored[0].name)
-        values.append([_values(each.scores) for each in scored])
+        values.append([_values_by_metric(scored_run.scores) for scored_run in scored])
         for system in scored:
-            cautions |= dict.fromkeys(prefixed(system.name, system.cautions))
+            cautions |= dict.fromkeys(with_run_name(system.name, system.cautions))
     rows, orders = [], []
-    every: dict[str, tuple[Floats, Floats]] = {}
+    values_by_metric: dict[str, tuple[Floats, Floats]] = {}
     for label, metric in scorers[PEOPLE].metrics:
-        tables = [np.column_stack([each[i][label] for each in values]) for i in (0, 1)]
-        every[label] = tables[0], tables[1]
+        tables = [
+            np.column_stack([system_values[i][label] for system_values in values]) for i in (0, 1)
+        ]
+        values_by_metric[label] = tables[0], tables[1]
         means = [np.nanmean(table, axis=0) for table in tables]
         rows += [
-            (label, name, ours, theirs, theirs - ours)
-            for name, ours, theirs in zip(names, *means, strict=True)
+            (label, name, people_mean, judge_mean, judge_mean - people_mean)
+            for name, people_mean, judge_mean in zip(names, *means, strict=True)
         ]
-        if len(runs) >= FEWEST:
+        if len(runs) >= MIN_SYSTEMS:
             sign = 1 if metric.higher_is_better else -1
             orders.append(_order(label, tables, means, sign, top))
     return OrderedSystems(
@@ -142,27 +144,27 @@ def systems_of(
         tuple(orders),
         scorers[PEOPLE].how.to_dict(),
         tuple(names),
-        every,
+        values_by_metric,
         tuple(cautions),
     )
 
 
-def _graded(both: pl.DataFrame, who: str) -> Qrels:
-    return Qrels(both.select("query_id", "doc_id", pl.col(who).alias("grade")), who)
+def _grades_of_rater(pairs: pl.DataFrame, rater: str) -> Qrels:
+    return Qrels(pairs.select("query_id", "doc_id", pl.col(rater).alias("grade")), rater)
 
 
-def _values(scores: pl.DataFrame) -> dict[str, Floats]:
+def _values_by_metric(scores: pl.DataFrame) -> dict[str, Floats]:
     """Each metric's values in the order of queries, NaN where undefined."""
     return {
-        str(label): part.sort("query_id")["value"].to_numpy()
-        for (label,), part in scores.group_by("metric", maintain_order=True)
+        str(label): metric_rows.sort("query_id")["value"].to_numpy()
+        for (label,), metric_rows in scores.group_by("metric", maintain_order=True)
     }
 
 
 def _order(
     label: str, tables: list[Floats], means: list[Floats], sign: int, top: int
 ) -> SystemOrder:
-    from rankgate.decisions.comparison.orders import redrawn_pair
+    from rankgate.decisions.comparison.orders import pair_intervals
     from rankgate.measurement.stats.ranks.correlation import rank_correlation
     from rankgate.measurement.stats.ranks.order import tau, tau_ap
 
@@ -170,43 +172,43 @@ def _order(
     pairs = list(combinations(range(tables[0].shape[1]), 2))
     for i, j in pairs:
         signs = [np.sign(mean[i] - mean[j]) for mean in means]
-        sure = [_p(table[:, i] - table[:, j]) <= _ALPHA for table in tables]
+        is_significant = [_p_value(table[:, i] - table[:, j]) <= _ALPHA for table in tables]
         flips += bool(signs[0] * signs[1] < 0)
-        significant += sure[0]
-        agreed += bool(sure[0] and signs[0] * signs[1] > 0)
-        lost += bool(sure[0] and not sure[1])
-        turned += bool(all(sure) and signs[0] * signs[1] < 0)
+        significant += is_significant[0]
+        agreed += bool(is_significant[0] and signs[0] * signs[1] > 0)
+        lost += bool(is_significant[0] and not is_significant[1])
+        turned += bool(all(is_significant) and signs[0] * signs[1] < 0)
     return SystemOrder(
         label,
-        known(tau(means[0], means[1])),
-        known(tau_ap(sign * means[1], sign * means[0])),
+        finite_or_none(tau(means[0], means[1])),
+        finite_or_none(tau_ap(sign * means[1], sign * means[0])),
         flips,
         lost,
         turned,
         len(pairs),
-        known(rank_correlation(means[0], means[1])),
+        finite_or_none(rank_correlation(means[0], means[1])),
         **{
-            name: known(end)
-            for name, end in redrawn_pair(tables[0], tables[1], 1 - _ALPHA, 0).items()
+            name: finite_or_none(end)
+            for name, end in pair_intervals(tables[0], tables[1], 1 - _ALPHA, 0).items()
         },
         significant=significant,
         agreed=agreed,
-        tau_top=_of_best([sign * each for each in means], top),
+        tau_top=_tau_of_best([sign * mean for mean in means], top),
         top=top,
     )
 
 
-def _of_best(means: list[Floats], top: int) -> float | None:
+def _tau_of_best(means: list[Floats], top: int) -> float | None:
     from rankgate.measurement.stats.ranks.order import tau
 
     if len(means[0]) <= top:
         return None
     best = np.argsort(-means[0], kind="stable")[:top]
-    return known(tau(means[0][best], means[1][best]))
+    return finite_or_none(tau(means[0][best], means[1][best]))
 
 
-def _p(delta: Floats) -> float:
-    from rankgate.measurement.stats.paired import student
+def _p_value(delta: Floats) -> float:
+    from rankgate.measurement.stats.paired import student_test
 
     known = delta[~np.isnan(delta)]
-    return float(student(known).p_value[0]) if len(known) > 1 and known.any() else 1.0
+    return float(student_test(known).p_value[0]) if len(known) > 1 and known.any() else 1.0

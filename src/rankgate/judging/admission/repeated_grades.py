@@ -1,4 +1,4 @@
-"""What prompt, model, temperature and repetition add to the variance of a judge's grades."""
+"""Variance components of a judge's grades by prompt, model, temperature and repetition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read_qrels
-from rankgate.data.repeated import Repeated
+from rankgate.data.repeated import RepeatedJudgments
 from rankgate.judging.standing import PAIR
 from rankgate.measurement.stats.facets import facets
 
@@ -46,45 +46,49 @@ def grade_components(repeated: Sequence[Any]) -> pl.DataFrame:
     """
     if not repeated:
         return pl.DataFrame(schema=COMPONENTS)
-    judged = Repeated.of(list(repeated))
-    sizes = {name: len(levels) for name, levels in judged.facets.items() if len(levels) > 1}
+    repetitions = RepeatedJudgments.of(list(repeated))
+    sizes = {name: len(levels) for name, levels in repetitions.facets.items() if len(levels) > 1}
     if not sizes:
         problem = "one set of grades repeats nothing; give two or more, each with its label."
         raise UsageError(problem, code="invalid-design")
-    values = _crossed(judged, tuple(sizes.values()))
-    found = facets(values)
+    values = _crossed_grades(repetitions, tuple(sizes.values()))
+    components = facets(values)
     names = (PAIRS, *sizes)
     # shares are of the variance of the mean: one level of each facet has as much times its levels
     variances = [
-        float(share) * float(np.prod([found.sizes[axis] for axis in effect]))
-        for effect, share in zip(found.effects, found.shares, strict=True)
+        float(share) * float(np.prod([components.sizes[axis] for axis in effect]))
+        for effect, share in zip(components.effects, components.shares, strict=True)
     ]
     total = sum(variances)
     rows = [
         (
             " × ".join(names[axis] for axis in effect),
-            found.sizes[effect[0]] if len(effect) == 1 else None,
+            components.sizes[effect[0]] if len(effect) == 1 else None,
             variance,
             variance / total if total else 0.0,
         )
-        for effect, variance in zip(found.effects, variances, strict=True)
+        for effect, variance in zip(components.effects, variances, strict=True)
     ]
     rows.sort(key=lambda row: -row[2])
     return pl.DataFrame(rows, schema=COMPONENTS, orient="row")
 
 
-def _crossed(judged: Repeated, sizes: tuple[int, ...]) -> Floats:
+def _crossed_grades(repetitions: RepeatedJudgments, sizes: tuple[int, ...]) -> Floats:
     """(pairs, levels of each facet) the grades of the pairs that all sets graded."""
-    places = sorted(judged.qrels, key=lambda place: [
-        levels.index(level) for levels, level in zip(judged.facets.values(), place, strict=True)
-    ])  # fmt: skip
+    combinations = sorted(
+        repetitions.qrels,
+        key=lambda combination: [
+            levels.index(level)
+            for levels, level in zip(repetitions.facets.values(), combination, strict=True)
+        ],
+    )
     table = pl.DataFrame()
-    for number, place in enumerate(places):
-        found = read_qrels(judged.qrels[place])
-        grades = found.table.filter(pl.col("grade") >= 0)
-        own = grades.select(*PAIR, pl.col("grade").alias(str(number)))
-        table = table.join(own, on=PAIR, maintain_order="left") if number else own
+    for number, combination in enumerate(combinations):
+        qrels = read_qrels(repetitions.qrels[combination])
+        grades = qrels.table.filter(pl.col("grade") >= 0)
+        set_grades = grades.select(*PAIR, pl.col("grade").alias(str(number)))
+        table = table.join(set_grades, on=PAIR, maintain_order="left") if number else set_grades
         if len(table) < 2:
             problem = "fewer than two pairs are graded in all repetitions; grade the same pairs."
-            raise InputError(problem, source=found.place.label, code="no-common-pairs")
+            raise InputError(problem, source=qrels.place.label, code="no-common-pairs")
     return table.drop(PAIR).to_numpy().astype(np.float64).reshape(len(table), *sizes)

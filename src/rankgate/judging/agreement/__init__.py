@@ -1,1 +1,1 @@
-"""How far raters agree, and which ratings need a look."""
+"""Inter-annotator agreement, and ratings that need a check."""

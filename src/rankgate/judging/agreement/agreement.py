@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import decoded, encoded, frame
+from rankgate.core.present.codec import decode, encode, frame
 from rankgate.core.present.result import Notice, Result
 from rankgate.judging.agreement.alarm import Alarm
 from rankgate.judging.agreement.figures import Agreements
@@ -19,20 +19,46 @@ _F, _I, _S = pl.Float64, pl.Int64, pl.String
 _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     "grades": {"grade": _F, "ratings": _I, "share": _F, "agreement": _F},
     "raters": {
-        "rater": _S, "ratings": _I, "cannot_tell": _I, "mean": _F, "overlap": _I, "bias": _F,
-        "agreement": _F, "top_share": _F, "median_seconds": _F, "lowest": _F, "highest": _F,
-        "bias_low": _F, "bias_high": _F, "kappa_linear": _F, "kappa_low": _F, "kappa_high": _F,
+        "rater": _S,
+        "ratings": _I,
+        "cannot_tell": _I,
+        "mean": _F,
+        "overlap": _I,
+        "bias": _F,
+        "agreement": _F,
+        "top_share": _F,
+        "median_seconds": _F,
+        "lowest": _F,
+        "highest": _F,
+        "bias_low": _F,
+        "bias_high": _F,
+        "kappa_linear": _F,
+        "kappa_low": _F,
+        "kappa_high": _F,
     },
     "pairs": {
-        "first": _S, "second": _S, "overlap": _I, "agreement": _F, "kappa": _F,
-        "kappa_linear": _F, "bias": _F, "kappa_low": _F, "kappa_high": _F, "mae": _F,
-        "pearson": _F, "spearman": _F, "spearman_low": _F, "spearman_high": _F, "kendall": _F,
-        "kendall_low": _F, "kendall_high": _F,
+        "first": _S,
+        "second": _S,
+        "overlap": _I,
+        "agreement": _F,
+        "kappa": _F,
+        "kappa_linear": _F,
+        "bias": _F,
+        "kappa_low": _F,
+        "kappa_high": _F,
+        "mae": _F,
+        "pearson": _F,
+        "spearman": _F,
+        "spearman_low": _F,
+        "spearman_high": _F,
+        "kendall": _F,
+        "kendall_low": _F,
+        "kendall_high": _F,
     },
     "confusion": {"rater": _S, "consensus": _F, "grade": _F, "count": _I},
     "queries": {"query_id": _S, "overlap": _I, "agreement": _F, "spread": _F, "mae": _F},
     "periods": {"period": _S, "overlap": _I, "agreement": _F, "mean": _F},
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -42,9 +68,8 @@ class RaterAgreement(Result):
     Attributes:
         found: every figure.
         alarms: what looks wrong, the gravest first.
-        resamples: replicates of each interval.
-        seed: of the replicates.
         effect: what raters do to a comparison; None where no runs were given.
+        resamples, seed: of intervals that an earlier version took from resampled queries; now 0.
     """
 
     kind: ClassVar[str] = "agreement"
@@ -58,14 +83,14 @@ class RaterAgreement(Result):
 
     found: Agreements
     alarms: tuple[Alarm, ...]
-    resamples: int
-    seed: int
     effect: RaterResampling | None = None
+    resamples: int = 0
+    seed: int = 0
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The cautions of runs, and the alarms, for programs."""
-        alarms = tuple(Notice(each.kind, each.what, each.who) for each in self.alarms)
+        alarms = tuple(Notice(alarm.kind, alarm.what, alarm.who) for alarm in self.alarms)
         return (*(self.effect.notices if self.effect else ()), *alarms)
 
     def _table(self) -> pl.DataFrame:
@@ -73,36 +98,41 @@ class RaterAgreement(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        found = self.found
+        figures = self.found
         return {
             **self.head(),
-            "ratings": found.name,
-            "counts": dict(found.counts),
-            "alarms": [encoded(each) for each in self.alarms],
+            "ratings": figures.name,
+            "counts": dict(figures.counts),
+            "alarms": [encode(alarm) for alarm in self.alarms],
             "coefficients": {
-                name: encoded(
-                    {"value": one.value, "low": one.low, "high": one.high, "level": one.level}
+                name: encode(
+                    {
+                        "value": coefficient.value,
+                        "low": coefficient.low,
+                        "high": coefficient.high,
+                        "level": coefficient.level,
+                    }
                 )
-                for name, one in found.coefficients.items()
+                for name, coefficient in figures.coefficients.items()
             },
             "resamples": self.resamples,
             "seed": self.seed,
-            **{name: encoded(getattr(found, name)) for name in _TABLES},
-            "effect": encoded(self.effect),
+            **{name: encode(getattr(figures, name)) for name in _TABLES},
+            "effect": encode(self.effect),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
         coefficients = {
-            name: Agreement.from_dict(each) for name, each in values["coefficients"].items()
+            name: Agreement.from_dict(fields) for name, fields in values["coefficients"].items()
         }
         tables = {name: frame(values[name], schema) for name, schema in _TABLES.items()}
         effect = values["effect"]
         return cls(
             Agreements(values["ratings"], values["counts"], coefficients=coefficients, **tables),
-            tuple(Alarm(**each) for each in values["alarms"]),
+            tuple(Alarm(**fields) for fields in values["alarms"]),
+            RaterResampling(**decode(RaterResampling, effect)) if effect else None,
             values["resamples"],
             values["seed"],
-            RaterResampling(**decoded(RaterResampling, effect)) if effect else None,
         )

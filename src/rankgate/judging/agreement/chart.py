@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.backend import altair
-from rankgate.core.present.charts.heat import heat
-from rankgate.core.present.charts.parts import table
+from rankgate.core.present.charts.backend import load_altair
+from rankgate.core.present.charts.heat import heat_map
+from rankgate.core.present.charts.parts import inline_data
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.charts.style import BLUE, SIGNED
-from rankgate.core.present.charts.words import queries, short, shorts
-from rankgate.core.present.numbers import known
+from rankgate.core.present.charts.words import count_queries, shorten_name, shorten_names
+from rankgate.core.present.numbers import finite_or_none
 
 if TYPE_CHECKING:
     from rankgate.judging.agreement.agreement import RaterAgreement
@@ -31,31 +31,31 @@ def draw(result: RaterAgreement) -> Picture:
             code="no-common-pairs",
         )
     raters = sorted({*pairs["first"].to_list(), *pairs["second"].to_list()})
-    names = dict(zip(raters, shorts(raters, 18), strict=True))
+    names = dict(zip(raters, shorten_names(raters, 18), strict=True))
     rows: list[dict[str, Any]] = []
     known = {}
     for row in pairs.iter_rows(named=True):
         known[row["first"], row["second"]] = known[row["second"], row["first"]] = row
-    for one in raters:
-        for two in raters:
-            pair = known.get((one, two))
+    for first_rater in raters:
+        for second_rater in raters:
+            pair = known.get((first_rater, second_rater))
             rows.append(
                 {
-                    "row": names[one],
-                    "column": names[two],
+                    "row": names[first_rater],
+                    "column": names[second_rater],
                     "value": pair["kappa"] if pair else None,
                     "overlap": pair["overlap"] if pair else None,
                 }
             )
     return Picture(
         "agreement",
-        f"Agreement of {len(raters)} raters in {short(result.found.name)}",
+        f"Agreement of {len(raters)} raters in {shorten_name(result.found.name)}",
         "Cohen's kappa of each pair of raters on the documents that both graded: 1 is perfect "
         "agreement, 0 is agreement by chance; empty: nothing in common.",
         f"{result.found.counts['overlap']:,} pairs graded twice or more",
         {},
         tuple(rows),
-        heat(rows, (-1, 1), SIGNED),
+        heat_map(rows, (-1, 1), SIGNED),
         fluid=False,
     )
 
@@ -70,37 +70,44 @@ def coefficients(result: RaterAgreement) -> Picture:
         UsageError: no coefficient has a value.
     """
     rows = [
-        {"name": name, "value": each.value, "low": known(each.low), "high": known(each.high)}
-        for name, each in result.found.coefficients.items()
-        if math.isfinite(each.value)
+        {
+            "name": name,
+            "value": coefficient.value,
+            "low": finite_or_none(coefficient.low),
+            "high": finite_or_none(coefficient.high),
+        }
+        for name, coefficient in result.found.coefficients.items()
+        if math.isfinite(coefficient.value)
     ]
     if not rows:
         raise UsageError("no coefficient has a value.", code="nothing-to-draw")
     level = next(iter(result.found.coefficients.values())).level
-    drawn = any(row["low"] is not None for row in rows)
-    intervals = f"Each with its {level:.0%} interval" if drawn else "Too few queries for intervals"
+    has_intervals = any(row["low"] is not None for row in rows)
+    intervals = (
+        f"Each with its {level:.0%} interval" if has_intervals else "Too few queries for intervals"
+    )
     return Picture(
         "coefficients",
-        f"Coefficients of agreement in {short(result.found.name)}",
+        f"Coefficients of agreement in {shorten_name(result.found.name)}",
         f"{intervals}. 1 is perfect agreement; 0 is what chance gives, but for the raw agreement, "
         "which has no correction for chance.",
-        queries(result.found.counts["queries"]),
+        count_queries(result.found.counts["queries"]),
         {},
         tuple(rows),
-        _intervals(rows),
+        _interval_chart(rows),
     )
 
 
-def _intervals(rows: list[dict[str, Any]]) -> Any:
-    alt = altair()
-    shown = [row | {"words": _words(row)} for row in rows]
+def _interval_chart(rows: list[dict[str, Any]]) -> Any:
+    alt = load_altair()
+    labelled_rows = [row | {"words": _interval_label(row)} for row in rows]
     names = [row["name"] for row in rows]
     y = alt.Y(
         "name:N", sort=names, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False)
     )
-    base = alt.Chart(table(shown)).encode(y=y)
-    least = min(0.0, *(row["low"] or row["value"] for row in rows))
-    x = alt.X("value:Q", title="coefficient", scale=alt.Scale(domain=[least, 1], nice=True))
+    base = alt.Chart(inline_data(labelled_rows)).encode(y=y)
+    lowest = min(0.0, *(row["low"] or row["value"] for row in rows))
+    x = alt.X("value:Q", title="coefficient", scale=alt.Scale(domain=[lowest, 1], nice=True))
     layers = [
         base.mark_rule(strokeWidth=2, color=BLUE).encode(x=alt.X("low:Q"), x2="high:Q"),
         base.mark_point(filled=True, size=60, opacity=1, color=BLUE).encode(
@@ -111,6 +118,6 @@ def _intervals(rows: list[dict[str, Any]]) -> Any:
     return alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(rows))
 
 
-def _words(row: dict[str, Any]) -> str:
-    ends = "" if row["low"] is None else f"  [{row['low']:z.3f}, {row['high']:z.3f}]"
-    return f"{row['value']:z.3f}{ends}"
+def _interval_label(row: dict[str, Any]) -> str:
+    interval_text = "" if row["low"] is None else f"  [{row['low']:z.3f}, {row['high']:z.3f}]"
+    return f"{row['value']:z.3f}{interval_text}"

@@ -1,4 +1,4 @@
-"""System × query × judge: what part of the variance of values judges make, and of a difference."""
+"""Variance of metric values by system, query and judge, and the difference of two systems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data import Qrels
-from rankgate.judging.standing import PAIR, standing
+from rankgate.judging.standing import PAIR, counting_ratings
 from rankgate.measurement.evaluation.scored_system import Scorer
 
 if TYPE_CHECKING:
@@ -63,31 +63,35 @@ def rater_components(
     The design is balanced: of the judges with most queries those are kept whose common queries
     make the most values. Documents that a judge did not grade are unjudged for that judge.
     """
-    given = standing(ratings).table.filter(pl.col("grade").is_not_null())
-    counts = given.group_by("rater").agg(pl.col("query_id").n_unique())
+    graded_ratings = counting_ratings(ratings).table.filter(pl.col("grade").is_not_null())
+    counts = graded_ratings.group_by("rater").agg(pl.col("query_id").n_unique())
     order = counts.sort("query_id", "rater", descending=[True, False])["rater"].to_list()
     if len(order) < 2:
         return ()
-    values = {rater: _values(given.filter(pl.col("rater") == rater), runs, metrics, how)
-              for rater in order}  # fmt: skip
-    labels = list(dict.fromkeys(label for own in values.values() for label in own))
-    found = (_of_metric(label, order, values) for label in labels)
-    return tuple(each for each in found if each is not None)
+    values = {
+        rater: _values(graded_ratings.filter(pl.col("rater") == rater), runs, metrics, how)
+        for rater in order
+    }
+    labels = list(
+        dict.fromkeys(label for values_by_label in values.values() for label in values_by_label)
+    )
+    models = (_fit_metric(label, order, values) for label in labels)
+    return tuple(model for model in models if model is not None)
 
 
 _Values = Mapping[str, Mapping[str, tuple[float, ...]]]
 
 
 def _values(
-    own: pl.DataFrame,
+    rater_ratings: pl.DataFrame,
     runs: Sequence[Run],
     metrics: str | Metric | Sequence[str | Metric],
     how: str | Convention,
 ) -> _Values:
     """By metric and query, the values of all systems by one judge's grades."""
-    scorer = Scorer.of(Qrels(own.select(*PAIR, "grade"), "judge"), metrics, how, depth=1)
+    scorer = Scorer.of(Qrels(rater_ratings.select(*PAIR, "grade"), "judge"), metrics, how, depth=1)
     tables = [scorer.scored(run).scores.drop_nulls("value") for run in runs]
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    values_by_metric: dict[str, dict[str, tuple[float, ...]]] = {}
     columns = [
         {(metric, query): value for query, metric, value, *_ in table.iter_rows()}
         for table in tables
@@ -95,11 +99,11 @@ def _values(
     for metric, query in columns[0]:
         if all((metric, query) in column for column in columns):
             row = tuple(column[metric, query] for column in columns)
-            found.setdefault(metric, {})[query] = row
-    return found
+            values_by_metric.setdefault(metric, {})[query] = row
+    return values_by_metric
 
 
-def _of_metric(
+def _fit_metric(
     label: str, order: Sequence[str], values: Mapping[str, _Values]
 ) -> RaterComponents | None:
     from rankgate.measurement.stats.crossed import EFFECTS, crossed
@@ -107,8 +111,8 @@ def _of_metric(
     best: tuple[int, list[str]] = (0, [])
     common: set[str] | None = None
     for count, rater in enumerate(order, 1):
-        own = set(values[rater].get(label, {}))
-        common = own if common is None else common & own
+        rater_queries = set(values[rater].get(label, {}))
+        common = rater_queries if common is None else common & rater_queries
         if count > 1 and len(common) > 1 and count * len(common) > best[0] * max(len(best[1]), 1):
             best = (len(common), list(order[:count]))
     queries, judges = best
@@ -119,10 +123,18 @@ def _of_metric(
         [[values[rater][label][query] for rater in judges] for query in shared], np.float64
     ).transpose(0, 2, 1)
     result = crossed(table, _LEVEL)
-    whole = result.components.sum()
-    shares = result.components / whole if whole > 0 else np.full(len(EFFECTS), np.nan)
+    total_variance = result.components.sum()
+    variance_shares = (
+        result.components / total_variance if total_variance > 0 else np.full(len(EFFECTS), np.nan)
+    )
     return RaterComponents(
-        label, queries, tuple(judges), tuple(each for each in order if each not in judges),
-        float(result.delta[1]), float(result.low[1]), float(result.high[1]),
-        float(result.p_value[1]), dict(zip(EFFECTS, map(float, shares), strict=True)),
-    )  # fmt: skip
+        label,
+        queries,
+        tuple(judges),
+        tuple(rater for rater in order if rater not in judges),
+        float(result.delta[1]),
+        float(result.low[1]),
+        float(result.high[1]),
+        float(result.p_value[1]),
+        dict(zip(EFFECTS, map(float, variance_shares), strict=True)),
+    )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.judging.agreement import tables
 from rankgate.judging.agreement.rater_checks import rater_checks
@@ -52,12 +51,12 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
         "identity",
     ),
 )
-"""Name, what it is, and the coefficient of tallies with its weights or level."""
+"""Name, description, function of the tallies, and its weights or level of measurement."""
 
 
 @dataclass(frozen=True)
 class Agreements:
-    """How far the last ratings of each rater agree.
+    """Agreement of the last ratings of each rater.
 
     Attributes:
         name: of the ratings.
@@ -68,8 +67,9 @@ class Agreements:
             ratings in which one has the grade, the share in which both have it: specific
             agreement, Fleiss 1981).
         coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
-            take the chance of agreement from all grades, as their authors do. Intervals resample
-            queries, as grades of one query are not independent; with fewer than 15 there is none.
+            take the chance of agreement from all grades, as their authors do. Intervals leave
+            out one query at a time, as grades of one query are not independent; with fewer than 15
+            there is none.
         raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
             the grade minus the mean of the others') with ``bias_low`` and ``bias_high``,
             ``agreement`` (share of the other ratings of the same pair that are equal),
@@ -99,48 +99,43 @@ class Agreements:
     periods: pl.DataFrame
 
 
-def agreements(pairs: RatedPairs, *, samples: int = 2000, seed: int = 0) -> Agreements:
+def agreements(pairs: RatedPairs) -> Agreements:
     """Everything in ``Agreements``.
 
     Args:
         pairs: the ratings, as ``rated_pairs`` has them.
-        samples: the number of bootstrap resamples of queries.
-        seed: of the bootstrap.
-
-    Raises:
-        UsageError: no replicate.
     """
-    if samples < 1:
-        raise UsageError(f"resamples={samples}: an interval takes 1 or more.", code="out-of-range")
-    others, sheet = tables.compared(pairs.given), pairs.sheet
-    rated = sheet.counts.sum(axis=1)
-    top = np.sort(sheet.counts[rated > 1], axis=1)
-    tied = int((top[:, -1] == top[:, -2]).sum()) if sheet.grades.size > 1 else 0
+    shared_ratings, sheet = tables.with_others_grades(pairs.given), pairs.sheet
+    raters_per_pair = sheet.counts.sum(axis=1)
+    sorted_counts = np.sort(sheet.counts[raters_per_pair > 1], axis=1)
+    tie_count = (
+        int((sorted_counts[:, -1] == sorted_counts[:, -2]).sum()) if sheet.grades.size > 1 else 0
+    )
     counts = {
         "ratings": len(pairs.given),
         "raters": len(pairs.raters),
         "pairs": pairs.last.select(PAIR).n_unique(),
-        "overlap": len(top),
+        "overlap": len(sorted_counts),
         "cannot_tell": len(pairs.last) - len(pairs.given),
         "corrected": pairs.corrected,
-        "ties": tied,
+        "ties": tie_count,
         "queries": int((pairs.tallies.paired > 0).sum()),
         "outside": int(pairs.outside["ratings"].sum()),
     }
-    even = bool(np.allclose(np.diff(sheet.grades, 2), 0))  # values are places then
+    is_equidistant = bool(np.allclose(np.diff(sheet.grades, 2), 0))  # then "by places" adds nothing
     coefficients = {
-        name: (lambda each, of=of, kind=kind: of(each, kind))
-        for name, _, of, kind in COEFFICIENTS
-        if not (even and kind.endswith("by places"))
+        name: (lambda tallies, coefficient=coefficient, kind=kind: coefficient(tallies, kind))
+        for name, _, coefficient, kind in COEFFICIENTS
+        if not (is_equidistant and kind.endswith("by places"))
     }
     return Agreements(
         pairs.name,
         counts,
-        tables.by_grade(sheet),
-        intervals(coefficients, pairs.tallies, samples=samples, seed=seed),
-        tables.by_rater(pairs.last, others, rater_checks(pairs, _LEVEL)),
-        tables.by_pair(pairs),
-        tables.by_consensus(pairs.given),
-        tables.by_query(others),
-        tables.by_period(others),
+        tables.grade_table(sheet),
+        intervals(coefficients, pairs.tallies),
+        tables.rater_table(pairs.last, shared_ratings, rater_checks(pairs, _LEVEL)),
+        tables.pair_table(pairs),
+        tables.consensus_table(pairs.given),
+        tables.query_table(shared_ratings),
+        tables.period_table(shared_ratings),
     )

@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.scales import on_scale, possible_grades
-from rankgate.judging.standing import PAIR, standing
+from rankgate.judging.standing import PAIR, counting_ratings
 from rankgate.measurement.stats.agreement.ratings import RatingMatrix, Tallies
 
 if TYPE_CHECKING:
@@ -49,15 +49,15 @@ class RatedPairs:
 
     @property
     def place(self) -> NDArray[np.int64]:
-        """(I, R) the place of the grade that a rater gave a pair, −1 if there is none."""
-        rated = self.sheet.said.any(axis=2)
-        return np.where(rated, self.sheet.said.argmax(axis=2), -1)
+        """(I, R) the index of the grade that a rater gave a pair, −1 if there is none."""
+        is_rated = self.sheet.said.any(axis=2)
+        return np.where(is_rated, self.sheet.said.argmax(axis=2), -1)
 
     def without(self, rater: str) -> RatedPairs:
-        """The same for all raters but one; the tables of ratings and the sums of queries stay."""
+        """The pairs without one rater; the tables of ratings and the sums of queries stay."""
         column = self.raters.index(rater)
         sheet = replace(self.sheet, said=np.delete(self.sheet.said, column, axis=1))
-        raters = tuple(each for each in self.raters if each != rater)
+        raters = tuple(name for name in self.raters if name != rater)
         return replace(self, raters=raters, sheet=sheet)
 
 
@@ -73,29 +73,31 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
     Raises:
         InputError: no rating has a grade, or none has one on the scale.
     """
-    counted = standing(ratings)
+    last_ratings = counting_ratings(ratings)
     bounds = scale or ratings.scale
-    fits = on_scale(pl.col("grade"), bounds) if bounds else pl.lit(value=True)
-    last = counted.table.filter(fits | pl.col("grade").is_null())
-    outside = (
-        counted.table.filter(~fits & pl.col("grade").is_not_null())
+    is_on_scale = on_scale(pl.col("grade"), bounds) if bounds else pl.lit(value=True)
+    last = last_ratings.table.filter(is_on_scale | pl.col("grade").is_null())
+    outside_grades = (
+        last_ratings.table.filter(~is_on_scale & pl.col("grade").is_not_null())
         .group_by("rater", "grade")
         .agg(pl.len().cast(pl.Int64).alias("ratings"))
         .sort("rater", "grade")
     )
-    given = last.filter(pl.col("grade").is_not_null())
-    if given.is_empty():
+    graded_ratings = last.filter(pl.col("grade").is_not_null())
+    if graded_ratings.is_empty():
         problem = (
-            "no rating has a grade on the scale." if len(outside) else "no rating has a grade."
+            "no rating has a grade on the scale."
+            if len(outside_grades)
+            else "no rating has a grade."
         )
         raise InputError(problem, source=ratings.place.label, code="no-grades")
-    sheet, raters, queries = _sheet(given, bounds)
+    sheet, raters, queries = _rating_matrix(graded_ratings, bounds)
     return RatedPairs(
         ratings.name,
         last,
-        given,
-        outside,
-        counted.corrected,
+        graded_ratings,
+        outside_grades,
+        last_ratings.corrected,
         raters,
         sheet,
         queries,
@@ -103,17 +105,17 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
     )
 
 
-def _sheet(
-    given: pl.DataFrame, scale: Scale | None
+def _rating_matrix(
+    graded_ratings: pl.DataFrame, scale: Scale | None
 ) -> tuple[RatingMatrix, tuple[str, ...], NDArray[np.int64]]:
-    raters = sorted(given["rater"].unique())
+    raters = sorted(graded_ratings["rater"].unique())
     column = {rater: i for i, rater in enumerate(raters)}
-    items = given.select(PAIR).unique(maintain_order=True).with_row_index("item")
-    coded = given.join(items, on=PAIR, maintain_order="left")
-    matrix: NDArray[np.float64] = np.full((len(items), len(raters)), np.nan)
-    columns = coded["rater"].replace_strict(column, return_dtype=pl.Int64).to_numpy()
-    matrix[coded["item"].to_numpy(), columns] = coded["grade"].to_numpy()
+    pairs = graded_ratings.select(PAIR).unique(maintain_order=True).with_row_index("item")
+    numbered_ratings = graded_ratings.join(pairs, on=PAIR, maintain_order="left")
+    matrix: NDArray[np.float64] = np.full((len(pairs), len(raters)), np.nan)
+    columns = numbered_ratings["rater"].replace_strict(column, return_dtype=pl.Int64).to_numpy()
+    matrix[numbered_ratings["item"].to_numpy(), columns] = numbered_ratings["grade"].to_numpy()
     possible = possible_grades(scale) if scale else ()
-    whole = sorted({*possible, *given["grade"].to_list()}) if possible else None
-    queries = items["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
-    return RatingMatrix.of(matrix, whole), tuple(raters), queries
+    all_grades = sorted({*possible, *graded_ratings["grade"].to_list()}) if possible else None
+    queries = pairs["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
+    return RatingMatrix.of(matrix, all_grades), tuple(raters), queries

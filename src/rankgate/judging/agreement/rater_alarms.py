@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.judging.agreement.alarm import ENOUGH, Alarm
+from rankgate.judging.agreement.alarm import MIN_RATINGS, Alarm
 from rankgate.judging.agreement.rater_checks import FALSE_ALARMS, rater_checks
 
 if TYPE_CHECKING:
@@ -23,37 +23,39 @@ def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
     compared again, as long as three are left.
     """
     level = 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
-    found: dict[str, Alarm] = {}
+    alarm_of_rater: dict[str, Alarm] = {}
     while True:
         checks = rater_checks(pairs, level)
-        new = {each.who: each for each in against_others(checks)}
-        found |= {who: each for who, each in new.items() if who not in found}
-        bad = [check for check in checks if check.rater in new]
-        if not bad or len(pairs.raters) <= _PAIR + 1:
-            return list(found.values())
-        pairs = pairs.without(min(bad, key=lambda check: check.kappa.value).rater)
+        new = {alarm.who: alarm for alarm in alarms_against_others(checks)}
+        alarm_of_rater |= {
+            rater: alarm for rater, alarm in new.items() if rater not in alarm_of_rater
+        }
+        suspect_checks = [check for check in checks if check.rater in new]
+        if not suspect_checks or len(pairs.raters) <= _PAIR + 1:
+            return list(alarm_of_rater.values())
+        pairs = pairs.without(min(suspect_checks, key=lambda check: check.kappa.value).rater)
 
 
-def against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
-    """Reversed, random and against-all; among two raters the pair is named, as neither is known.
+def alarms_against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
+    """Alarms of kind reversed, random and against-all; of two raters the pair is named.
 
     Reversed: kappa is below 0, further than that of random grades (a permutation test, exact for
     few queries too). Random: it holds 0, and the rater agrees less
     than half as well with the others as they do with each other. Against all: only the latter.
     """
-    seen = [check for check in checks if check.overlap >= ENOUGH]
+    reliable_checks = [check for check in checks if check.overlap >= MIN_RATINGS]
     level = FALSE_ALARMS / max(len(checks), 1)
     if len(checks) == _PAIR:
-        return _of_two([check.rater for check in checks], seen, level)
+        return _pair_alarms([check.rater for check in checks], reliable_checks, level)
     alarms = []
-    for check in seen:
-        apart = check.behind < 0
+    for check in reliable_checks:
+        agrees_less = check.behind < 0
         if check.kappa.value < 0 and check.reversal <= level:
-            kind, words = "reversed", "opposite grades: was the scale read the wrong way round?"
-        elif apart and check.kappa.low <= 0:
-            kind, words = "random", "no agreement with the others beyond chance."
-        elif apart:
-            kind, words = (
+            kind, message = "reversed", "opposite grades: was the scale read the wrong way round?"
+        elif agrees_less and check.kappa.low <= 0:
+            kind, message = "random", "no agreement with the others beyond chance."
+        elif agrees_less:
+            kind, message = (
                 "against-all",
                 (
                     "less than half of the others' agreement with each other. Either this rater "
@@ -62,35 +64,35 @@ def against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
             )
         else:
             continue
-        others = (
+        others_text = (
             ""
             if check.others != check.others
             else (f", the others {check.others:.2f} among each other")
         )
-        alarms.append(Alarm(kind, check.rater, f"{_shown(check)}{others}: {words}"))
+        alarms.append(Alarm(kind, check.rater, f"{_rater_sentence(check)}{others_text}: {message}"))
     return alarms
 
 
-def _of_two(names: list[str], seen: Sequence[RaterCheck], level: float) -> list[Alarm]:
-    if not seen:
+def _pair_alarms(names: list[str], checks: Sequence[RaterCheck], level: float) -> list[Alarm]:
+    if not checks:
         return []
-    check, both = seen[0], ", ".join(names)
+    check, names_text = checks[0], ", ".join(names)
     kappa = check.kappa
-    figures = f"{names[0]} and {names[1]} agree with kappa {_interval(check)}"
+    figures = f"{names[0]} and {names[1]} agree with kappa {_kappa_text(check)}"
     if kappa.value < 0 and check.reversal <= level:
-        words = "opposite grades; one of them read the scale the wrong way round."
-        return [Alarm("reversed", both, f"{figures}: {words}")]
+        message = "opposite grades; one of them read the scale the wrong way round."
+        return [Alarm("reversed", names_text, f"{figures}: {message}")]
     if kappa.low <= 0 and kappa.high < _LITTLE:
-        words = "no better than chance; at least one of them grades at random."
-        return [Alarm("random", both, f"{figures}: {words}")]
+        message = "no better than chance; at least one of them grades at random."
+        return [Alarm("random", names_text, f"{figures}: {message}")]
     return []
 
 
-def _shown(check: RaterCheck) -> str:
-    return f"{check.rater} agrees with the others with kappa {_interval(check)}"
+def _rater_sentence(check: RaterCheck) -> str:
+    return f"{check.rater} agrees with the others with kappa {_kappa_text(check)}"
 
 
-def _interval(check: RaterCheck) -> str:
+def _kappa_text(check: RaterCheck) -> str:
     kappa = check.kappa
     return (
         f"{kappa.value:+.2f} [{kappa.low:+.2f}, {min(kappa.high, 1):+.2f}] (linear weights, "

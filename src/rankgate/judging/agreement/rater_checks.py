@@ -1,4 +1,4 @@
-"""Does a rater agree with the others, and with certainty? Kappas with intervals over queries."""
+"""Check each rater against the others: kappas with intervals over queries."""
 
 from __future__ import annotations
 
@@ -57,54 +57,74 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
         level: of the intervals; without it 1 − 5 %/raters, so that all hold together (Bonferroni).
     """
     counts = pairs.sheet.counts
-    rated = counts.sum(axis=1)
-    both = rated > 1
-    place, clusters = pairs.place[both], _clusters(pairs.queries[both])
-    counts, once = counts[both], 1 / np.maximum(rated[both] - 1, 1)
-    if not both.any():
+    raters_per_pair = counts.sum(axis=1)
+    is_shared = raters_per_pair > 1
+    grade_index, clusters = pairs.place[is_shared], _cluster_of_pair(pairs.queries[is_shared])
+    counts, pair_weight = counts[is_shared], 1 / np.maximum(raters_per_pair[is_shared] - 1, 1)
+    if not is_shared.any():
         return ()
-    wanted = level or 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
-    everyone = _sums(clusters, (counts[:, :, None] * counts[:, None, :]) * once[:, None, None])
+    interval_level = level or 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
+    all_tables = _sums_by_cluster(
+        clusters, (counts[:, :, None] * counts[:, None, :]) * pair_weight[:, None, None]
+    )
     size = counts.shape[1]
-    everyone -= np.eye(size) * _sums(clusters, counts * once[:, None])[:, None, :]
+    all_tables -= (
+        np.eye(size) * _sums_by_cluster(clusters, counts * pair_weight[:, None])[:, None, :]
+    )
     checks = []
     for column, rater in enumerate(pairs.raters):
-        own = place[:, column]
-        mine = own >= 0
-        if not mine.any():
+        rater_grades = grade_index[:, column]
+        is_rated = rater_grades >= 0
+        if not is_rated.any():
             continue
-        result = np.eye(size)[own[mine]]
-        table = result[:, :, None] * ((counts[mine] - result) * once[mine, None])[:, None, :]
-        against = np.zeros_like(everyone)
-        np.add.at(against, clusters[mine], table)
-        kappas = _kappas(against, everyone, pairs.sheet.grades, wanted)
-        queries, reversal = len(np.unique(clusters[mine])), 1.0
+        one_hot = np.eye(size)[rater_grades[is_rated]]
+        table = (
+            one_hot[:, :, None]
+            * ((counts[is_rated] - one_hot) * pair_weight[is_rated, None])[:, None, :]
+        )
+        rater_tables = np.zeros_like(all_tables)
+        np.add.at(rater_tables, clusters[is_rated], table)
+        kappas = _kappas(rater_tables, all_tables, pairs.sheet.grades, interval_level)
+        queries, reversal = len(np.unique(clusters[is_rated])), 1.0
         if kappas[0].value < 0:
-            others = (counts[mine] - result) * once[mine, None]
-            near = others @ weights(pairs.sheet.grades, "linear")
-            reversal = _reversal(near, own[mine], pairs.queries[both][mine], 1 - wanted)
-        checks.append(RaterCheck(rater, int(mine.sum()), queries, *kappas, reversal))
+            other_counts = (counts[is_rated] - one_hot) * pair_weight[is_rated, None]
+            agreement_by_grade = other_counts @ weights(pairs.sheet.grades, "linear")
+            reversal = _reversal_chance(
+                agreement_by_grade,
+                rater_grades[is_rated],
+                pairs.queries[is_shared][is_rated],
+                1 - interval_level,
+            )
+        checks.append(RaterCheck(rater, int(is_rated.sum()), queries, *kappas, reversal))
     return tuple(checks)
 
 
 def _kappas(
-    against: Floats, everyone: Floats, grades: Floats, level: float
+    rater_tables: Floats, all_tables: Floats, grades: Floats, level: float
 ) -> tuple[Agreement, float, float]:
     """The fields ``kappa``, ``others`` and ``behind`` of a check, from tables of each query."""
-    among = everyone - against - against.transpose(0, 2, 1)
-    among = np.where(np.abs(among) < 1e-9, 0.0, among)  # what rounding leaves
-    here = against.sum(axis=(1, 2)) > 0
-    kappa, left = _left_out(against[here], grades)
-    rest, rest_left = _left_out(among, grades)
-    behind = float("nan")
-    if np.isfinite(rest) and rest > 0:
-        gap = jackknife(kappa - rest / 2, _spread(left, here, kappa) - rest_left / 2, level)
-        behind = gap.high
-    return jackknife(kappa, left, level), rest, behind
+    others_table = all_tables - rater_tables - rater_tables.transpose(0, 2, 1)
+    others_table = np.where(np.abs(others_table) < 1e-9, 0.0, others_table)  # what rounding leaves
+    has_rater = rater_tables.sum(axis=(1, 2)) > 0
+    kappa, kappa_without = _leave_one_out(rater_tables[has_rater], grades)
+    others_kappa, others_kappa_without = _leave_one_out(others_table, grades)
+    gap_bound = float("nan")
+    if np.isfinite(others_kappa) and others_kappa > 0:
+        gap_interval = jackknife(
+            kappa - others_kappa / 2,
+            _kappa_by_query(kappa_without, has_rater, kappa) - others_kappa_without / 2,
+            level,
+        )
+        gap_bound = gap_interval.high
+    return jackknife(kappa, kappa_without, level), others_kappa, gap_bound
 
 
-def _reversal(near: Floats, own: NDArray[np.int64], queries: NDArray[np.int64],
-              level: float) -> float:  # fmt: skip
+def _reversal_chance(
+    agreement_by_grade: Floats,
+    rater_grades: NDArray[np.int64],
+    queries: NDArray[np.int64],
+    level: float,
+) -> float:
     """The share of permutations within queries that agree with the others as little, or less.
 
     Grades of a rater who gives them at random are as likely in any order within a query, so that
@@ -112,50 +132,56 @@ def _reversal(near: Floats, own: NDArray[np.int64], queries: NDArray[np.int64],
     and with it what chance agrees on. (Edgington and Onghena 2007, chapter 3.)
 
     Args:
-        near: (n, K) the agreement of each grade with those of the others, for each pair.
-        own: (n,) the rater's grades, by number.
+        agreement_by_grade: (n, K) the agreement of each grade with the others, for each pair.
+        rater_grades: (n,) the rater's grades, by number.
         queries: (n,) the query of each pair.
         level: that the chance is compared with: fewer than 20 permutations beyond it say little.
     """
-    n = len(own)
+    n = len(rater_grades)
     order = np.argsort(queries, kind="stable")
-    near, own, queries = near[order], own[order], queries[order]
-    agreed = float(near[np.arange(n), own].sum())
+    agreement_by_grade, rater_grades, queries = (
+        agreement_by_grade[order],
+        rater_grades[order],
+        queries[order],
+    )
+    agreed = float(agreement_by_grade[np.arange(n), rater_grades].sum())
     rng, times = np.random.default_rng(0), int(max(_PERMUTATIONS, np.ceil(20 / level)))
     lower, step = 0, max(1, _CELLS // n)
     for begin in range(0, times, step):
         keys = queries + rng.random((min(step, times - begin), n))  # sorts within queries
-        mixed = own[np.argsort(keys, axis=1)]
-        lower += int((near[np.arange(n), mixed].sum(axis=1) <= agreed + 1e-9).sum())
+        permuted_grades = rater_grades[np.argsort(keys, axis=1)]
+        lower += int(
+            (agreement_by_grade[np.arange(n), permuted_grades].sum(axis=1) <= agreed + 1e-9).sum()
+        )
     return (lower + 1) / (times + 1)
 
 
 _PERMUTATIONS, _CELLS = 999, 1 << 20
 
 
-def _spread(left: Floats, here: NDArray[np.bool_], value: float) -> Floats:
-    """Leaving out a query in which the rater has no pair changes nothing of the rater."""
-    every = np.full(here.size, value)
-    every[here] = left
-    return every
+def _kappa_by_query(kappa_without: Floats, has_rater: NDArray[np.bool_], value: float) -> Floats:
+    """Kappa without each query; a query without a pair of the rater leaves it unchanged."""
+    kappa_by_query = np.full(has_rater.size, value)
+    kappa_by_query[has_rater] = kappa_without
+    return kappa_by_query
 
 
-def _left_out(tables: Floats, grades: Floats) -> tuple[float, Floats]:
+def _leave_one_out(tables: Floats, grades: Floats) -> tuple[float, Floats]:
     """Kappa of the sum of tables, and without each of them."""
-    whole = tables.sum(axis=0)
+    total = tables.sum(axis=0)
     return (
-        float(cohen_values(whole[None], grades, "linear")[0]),
-        cohen_values(whole - tables, grades, "linear"),
+        float(cohen_values(total[None], grades, "linear")[0]),
+        cohen_values(total - tables, grades, "linear"),
     )
 
 
-def _clusters(queries: NDArray[np.int64]) -> NDArray[np.int64]:
+def _cluster_of_pair(queries: NDArray[np.int64]) -> NDArray[np.int64]:
     """The query of each pair; each pair alone where there is one query."""
     _, code = np.unique(queries, return_inverse=True)
     return code if code.size and code.max() > 0 else np.arange(code.size)
 
 
-def _sums(clusters: NDArray[np.int64], each: Floats) -> Floats:
-    total = np.zeros((int(clusters.max()) + 1, *each.shape[1:]))
-    np.add.at(total, clusters, each)
+def _sums_by_cluster(clusters: NDArray[np.int64], tables: Floats) -> Floats:
+    total = np.zeros((int(clusters.max()) + 1, *tables.shape[1:]))
+    np.add.at(total, clusters, tables)
     return total

@@ -1,4 +1,4 @@
-"""How often another set of raters would reverse a comparison."""
+"""Resample raters: the share of rater sets that would reverse a comparison."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import fields_of
+from rankgate.core.present.codec import encode_fields
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
 from rankgate.data import read_qrels, read_run
 from rankgate.data.read_ratings import read_ratings
 from rankgate.judging.agreement.components import RaterComponents, rater_components
 from rankgate.judging.agreement.redrawing import RedrawnGrades
-from rankgate.judging.resolution.apply_rule import resolve
+from rankgate.judging.resolution.apply_rule import resolve_ratings
 from rankgate.measurement.evaluation.scored_system import Scorer
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
 
 DRAWS = 200
-"""Sets of raters that are drawn."""
+"""The number of random sets of raters."""
 
 _LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class RaterEffect:
-    """What raters do to the difference of two systems under one metric.
+    """Effect of the choice of raters on the difference of two systems under one metric.
 
     Attributes:
         metric: its label.
@@ -55,7 +55,7 @@ class RaterEffect:
 
 @dataclass(frozen=True)
 class RaterResampling:
-    """How two systems compare by other sets of raters.
+    """Comparison of two systems by random sets of raters.
 
     Attributes:
         baseline, candidate: names.
@@ -79,10 +79,10 @@ class RaterResampling:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return fields_of(self)
+        return encode_fields(self)
 
 
-def rerated(
+def resample_raters(
     ratings: RatingsLike,
     baseline: RunLike,
     candidate: RunLike,
@@ -112,33 +112,41 @@ def rerated(
         InputError: data that cannot be read; no pair with two grades; nothing is resolved.
         UsageError: unknown names.
     """
-    said = read_ratings(ratings, from_=from_)
-    again = RedrawnGrades.of(said)
+    all_ratings = read_ratings(ratings, from_=from_)
+    redrawn_grades = RedrawnGrades.of(all_ratings)
     runs = [read_run(run) for run in (baseline, candidate)]
-    first = Scorer.of(_judged(said, rule), metrics, how, depth=1)
+    first = Scorer.of(_resolved_qrels(all_ratings, rule), metrics, how, depth=1)
     systems = [first.scored(run) for run in runs]
     truth = _deltas(first, systems)
     rng = np.random.default_rng(seed)
-    drawn = np.empty((draws, len(truth)))
+    drawn_deltas = np.empty((draws, len(truth)))
     for i in range(draws):
         step(f"raters {i + 1} of {draws}")
-        scorer = Scorer.of(_judged(again.draw(rng), rule), metrics, how, depth=1)
-        drawn[i] = _deltas(scorer, [scorer.scored(run) for run in runs])
-    low, high = np.quantile(drawn, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
-    turned = (np.sign(drawn) * np.sign(truth) < 0).mean(axis=0)
+        scorer = Scorer.of(_resolved_qrels(redrawn_grades.draw(rng), rule), metrics, how, depth=1)
+        drawn_deltas[i] = _deltas(scorer, [scorer.scored(run) for run in runs])
+    low, high = np.quantile(drawn_deltas, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
+    reversed_shares = (np.sign(drawn_deltas) * np.sign(truth) < 0).mean(axis=0)
     effects = tuple(
         RaterEffect(label, *map(float, figures))
-        for (label, _), *figures in zip(first.metrics, truth, low, high, turned, strict=True)
+        for (label, _), *figures in zip(
+            first.metrics, truth, low, high, reversed_shares, strict=True
+        )
     )
     return RaterResampling(
-        runs[0].name, runs[1].name, rule, effects, draws, seed, first.how.to_dict(),
-        rater_components(said, runs, metrics, how),
-        tuple(each for system in systems for each in run_notices(system.name, system.cautions)),
-    )  # fmt: skip
+        runs[0].name,
+        runs[1].name,
+        rule,
+        effects,
+        draws,
+        seed,
+        first.how.to_dict(),
+        rater_components(all_ratings, runs, metrics, how),
+        tuple(notice for system in systems for notice in run_notices(system.name, system.cautions)),
+    )
 
 
-def _judged(ratings: Ratings, rule: str) -> Qrels:
-    result = resolve(ratings, rule).qrels
+def _resolved_qrels(ratings: Ratings, rule: str) -> Qrels:
+    result = resolve_ratings(ratings, rule).qrels
     if result is None:
         raise InputError(
             "no pair can be resolved by this rule.", source=ratings.place.label, code="no-grades"

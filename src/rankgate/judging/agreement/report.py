@@ -20,8 +20,8 @@ _HEADLINE = "alpha, ordinal"
 
 def document(result: RaterAgreement, _: ReportOptions) -> Document:
     """The most important coefficient and the alarms, charts, then the tables."""
-    made = plain.document(result)
-    blocks = [block for section in made.sections for block in section.blocks]
+    plain_document = plain.document(result)
+    blocks = [block for section in plain_document.sections for block in section.blocks]
     alarms: list[Block] = [block for block in blocks if isinstance(block, Warnings)]
     tables = [block for block in blocks if not isinstance(block, Chart | Warnings)]
     charts = (Chart(f"{_CHART}:coefficients", result), Chart(f"{_CHART}:draw", result))
@@ -30,17 +30,22 @@ def document(result: RaterAgreement, _: ReportOptions) -> Document:
         Section("tables", "Coefficients, raters, grades and queries", tuple(tables), "Tables"),
     )
     return replace(
-        made, title=result.heading, lead=(sentence(result), made.title), sections=sections
+        plain_document,
+        title=result.heading,
+        lead=(sentence(result), plain_document.title),
+        sections=sections,
     )
 
 
 def sentence(result: RaterAgreement) -> str:
     """Krippendorff's alpha, and how many alarms there are."""
-    found = result.found.coefficients[_HEADLINE]
+    coefficient = result.found.coefficients[_HEADLINE]
     count = len(result.alarms)
     alarms = f"{count} {'warning' if count == 1 else 'warnings'}" if count else "no warnings"
-    if not math.isfinite(found.value):
+    if not math.isfinite(coefficient.value):
         return f"Krippendorff's alpha (ordinal) has no value; {alarms}."
-    ends = f" (95% interval [{found.low:z.3f}, {found.high:z.3f}])"
-    known = ends if math.isfinite(found.low) else " (too few queries for an interval)"
-    return f"Krippendorff's alpha (ordinal) is {found.value:z.3f}{known}; {alarms}."
+    bounds_text = f" (95% interval [{coefficient.low:z.3f}, {coefficient.high:z.3f}])"
+    interval_text = (
+        bounds_text if math.isfinite(coefficient.low) else " (too few queries for an interval)"
+    )
+    return f"Krippendorff's alpha (ordinal) is {coefficient.value:z.3f}{interval_text}; {alarms}."

@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.present.write import FORMS
 from rankgate.data import read_qrels
 from rankgate.data.collection import Collection
 from rankgate.judging.admission.admit import METRICS, admit
 from rankgate.judging.admission.demands import Demands
+from rankgate.judging.admission.judge_grades import JudgeGrades
 from rankgate.measurement import metric_options
 
 
@@ -28,10 +29,15 @@ from rankgate.measurement import metric_options
 )
 @metric_options.convention
 @options.scale
-@options_of(admit, "asked", "attacked FILE", "lineage FILE", "repeated FACET:LEVEL,...=FILE", "top")
-@collected("demands", Demands)
-@options.resamples
-@options.seed
+@options.from_formats("judgments people judge", "runs runs")
+@value_options(
+    "judge",
+    JudgeGrades,
+    *("asked", "attacked FILE", "repeated FACET:LEVEL,...=FILE"),
+    also={"judgments": "judge"},
+)
+@verb_options(admit, "lineage FILE", "top")
+@value_options("demands", Demands)
 @options.form(*FORMS)
 @options.output
 @click.pass_context
@@ -39,12 +45,12 @@ def command(
     ctx: click.Context,
     /,
     people: str,
-    judge: str,
+    judge: JudgeGrades,
     runs: tuple[str, ...],
     scale: str | None,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Check whether JUDGE, a language model or clicks, agrees with PEOPLE well enough.
 
@@ -60,9 +66,9 @@ def command(
     rankgate admit people.txt llm.txt --repeated prompt:1=one.txt --repeated prompt:2=two.txt
     rankgate admit people.txt llm.txt --format json -o admission.json
     """
-    with Progress(len(runs) + 1):
-        graded = read_qrels(Collection.of(people).judgments_source, scale=scale)
-        collection = replace(Collection.of(people), judgments=graded, grades={})
-        result = admit(collection, judge, runs, **chosen)
+    with TerminalProgress(len(runs) + 1):
+        people_qrels = read_qrels(Collection.of(people).judgments_source, scale=scale)
+        collection = replace(Collection.of(people), judgments=people_qrels, grades={})
+        result = admit(collection, judge, runs, **arguments)
     print_result(result, form, output)
     ctx.exit(result.status)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
-from rankgate.data.column_map import mapped
+from rankgate.data.column_map import map_columns
 from rankgate.judging.agreement.agree import agree
-from rankgate.judging.agreement.rater_resampling import rerated
+from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     shown=True,
 )
 @metric_options.convention
-@options_of(rerated, "rule", "draws")
-@options_of(agree, "scale SCALE", "resamples")
+@verb_options(resample_raters, "rule", "draws")
 @options.seed
-@options_of(agree, "columns NAME=COLUMN,...")
+@verb_options(agree, "scale SCALE", "columns NAME=COLUMN,...")
 @store_options.instead_of_files(ratings="ratings", baseline="run", candidate="run")
-@options.from_
+@options.from_option
 @options.form(*FORMS)
 @options.output
 def command(
@@ -47,7 +46,7 @@ def command(
     stored: StoredProject | None,  # noqa: ARG001 - it is only read
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Measure how far the raters in RATINGS agree, and report what looks wrong.
 
@@ -66,13 +65,13 @@ def command(
             "a comparison takes two runs: rankgate agree RATINGS BASELINE CANDIDATE.",
             code="missing-input",
         )
-    drawn = {name: chosen.pop(name) for name in ("metrics", "rule", "draws")}
-    how = chosen.pop("convention")
-    said = mapped(ratings, chosen.pop("columns"), "ratings")
-    result = agree(said, **chosen)
+    resampling = {name: arguments.pop(name) for name in ("metrics", "rule", "draws", "seed")}
+    convention = arguments.pop("convention")
+    mapped_ratings = map_columns(ratings, arguments.pop("columns"), "ratings")
+    result = agree(mapped_ratings, **arguments)
     if baseline and candidate:
-        drawn |= {"how": how, "seed": chosen["seed"], "from_": chosen["from_"]}
-        with Progress(drawn["draws"]):
-            effect = rerated(said, baseline, candidate, **drawn)
+        resampling |= {"how": convention, "from_": arguments["from_"]}
+        with TerminalProgress(resampling["draws"]):
+            effect = resample_raters(mapped_ratings, baseline, candidate, **resampling)
         result = replace(result, effect=effect)
     print_result(result, form, output)

@@ -7,37 +7,45 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.judging.gold.check import check_gold
 from rankgate.judging.gold.draw import draw_gold
 from rankgate.measurement import metric_options
 
 
-@click.group("gold")
+@click.group("gold", cls=FullHelpGroup)
 def command() -> None:
     """Check gold labels: draw pairs for a blind rating, then say which labels are wrong."""
 
 
 @command.command("draw")
 @click.argument("gold", type=click.Path())
-@options_of(draw_gold, "pairs")
+@verb_options(draw_gold, "pairs")
+@options.from_formats("judgments gold")
 @options.seed
-@click.option("-o", "--output", required=True, metavar="FILE.csv", type=click.Path(),
-              help="The pool: pairs in random order, without their grades.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE.csv",
+    type=click.Path(),
+    help="The pool: pairs in random order, without their grades.",
+)
 def draw(gold: str, pairs: int, seed: int, output: str) -> None:
-    """Draw pairs of GOLD for raters; each pair has the same chance.
+    """Draw a random sample of the pairs in GOLD, for raters.
 
     \b
     rankgate gold draw qrels.txt --pairs 200 -o blind.csv
     rankgate sheet blind.csv --raters ann,bob,eve -o sheets
     """
-    found = draw_gold(gold, pairs, seed=seed)
-    with replacing(output) as file:
-        found.write_csv(file)
-    click.echo(f"{len(found)} pairs are in {output}", err=True)
+    sample = draw_gold(gold, pairs, seed=seed)
+    with replace_file(output) as file:
+        sample.write_csv(file)
+    click.echo(f"{len(sample)} pairs are in {output}", err=True)
 
 
 @command.command("check")
@@ -48,11 +56,12 @@ def draw(gold: str, pairs: int, seed: int, output: str) -> None:
     "A metric of RUNS; may be given several times.", ("nDCG@10",), shown=True
 )
 @metric_options.convention
-@options_of(check_gold, "majority", "fewest")
+@verb_options(check_gold, "majority", "fewest")
+@options.from_formats("judgments gold", "ratings ratings", "runs runs")
 @options.form(*FORMS)
 @options.output
 def check(
-    gold: str, ratings: str, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
+    gold: str, ratings: str, runs: tuple[str, ...], form: str, output: str | None, **arguments: Any
 ) -> None:
     """Check the labels of GOLD by RATINGS of people who have not seen them.
 
@@ -63,4 +72,4 @@ def check(
     rankgate gold check qrels.txt blind.jsonl
     rankgate gold check qrels.txt blind.jsonl old.run new.run -m nDCG@10
     """
-    print_result(check_gold(gold, ratings, runs, **chosen), form, output)
+    print_result(check_gold(gold, ratings, runs, **arguments), form, output)

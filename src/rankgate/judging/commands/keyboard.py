@@ -16,7 +16,7 @@ _PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 _PAGE_DOWN = "\x1b[6~"
 _SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
-_SOON = 0.05  # seconds within which a terminal sends the rest of a sequence
+_SEQUENCE_SECONDS = 0.05  # seconds within which a terminal sends the rest of a sequence
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Pasted:
-    """Text that came at once: no keys, as nobody presses several within a moment.
+class PastedText:
+    """Text that arrived at once: pasted, as nobody presses several keys within a moment.
 
     Attributes:
-        text: what came.
-        marked: whether the terminal says that it was pasted.
+        text: the characters.
+        marked: True if the terminal marks it as pasted.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Keyboard:
 
     @property
     def terminal(self) -> bool:
-        """Whether keys are read from a terminal that gives them at once."""
+        """True if keys are read from a terminal that gives them at once."""
         return self._before is not None
 
     def __enter__(self) -> Self:
@@ -65,10 +65,10 @@ class Keyboard:
         if self._handle is None:
             return self
         self._before = termios.tcgetattr(self._handle)
-        wanted = termios.tcgetattr(self._handle)
-        wanted[3] &= ~(termios.ICANON | termios.ECHO)
+        settings = termios.tcgetattr(self._handle)
+        settings[3] &= ~(termios.ICANON | termios.ECHO)
         # at once, and without throwing away what was typed already
-        termios.tcsetattr(self._handle, termios.TCSANOW, wanted)
+        termios.tcsetattr(self._handle, termios.TCSANOW, settings)
         self._send(_PASTE_ON)
         return self
 
@@ -87,7 +87,7 @@ class Keyboard:
         termios.tcsetattr(self._handle, termios.TCSANOW, self._before)
         self._before = None
 
-    def read(self) -> Key | Pasted:
+    def read(self) -> Key | PastedText:
         """The next key, or text that was pasted."""
         if self._handle is None or not self.terminal:
             return Key(sys.stdin.read(1))
@@ -96,7 +96,7 @@ class Keyboard:
             if not text:
                 return Key("")
             if text.startswith(_BEGIN):
-                return Pasted(self._rest(text.removeprefix(_BEGIN)))
+                return PastedText(self._rest(text.removeprefix(_BEGIN)))
             if text.startswith(ESCAPE):
                 if text == ESCAPE and self._waiting():
                     text += self._chunk()
@@ -105,15 +105,15 @@ class Keyboard:
                 text = _SEQUENCE.sub("", text)  # arrows and the like are no keys here
                 if not text:
                     continue
-            return Key(text) if len(text) == 1 else Pasted(text, marked=False)
+            return Key(text) if len(text) == 1 else PastedText(text, marked=False)
 
     def _rest(self, text: str) -> str:
-        """What was pasted, to its end."""
+        """Read pasted text to its end."""
         while _END not in text:
-            more = self._chunk()
-            if not more:
+            chunk = self._chunk()
+            if not chunk:
                 break
-            text += more
+            text += chunk
         return text.partition(_END)[0]
 
     def _chunk(self) -> str:
@@ -122,12 +122,12 @@ class Keyboard:
 
     def _waiting(self) -> bool:
         assert self._handle is not None
-        return bool(select.select([self._handle], [], [], _SOON)[0])
+        return bool(select.select([self._handle], [], [], _SEQUENCE_SECONDS)[0])
 
-    def _send(self, words: bytes) -> None:
-        """To the terminal itself, as standard error may go elsewhere."""
+    def _send(self, sequence: bytes) -> None:
+        """Write to the terminal itself, as standard error may go elsewhere."""
         assert self._handle is not None
         try:
-            os.write(self._handle, words)
+            os.write(self._handle, sequence)
         except OSError:  # opened for reading only: pasted text is then recognised by its speed
             return

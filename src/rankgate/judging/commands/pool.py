@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result, print_summary
-from rankgate.core.console.places import deliver, inputs, refuse_clashes
-from rankgate.core.console.progress import Progress
-from rankgate.core.present.suffixes import refuse_other_suffix
-from rankgate.judging.pooling.document import rest, summary
+from rankgate.core.console.places import check_paths, input_paths, write_output
+from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.present.suffixes import check_suffix
+from rankgate.judging.pooling.document import summary, undrawn_judgments
 from rankgate.judging.pooling.pool import order_facts, pool
 from rankgate.judging.pooling.pool_design import PoolDesign
 from rankgate.measurement import metric_options, store_options
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     metavar="QRELS",
     help="Existing judgments: their documents are left out, and guide move-to-front and influence.",
 )
-@collected(
+@value_options(
     "design",
     PoolDesign,
     *("depth", "order", "metric METRIC -m", "strata RANK:RATE,..."),
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the pool's documents that were not drawn to FILE, graded -1, for infAP.",
 )
-@options_of(pool, "batch N")
+@verb_options(pool, "batch N")
 @click.option(
     "--blind",
     is_flag=True,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "them.",
 )
 @metric_options.convention
-@store_options.instead_of_files(runs="run", qrels="judgments")
+@of_collection("runs", stored=True)
 @store_options.save_as("Make a batch of this name of the pool, for raters, in the project.")
 @click.option(
     "--strategy",
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 )
 @options.form("csv", "json")
 @options.output
-@of_collection("runs")
 def command(
     runs: tuple[str, ...],
     rest_to: str | None,
@@ -87,13 +86,13 @@ def command(
     rankgate pool *.run --strata 100:0.3 --rest rest.qrels -o sample.csv
     rankgate pool bm25 dense --project shop --save-as first --strategy 2
     """
-    refuse_clashes(inputs(), rest_to)
-    refuse_other_suffix(rest_to, "trec")
-    with Progress(len(runs)):
+    check_paths(input_paths(), rest_to)
+    check_suffix(rest_to, "trec")
+    with TerminalProgress(len(runs)):
         result = pool(runs, blind=blind, **values)
     if stored is not None and save_as is not None:
         stored.add_batch(result.table, save_as, strategy)
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:
-        deliver(rest(result), rest_to)
+        write_output(undrawn_judgments(result), rest_to)
     print_summary(summary(result))

@@ -7,49 +7,49 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgate.core.console.terminal import width
-from rankgate.judging.commands.keyboard import BACKSPACE, ESCAPE, MORE, Keyboard, Pasted
-from rankgate.judging.rating.screen import parts_of, render
+from rankgate.core.console.terminal import output_width
+from rankgate.judging.commands.keyboard import BACKSPACE, ESCAPE, MORE, Keyboard, PastedText
+from rankgate.judging.rating.screen import count_pages, render
 
 if TYPE_CHECKING:
     from rankgate.judging.rating.terminal import Rating
     from rankgate.judging.store.remote_rating import RemoteRating
     from rankgate.judging.store.store_rating import StoreRating
 
-_QUIT = ("", "\x04", "q")
-_CLEAR = "\x15"
-_PASTED = "pasted text is not a grade; nothing was rated"
+_QUIT_KEYS = ("", "\x04", "q")
+_CLEAR_KEY = "\x15"
+_PASTED_MESSAGE = "pasted text is not a grade; nothing was rated"
 
 
-def rated(work: Rating | StoreRating | RemoteRating) -> None:
+def rate_by_keys(work: Rating | StoreRating | RemoteRating) -> None:
     """Show pairs and take keys until all are rated, or the rater quits."""
-    shown, part = True, 0
+    needs_display, page = True, 0
     with Keyboard() as keyboard:
         while (screen := work.screen) is not None:
-            if shown:
-                click.echo(render(screen, width(), part), err=True, nl=False)
-            read = keyboard.read()
-            if isinstance(read, Pasted):
-                click.echo(_PASTED, err=True)
-                shown = False
+            if needs_display:
+                click.echo(render(screen, output_width(), page), err=True, nl=False)
+            event = keyboard.read()
+            if isinstance(event, PastedText):
+                click.echo(_PASTED_MESSAGE, err=True)
+                needs_display = False
                 continue
-            key = read.char.lower()
-            if key in _QUIT:
+            key = event.char.lower()
+            if key in _QUIT_KEYS:
                 return
             if key in screen.grades:
                 work.rate(screen.grades[key][0])
-                shown, part = True, 0
+                needs_display, page = True, 0
             elif key == MORE:
-                shown, part = parts_of(screen) > 1, part + 1
+                needs_display, page = count_pages(screen) > 1, page + 1
             else:
-                shown, part = _other(work, key, keyboard), 0
+                needs_display, page = _handle_key(work, key, keyboard), 0
 
 
-def _other(work: Rating | StoreRating | RemoteRating, key: str, keyboard: Keyboard) -> bool:
-    """What keys do that are not grades; whether there is another pair to show."""
+def _handle_key(work: Rating | StoreRating | RemoteRating, key: str, keyboard: Keyboard) -> bool:
+    """Handle a key that is not a grade; True if there is another pair to show."""
     if key == "c":
         click.echo("why? (Enter: no reason, Esc: cancel) ", err=True, nl=False)
-        reason = _line(keyboard)
+        reason = _read_line(keyboard)
         if reason is None:
             click.echo("cancelled", err=True)
             return False
@@ -67,32 +67,32 @@ def _other(work: Rating | StoreRating | RemoteRating, key: str, keyboard: Keyboa
     return True
 
 
-def _line(keyboard: Keyboard) -> str | None:
-    """What is typed until Enter; None if it was cancelled by Esc."""
+def _read_line(keyboard: Keyboard) -> str | None:
+    """Read a line until Enter; None if Esc cancelled it."""
     if not keyboard.terminal:
         line = sys.stdin.readline()
         return None if ESCAPE in line else line
     text = ""
     while True:
-        read = keyboard.read()
-        if isinstance(read, Pasted) and read.marked:
-            text += _echoed(" ".join(read.text.split()))
+        event = keyboard.read()
+        if isinstance(event, PastedText) and event.marked:
+            text += _echo(" ".join(event.text.split()))
             continue
-        for char in read.text if isinstance(read, Pasted) else read.char or "\n":
+        for char in event.text if isinstance(event, PastedText) else event.char or "\n":
             if char in "\r\n":
                 click.echo(err=True)
                 return text
             if char == ESCAPE:
                 return None
-            if char in (BACKSPACE, "\b", _CLEAR):
-                kept = text[:-1] if char != _CLEAR else ""
-                click.echo("\b \b" * (len(text) - len(kept)), err=True, nl=False)
-                text = kept
+            if char in (BACKSPACE, "\b", _CLEAR_KEY):
+                remaining = text[:-1] if char != _CLEAR_KEY else ""
+                click.echo("\b \b" * (len(text) - len(remaining)), err=True, nl=False)
+                text = remaining
             elif char.isprintable():
-                text += _echoed(char)
+                text += _echo(char)
 
 
-def _echoed(text: str) -> str:
-    shown = "".join(char for char in text if char.isprintable())
-    click.echo(shown, err=True, nl=False)
-    return shown
+def _echo(text: str) -> str:
+    printable = "".join(char for char in text if char.isprintable())
+    click.echo(printable, err=True, nl=False)
+    return printable

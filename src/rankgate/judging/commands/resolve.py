@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result, print_summary
-from rankgate.core.console.places import deliver
-from rankgate.core.present.suffixes import refuse_other_suffix
-from rankgate.judging.resolution.document import as_pool, how_made, summary, trec
+from rankgate.core.console.places import write_output
+from rankgate.core.present.suffixes import check_suffix
+from rankgate.judging.resolution.document import as_pool, origin_json, summary, trec
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.measurement import store_options
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     definitions={"Rules": [(rule.name, rule.title) for rule in rules()]},
 )
 @click.argument("ratings", type=click.Path())
-@options_of(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
+@verb_options(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
 @options.parameters("A parameter of the rule, as in adjudicator=ann or expected=yes.")
-@options_of(resolve, "transform NAME|FILE", "scale SCALE", "slots N", "sample", "rest FILE")
+@verb_options(resolve, "transform NAME|FILE", "scale SCALE", "slots N", "sample", "rest FILE")
 @click.option(
     "--unresolved",
     type=click.Path(writable=True),
     metavar="FILE",
     help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
 )
-@options_of(resolve, "columns NAME=COLUMN,...")
+@verb_options(resolve, "columns NAME=COLUMN,...")
 @store_options.instead_of_files(ratings="counted")
 @store_options.save_as("Keep the judgments in the project under this name.")
-@options.from_
+@options.from_option
 @options.form("trec", "csv", "json")
 @options.output
 def command(
@@ -48,7 +48,7 @@ def command(
     save_as: str | None,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Combine RATINGS into judgments: one grade per query and document, by a named rule.
 
@@ -64,16 +64,16 @@ def command(
     rankgate resolve book.json --rule adjudicated --parameter adjudicator=ann -o qrels.txt
     rankgate resolve all --project shop --save-as gold
     """
-    refuse_other_suffix(unresolved, "csv")
-    result = resolve(ratings, **chosen)
+    check_suffix(unresolved, "csv")
+    result = resolve(ratings, **arguments)
     if stored is not None and save_as is not None and result.qrels is not None:
         stored.add_judgments(result.qrels, save_as)
     if form == "trec":
-        deliver(trec(result), output)
+        write_output(trec(result), output)
     else:
         print_result(result, form, output)
     if output not in (None, "-"):
-        deliver(how_made(result), f"{output}.meta.json")
+        write_output(origin_json(result), f"{output}.meta.json")
     if unresolved:
-        deliver(as_pool(result), unresolved)
+        write_output(as_pool(result), unresolved)
     print_summary(summary(result))

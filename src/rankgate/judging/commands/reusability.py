@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.judging.pooling.reusability import reusability
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 @options.runs
 @metric_options.metrics
 @metric_options.convention
-@options_of(reusability, "depth")
+@verb_options(reusability, "depth")
 @options.form(*FORMS)
 @options.output
 @of_collection("runs")
 def command(
-    collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **chosen: Any
+    collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **arguments: Any
 ) -> None:
     """Estimate how much each RUN would lose if it had not been part of the pool.
 
@@ -39,6 +39,6 @@ def command(
     \b
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
     """
-    with Progress(len(runs)):
-        result = reusability(collection, list(runs), **chosen)
+    with TerminalProgress(len(runs)):
+        result = reusability(collection, list(runs), **arguments)
     print_result(result, form, output)

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
-from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.places import check_paths, input_paths
 from rankgate.judging.sheets.sheets import FORMS, Form, sheets
 
 
@@ -21,8 +21,9 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     metavar="NAME,...",
     help="The raters' names; with several, -o is a folder with one file each.",
 )
-@options_of(sheets, "scale SCALE", "per_document N", "overlap SHARE", "queries", "documents")
-@options_of(sheets, "guideline VERSION", "show")
+@verb_options(sheets, "scale SCALE", "per_document N", "overlap SHARE", "queries", "documents")
+@verb_options(sheets, "guideline VERSION", "show")
+@options.from_formats("pools pool", "queries queries", "documents documents", "ratings show")
 @options.seed
 @click.option(
     "--format",
@@ -40,7 +41,7 @@ from rankgate.judging.sheets.sheets import FORMS, Form, sheets
     type=click.Path(),
     help="Write the sheet to FILE, or one sheet per rater into FOLDER.",
 )
-def command(pool: str, raters: str, form: Form, output: str, **chosen: Any) -> None:
+def command(pool: str, raters: str, form: Form, output: str, **arguments: Any) -> None:
     """Create rating sheets from POOL: one per rater, in random order, without systems and ranks.
 
     Spreadsheet programs read no cell as a formula; rankgate collect reports ids that they changed.
@@ -51,9 +52,9 @@ def command(pool: str, raters: str, form: Form, output: str, **chosen: Any) -> N
     rankgate sheet differ.csv --raters dan --show ratings.jsonl -o dan.csv
     """
     if not Path(output).is_dir():
-        refuse_clashes(inputs(), output)
+        check_paths(input_paths(), output)
     names = [name.strip() for name in raters.split(",")]
-    result = sheets(pool, names, **chosen)
+    result = sheets(pool, names, **arguments)
     paths = result.write(output, form)
     for name, path in zip(result.tables, paths, strict=True):
         click.echo(f"{path}: {len(result.tables[name][1])} documents for {name}", err=True)

@@ -8,6 +8,7 @@ import click
 
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
 from rankgate.judging.commands.store_models import model
 from rankgate.judging.commands.store_people import token, user
@@ -25,7 +26,7 @@ blobs = click.option(
 )
 
 
-@click.group("store", context_settings=_HELP)
+@click.group("store", cls=FullHelpGroup, context_settings=_HELP)
 def command() -> None:
     """Keep projects, ratings, runs and judgments in a store: SQLite, or PostgreSQL by URL.
 
@@ -44,18 +45,20 @@ def init(store: str | None, blobs: str | None) -> None:
     """Make a store in a new file, or in an empty database."""
     from rankgate.store.store import Store
 
-    with Store.create(store, blobs) as made:
-        click.echo(f"made the store {made.name}; runs and judgments are in {made.blobs.where}")
+    with Store.create(store, blobs) as new_store:
+        click.echo(
+            f"made the store {new_store.name}; runs and judgments are in {new_store.blobs.where}"
+        )
 
 
 @command.command("upgrade")
 @store_options.store
 def upgrade(store: str | None) -> None:
     """Bring a store of an older version to this one; back it up first."""
-    from rankgate.judging.store.upkeep import upgraded
+    from rankgate.judging.store.upkeep import upgrade_store
 
-    name, passed = upgraded(store)
-    click.echo(f"{name}: " + (f"upgraded to {passed[-1]}" if passed else "up to date"))
+    name, versions = upgrade_store(store)
+    click.echo(f"{name}: " + (f"upgraded to {versions[-1]}" if versions else "up to date"))
 
 
 @command.command("check")
@@ -74,10 +77,10 @@ def check(store: str | None, clean: bool, form: str) -> None:
     from rankgate.judging.store.store_check import check_store, clean_store
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
+    with Store.open(store) as open_store:
         if clean:
-            print_summary([clean_store(found)])
-        result = check_store(found)
+            print_summary([clean_store(open_store)])
+        result = check_store(open_store)
     print_result(result, form)
     if result.findings:
         sys.exit(1)
@@ -91,8 +94,8 @@ def hashes(store: str | None, form: str) -> None:
     from rankgate.judging.store.store_hashes import store_hashes
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        print_result(store_hashes(found), form)
+    with Store.open(store) as open_store:
+        print_result(store_hashes(open_store), form)
 
 
 @command.command("drill")
@@ -108,7 +111,7 @@ def hashes(store: str | None, form: str) -> None:
 def drill(
     source: str | None, store: str | None, into: str | None, blobs: str | None, form: str
 ) -> None:
-    """Try a backup: restore it, compare the hash of every table, and check the new store.
+    """Test a backup: restore it, compare the hash of every table, and check the new store.
 
     Without FILE.zip the store is backed up first, to a temporary file. Exits with 1 if something
     is wrong with the restored store.
@@ -132,10 +135,12 @@ def backup(target: str, store: str | None) -> None:
     from rankgate.store.backup import backup as made_of
     from rankgate.store.store import Store
 
-    with Store.open(store, older=True) as found:
-        made = made_of(found, target)
-    rows = sum(made.rows.values())
-    print_summary([f"{target}: {rows:,} rows, {made.blobs:,} blobs, version {made.version}"])
+    with Store.open(store, older=True) as open_store:
+        contents = made_of(open_store, target)
+    rows = sum(contents.rows.values())
+    print_summary(
+        [f"{target}: {rows:,} rows, {contents.blobs:,} blobs, version {contents.version}"]
+    )
 
 
 @command.command("restore")
@@ -143,12 +148,14 @@ def backup(target: str, store: str | None) -> None:
 @store_options.store
 @blobs
 def restore(source: str, store: str | None, blobs: str | None) -> None:
-    """Make a store of a backup, in SQLite or PostgreSQL, whichever it was made of."""
+    """Make a store from a backup, in SQLite or PostgreSQL, from whichever it was made."""
     from rankgate.store.backup import restore as made_of
 
-    made = made_of(source, store, blobs)
-    ratings = made.rows.get("ratings", 0)
-    print_summary([f"{source}: {ratings:,} ratings, {made.blobs:,} blobs, version {made.version}"])
+    contents = made_of(source, store, blobs)
+    ratings = contents.rows.get("ratings", 0)
+    print_summary(
+        [f"{source}: {ratings:,} ratings, {contents.blobs:,} blobs, version {contents.version}"]
+    )
 
 
 for each in (export, import_, project, model, user, token):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected
+from rankgate.core.console.declared_options import value_options
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
 from rankgate.judging.admission.demands import Demands
 from rankgate.measurement import store_options
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
 
 
-@click.group("model", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("model", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def model() -> None:
     """List language models that rate in a project, and admit them by evidence."""
 
@@ -31,8 +32,8 @@ def list_(store: str | None, project: str, form: str) -> None:
     from rankgate.judging.models.listing import list_models
     from rankgate.store.stored_project import StoredProject
 
-    with StoredProject.open(store, project) as found:
-        result = list_models(found)
+    with StoredProject.open(store, project) as stored_project:
+        result = list_models(stored_project)
     print_result(result, form)
 
 
@@ -40,7 +41,7 @@ def list_(store: str | None, project: str, form: str) -> None:
 @click.argument("name")
 @store_options.store
 @store_options.project()
-@collected("demands", Demands)
+@value_options("demands", Demands)
 @click.option("--with-runs", is_flag=True, help="Also compare the order of the project's runs.")
 @options.form(*FORMS)
 @options.output
@@ -63,10 +64,10 @@ def admit(
     from rankgate.judging.models.admitting import admit_model
     from rankgate.store.stored_project import StoredProject
 
-    with StoredProject.open(store, project) as found:
-        rater = _number(found, name)
+    with StoredProject.open(store, project) as stored_project:
+        rater = _model_number(stored_project, name)
         result, _ = admit_model(
-            found.store, found.number, rater, demands=demands, with_runs=with_runs
+            stored_project.store, stored_project.number, rater, demands=demands, with_runs=with_runs
         )
     print_result(result, form, output)
     ctx.exit(result.status)
@@ -77,17 +78,19 @@ def admit(
 @store_options.store
 @store_options.project()
 def withdraw(name: str, store: str | None, project: str) -> None:
-    """Let the ratings of the model NAME not count any more."""
+    """Exclude the ratings of the model NAME from now on."""
     from rankgate.judging.models.admitting import withdraw_model
     from rankgate.store.stored_project import StoredProject
 
-    with StoredProject.open(store, project) as found:
-        withdraw_model(found.store, found.number, _number(found, name))
+    with StoredProject.open(store, project) as stored_project:
+        withdraw_model(
+            stored_project.store, stored_project.number, _model_number(stored_project, name)
+        )
     click.echo(f"the ratings of {name} do not count in {project}")
 
 
-def _number(found: StoredProject, name: str) -> int:
-    from rankgate.judging.models.admitting import model_named
+def _model_number(stored_project: StoredProject, name: str) -> int:
+    from rankgate.judging.models.admitting import find_model
 
-    with found.store.read() as connection:
-        return model_named(connection, name)
+    with stored_project.store.read() as connection:
+        return find_model(connection, name)

@@ -9,6 +9,7 @@ import click
 
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import store_options
@@ -25,7 +26,7 @@ password_file = click.option(
 )
 
 
-@click.group("user", context_settings=_HELP)
+@click.group("user", cls=FullHelpGroup, context_settings=_HELP)
 def user() -> None:
     """Add, list and remove users; give them roles in projects."""
 
@@ -43,9 +44,9 @@ def add_user(
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
+    with Store.open(store) as open_store:
         password = None if no_password else _password(password_file)
-        people.add_user(found, name, password, admin=admin)
+        people.add_user(open_store, name, password, admin=admin)
     click.echo(f"added the user {name}")
 
 
@@ -54,12 +55,12 @@ def add_user(
 @store_options.store
 @password_file
 def password(name: str, store: str | None, password_file: str | None) -> None:
-    """Give NAME another password; their sessions end."""
+    """Set a new password for NAME; their sessions end."""
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        people.set_password(found, name, _password(password_file))
+    with Store.open(store) as open_store:
+        people.set_password(open_store, name, _password(password_file))
     click.echo(f"changed the password of {name}")
 
 
@@ -73,8 +74,8 @@ def role(name: str, role: str, store: str | None, project: str) -> None:
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        people.set_role(found, name, project, None if role == "none" else role)
+    with Store.open(store) as open_store:
+        people.set_role(open_store, name, project, None if role == "none" else role)
     click.echo(f"{name} is {role} in {project}")
 
 
@@ -86,8 +87,8 @@ def remove(name: str, store: str | None) -> None:
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        pseudonym = people.remove_user(found, name)
+    with Store.open(store) as open_store:
+        pseudonym = people.remove_user(open_store, name)
     click.echo(f"removed {name}; their ratings are now of {pseudonym}")
 
 
@@ -99,12 +100,12 @@ def list_users(store: str | None, form: str) -> None:
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        result = people.list_users(found)
+    with Store.open(store) as open_store:
+        result = people.list_users(open_store)
     print_result(result, form)
 
 
-@click.group("token", context_settings=_HELP)
+@click.group("token", cls=FullHelpGroup, context_settings=_HELP)
 def token() -> None:
     """Add, list and revoke tokens of the REST API."""
 
@@ -113,11 +114,16 @@ def token() -> None:
 @click.argument("user")
 @store_options.store
 @store_options.project(required=False)
-@click.option("--name", required=True, help="What it is used for.")
+@click.option("--name", required=True, help="What the token is used for.")
 @click.option(
-    "--scope", "scopes", type=click.Choice(_SCOPES), multiple=True, default=("read",),
-    show_default=True, help="What it may be used for; may be given several times.",
-)  # fmt: skip
+    "--scope",
+    "scopes",
+    type=click.Choice(_SCOPES),
+    multiple=True,
+    default=("read",),
+    show_default=True,
+    help="What it may be used for; may be given several times.",
+)
 @click.option("--days", type=click.IntRange(1, 3_650), help="After how many days it expires.")
 def add_token(
     user: str,
@@ -131,8 +137,8 @@ def add_token(
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        secret = people.add_token(found, user, name, scopes, project=project, days=days)
+    with Store.open(store) as open_store:
+        secret = people.add_token(open_store, user, name, scopes, project=project, days=days)
     click.echo(secret)
 
 
@@ -144,8 +150,8 @@ def list_tokens(store: str | None, form: str) -> None:
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        result = people.list_tokens(found)
+    with Store.open(store) as open_store:
+        result = people.list_tokens(open_store)
     print_result(result, form)
 
 
@@ -153,12 +159,12 @@ def list_tokens(store: str | None, form: str) -> None:
 @click.argument("number", type=int)
 @store_options.store
 def revoke(number: int, store: str | None) -> None:
-    """End the token NUMBER."""
+    """Revoke the token NUMBER."""
     from rankgate.judging.store import people
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        people.revoke_token(found, number)
+    with Store.open(store) as open_store:
+        people.revoke_token(open_store, number)
     click.echo(f"revoked the token {number}")
 
 
@@ -177,5 +183,5 @@ def _password(file: str | None) -> str:
             "there is no terminal to ask for a password; give --password-file, or --no-password.",
             code="missing-input",
         )
-    asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return asked
+    secret: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return secret

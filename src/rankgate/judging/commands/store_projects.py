@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.labels import label, labelled
+from rankgate.core.console.labels import label, parse_labels
 from rankgate.core.console.output import print_result
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import store_options
 
 
-@click.group("project", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("project", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def project() -> None:
     """Make and list projects."""
 
@@ -29,8 +30,8 @@ def add(
     from rankgate.judging.store.people import add_project
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        add_project(found, name, scale=scale, labels=labelled(labels), title=title)
+    with Store.open(store) as open_store:
+        add_project(open_store, name, scale=scale, labels=parse_labels(labels), title=title)
     click.echo(f"made the project {name}")
 
 
@@ -42,6 +43,6 @@ def list_(store: str | None, form: str) -> None:
     from rankgate.judging.store.people import list_projects
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        result = list_projects(found)
+    with Store.open(store) as open_store:
+        result = list_projects(open_store)
     print_result(result, form)

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.output import print_report
-from rankgate.core.console.places import deliver, refuse_clashes
-from rankgate.core.console.terminal import styled, width
-from rankgate.core.present.write import FORMS, rendered
+from rankgate.core.console.name_types import FORMAT
+from rankgate.core.console.output import print_to_stderr
+from rankgate.core.console.places import check_paths, write_output
+from rankgate.core.console.terminal import output_width, style_output
+from rankgate.core.present.write import FORMS, render_result
 from rankgate.data.files.convert import PARTS
 from rankgate.measurement import store_options
 
@@ -28,7 +29,7 @@ from rankgate.measurement import store_options
 @click.option(
     "--final",
     metavar="RATER",
-    help="The grades of this rater, or of this column of grades, are final words.",
+    help="The grades of this rater, or of this column of grades, replace those of others.",
 )
 @click.option("--dry-run", is_flag=True, help="Only report; the store stays as it is.")
 @click.option(
@@ -43,7 +44,7 @@ from rankgate.measurement import store_options
     help="What grades become on the project's scale: graded-to-binary and its like, a file with "
     "one 'from: to' a line, or '1: 0; 2: 1'.",
 )
-@options.from_
+@options.from_option
 @options.form(*FORMS)
 @options.output
 def import_(
@@ -52,7 +53,7 @@ def import_(
     project: str,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Bring IN into a project: ratings, judgments, runs, queries, documents; report what is lost.
 
@@ -67,17 +68,19 @@ def import_(
     from rankgate.judging.store.transfer import import_file
     from rankgate.store.store import Store
 
-    with Store.open(store) as found:
-        result = import_file(found, project, source, **chosen)
-    text = rendered(result, form, width(output))
-    deliver(styled(text, form, output), output)
+    with Store.open(store) as open_store:
+        result = import_file(open_store, project, source, **arguments)
+    text = render_result(result, form, output_width(output))
+    write_output(style_output(text, form, output), output)
 
 
 @click.command("export")
 @click.argument("target", type=click.Path(writable=True), metavar="OUT")
 @store_options.store
 @store_options.project()
-@click.option("--to", metavar="FORMAT", help="The format of OUT; by its suffix without it.")
+@click.option(
+    "--to", metavar="FORMAT", type=FORMAT, help="The format of OUT; by its suffix without it."
+)
 @click.option(
     "--as", "as_", type=click.Choice(list(PARTS)), help="Write only this part of the project."
 )
@@ -85,9 +88,12 @@ def import_(
     "--judgments", metavar="NAME", help="Write these resolved judgments, instead of ratings."
 )
 @click.option(
-    "--run", "runs", metavar="NAME", multiple=True,
+    "--run",
+    "runs",
+    metavar="NAME",
+    multiple=True,
     help="Write this run too; may be given several times.",
-)  # fmt: skip
+)
 def export(
     target: str,
     store: str | None,
@@ -108,10 +114,10 @@ def export(
     from rankgate.judging.store.transfer import export_file
     from rankgate.store.store import Store
 
-    refuse_clashes((), target)
+    check_paths((), target)
     out = sys.stdout.buffer if target == "-" else target
-    with Store.open(store) as found:
+    with Store.open(store) as open_store:
         result = export_file(
-            found, project, out, to=to, as_=as_, judgments_name=judgments, run_names=runs
+            open_store, project, out, to=to, as_=as_, judgments_name=judgments, run_names=runs
         )
-    print_report(rendered(result, "text"))
+    print_to_stderr(render_result(result, "text"))

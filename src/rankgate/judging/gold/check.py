@@ -10,8 +10,9 @@ import polars as pl
 
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.data import Qrels, read_qrels
+from rankgate.data.objects import read_rankings
 from rankgate.data.read_ratings import read_ratings
 from rankgate.judging.admission.bias import share_over_queries
 from rankgate.judging.gold.gold_check import AMBIGUOUS, CONFIRMED, OPEN, WRONG, GoldCheck
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
-_MANY = 50  # pairs, of which some would be graded otherwise by anybody who has not seen the gold
-_ORDER = (WRONG, AMBIGUOUS, CONFIRMED, OPEN)
+_MANY_PAIRS = 50  # pairs; raters who have not seen the gold grade some of so many differently
+_STATUS_ORDER = (WRONG, AMBIGUOUS, CONFIRMED, OPEN)
 
 
 def check_gold(
@@ -58,78 +59,84 @@ def check_gold(
         InputError: files that cannot be read; no pair with a gold label and a rating.
         UsageError: unknown names.
     """
-    judged, given = read_qrels(gold), read_ratings(ratings)
-    both = _both(judged, given.table)
-    if both.is_empty():
-        problem = f"no pair has a label in {judged.name}; draw pairs by rankgate gold draw."
-        raise InputError(problem, source=given.place.label, code="no-common-pairs")
-    labels = _labels(both, majority, fewest)
+    gold_qrels, all_ratings = read_qrels(gold), read_ratings(ratings)
+    labelled_ratings = _labelled_ratings(gold_qrels, all_ratings.table)
+    if labelled_ratings.is_empty():
+        problem = f"no pair has a label in {gold_qrels.name}; draw pairs by rankgate gold draw."
+        raise InputError(problem, source=all_ratings.place.label, code="no-common-pairs")
+    labels = _labels(labelled_ratings, majority, fewest)
     decided = labels.filter(pl.col("status") != OPEN)
-    scale = judged.table.filter(pl.col("grade") >= 0)["grade"].n_unique()
-    error = _error(both, scale)
-    chance = None if error is None else _by_chance(decided["ratings"], error, scale, majority)
-    systems, rules = _systems(judged, labels, runs, metrics, convention)
+    scale = gold_qrels.table.filter(pl.col("grade") >= 0)["grade"].n_unique()
+    error = _error_rate(labelled_ratings, scale)
+    chance = None if error is None else _expected_wrong(decided["ratings"], error, scale, majority)
+    systems, rules = _systems(gold_qrels, labels, runs, metrics, convention)
     return GoldCheck(
-        gold=Named(judged.name, judged.sha256),
-        ratings=given.name,
-        raters=both["rater"].n_unique(),
+        gold=InputHash(gold_qrels.name, gold_qrels.sha256),
+        ratings=all_ratings.name,
+        raters=labelled_ratings["rater"].n_unique(),
         majority=majority,
         fewest=fewest,
         labels=labels,
         shares=_shares(decided),
-        grades=_grades(both, decided),
+        grades=_grades(labelled_ratings, decided),
         error=error,
         by_chance=chance,
         systems=systems,
         convention=rules,
-        cautions=_cautions(both, decided),
+        cautions=_cautions(labelled_ratings, decided),
     )
 
 
-def _both(judged: Qrels, ratings: pl.DataFrame) -> pl.DataFrame:
+def _labelled_ratings(gold_qrels: Qrels, ratings: pl.DataFrame) -> pl.DataFrame:
     """``query_id``, ``doc_id``, ``rater``, ``grade``, ``gold``: last grades of labelled pairs."""
-    gold = judged.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias("gold"))
+    gold = gold_qrels.table.filter(pl.col("grade") >= 0).select(
+        *PAIR, pl.col("grade").alias("gold")
+    )
     last = ratings.unique([*PAIR, "rater"], keep="last", maintain_order=True)
-    graded = last.filter(pl.col("grade").is_not_null()).select(*PAIR, "rater", "grade")
-    return graded.join(gold, on=PAIR, maintain_order="left")
+    graded_ratings = last.filter(pl.col("grade").is_not_null()).select(*PAIR, "rater", "grade")
+    return graded_ratings.join(gold, on=PAIR, maintain_order="left")
 
 
-def _labels(both: pl.DataFrame, majority: float, fewest: int) -> pl.DataFrame:
-    counts = both.group_by(*PAIR, "gold", "grade", maintain_order=True).agg(pl.len().alias("agree"))
+def _labels(labelled_ratings: pl.DataFrame, majority: float, min_ratings: int) -> pl.DataFrame:
+    counts = labelled_ratings.group_by(*PAIR, "gold", "grade", maintain_order=True).agg(
+        pl.len().alias("agree")
+    )
     best = counts.sort("agree", "grade", descending=[True, False], maintain_order=True)
-    most = best.group_by(*PAIR, "gold", maintain_order=True).agg(
+    top_grades = best.group_by(*PAIR, "gold", maintain_order=True).agg(
         pl.col("grade").first(),
         pl.col("agree").first().cast(pl.Int64),
         pl.col("agree").sum().cast(pl.Int64).alias("ratings"),
     )
-    agreed = pl.col("agree") >= majority * pl.col("ratings") - 1e-9
-    alone = pl.col("agree") * 2 > pl.col("ratings")
+    has_share = pl.col("agree") >= majority * pl.col("ratings") - 1e-9
+    is_majority = pl.col("agree") * 2 > pl.col("ratings")
     status = (
-        pl.when(pl.col("ratings") < fewest)
+        pl.when(pl.col("ratings") < min_ratings)
         .then(pl.lit(OPEN))
-        .when(~(agreed & alone))
+        .when(~(has_share & is_majority))
         .then(pl.lit(AMBIGUOUS))
         .when(pl.col("grade") == pl.col("gold"))
         .then(pl.lit(CONFIRMED))
         .otherwise(pl.lit(WRONG))
     )
-    found = most.with_columns(status.alias("status"))
-    rank = found["status"].replace_strict(_ORDER, range(len(_ORDER)), return_dtype=pl.Int64)
-    return found.sort(rank, "query_id", "doc_id", maintain_order=True)
+    labels = top_grades.with_columns(status.alias("status"))
+    rank = labels["status"].replace_strict(
+        _STATUS_ORDER, range(len(_STATUS_ORDER)), return_dtype=pl.Int64
+    )
+    return labels.sort(rank, "query_id", "doc_id", maintain_order=True)
 
 
 def _shares(decided: pl.DataFrame) -> pl.DataFrame:
     rows = []
-    for status in _ORDER[:-1]:
-        of_it = pl.col("status") == status
-        pairs = decided.filter(of_it).height
+    for status in _STATUS_ORDER[:-1]:
+        has_status = pl.col("status") == status
+        pairs = decided.filter(has_status).height
         share = pairs / decided.height if decided.height else None
-        rows.append((status, pairs, share, *share_over_queries(decided, of_it)))
+        rows.append((status, pairs, share, *share_over_queries(decided, has_status)))
     return pl.DataFrame(rows, schema=GoldCheck.SCHEMAS["shares"], orient="row")
 
 
-def _grades(both: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFrame:
-    means = both.group_by("gold").agg(pl.col("grade").mean().alias("mean"))
+def _grades(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFrame:
+    means = labelled_ratings.group_by("gold").agg(pl.col("grade").mean().alias("mean"))
     counts = decided.group_by("gold").agg(
         pl.len().cast(pl.Int64).alias("pairs"),
         (pl.col("status") == WRONG).sum().cast(pl.Int64).alias("wrong"),
@@ -138,22 +145,22 @@ def _grades(both: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFrame:
     return counts.join(means, on="gold").sort("gold")
 
 
-def _error(both: pl.DataFrame, scale: int) -> float | None:
+def _error_rate(labelled_ratings: pl.DataFrame, scale: int) -> float | None:
     """The share of a rater's grades that err, by the agreement of two raters; None without two."""
-    counts = both.group_by(*PAIR, "grade").agg(pl.len().alias("n"))
-    same = float((counts["n"] * (counts["n"] - 1)).sum())
-    pairs = both.group_by(PAIR).agg(pl.len().alias("n"))
-    every = float((pairs["n"] * (pairs["n"] - 1)).sum())
-    if not every or scale < 2:
+    counts = labelled_ratings.group_by(*PAIR, "grade").agg(pl.len().alias("n"))
+    equal_pairs = float((counts["n"] * (counts["n"] - 1)).sum())
+    pairs = labelled_ratings.group_by(PAIR).agg(pl.len().alias("n"))
+    rating_pairs = float((pairs["n"] * (pairs["n"] - 1)).sum())
+    if not rating_pairs or scale < 2:
         return None
-    others, agreement = scale - 1, same / every
-    # (1 - e)² + e²/(K-1) = agreement: the smaller root; below the least that is possible, the least
-    inside = max(0.0, 1 - (1 + 1 / others) * (1 - agreement))
-    return float((1 - np.sqrt(inside)) / (1 + 1 / others))
+    other_grades, agreement = scale - 1, equal_pairs / rating_pairs
+    # (1 - e)² + e²/(K-1) = agreement: the smaller root; agreement is at least its minimum
+    discriminant = max(0.0, 1 - (1 + 1 / other_grades) * (1 - agreement))
+    return float((1 - np.sqrt(discriminant)) / (1 + 1 / other_grades))
 
 
-def _by_chance(ratings: pl.Series, error: float, scale: int, majority: float) -> float:
-    """How many right labels would look wrong: Σ (K-1) P(enough raters give one wrong grade)."""
+def _expected_wrong(ratings: pl.Series, error: float, scale: int, majority: float) -> float:
+    """Expected right labels that look wrong: Σ (K-1) P(enough raters give one wrong grade)."""
     from scipy.stats import binom
 
     n = ratings.to_numpy()
@@ -162,7 +169,7 @@ def _by_chance(ratings: pl.Series, error: float, scale: int, majority: float) ->
 
 
 def _systems(
-    judged: Qrels,
+    gold_qrels: Qrels,
     labels: pl.DataFrame,
     runs: Sequence[Any],
     metrics: str | Metric | Sequence[str | Metric],
@@ -172,27 +179,35 @@ def _systems(
     if not runs:
         return pl.DataFrame(schema=GoldCheck.SCHEMAS["systems"]), None
     right = labels.filter(pl.col("status") == WRONG).select(*PAIR, pl.col("grade").alias("right"))
-    table = judged.table.join(right, on=PAIR, how="left", maintain_order="left")
+    table = gold_qrels.table.join(right, on=PAIR, how="left", maintain_order="left")
     corrected = table.with_columns(pl.coalesce("right", "grade").alias("grade")).drop("right")
-    before = evaluate(judged, list(runs), metrics, convention)
-    after = evaluate(Qrels(corrected, judged.name), list(runs), metrics, convention)
+    tables = read_rankings(list(runs), "run")  # scored twice
+    gold_scores = evaluate(gold_qrels, tables, metrics, convention)
+    corrected_scores = evaluate(Qrels(corrected, gold_qrels.name), tables, metrics, convention)
     rows = [
         (metric, system, old, new, new - old)
-        for metric in before.metrics
+        for metric in gold_scores.metrics
         for system, old, new in zip(
-            before.means["run"], before.means[metric], after.means[metric], strict=True
+            gold_scores.means["run"],
+            gold_scores.means[metric],
+            corrected_scores.means[metric],
+            strict=True,
         )
     ]
-    found = pl.DataFrame(rows, schema=GoldCheck.SCHEMAS["systems"], orient="row")
-    return found, before.convention
+    means = pl.DataFrame(rows, schema=GoldCheck.SCHEMAS["systems"], orient="row")
+    return means, gold_scores.convention
 
 
-def _cautions(both: pl.DataFrame, decided: pl.DataFrame) -> tuple[str, ...]:
-    found = []
-    if both["rater"].n_unique() < 2:
-        found.append("one rater decides nothing: two or more tell a wrong label from a hard one.")
+def _cautions(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> tuple[str, ...]:
+    messages = []
+    if labelled_ratings["rater"].n_unique() < 2:
+        messages.append(
+            "one rater decides nothing: two or more tell a wrong label from a hard one."
+        )
     elif decided.is_empty():
-        found.append("no pair has enough ratings; have the same pairs rated by more people.")
-    if len(both) >= _MANY and bool((both["grade"] == both["gold"]).all()):
-        found.append("every rating equals the gold label: raters have probably seen it.")
-    return tuple(found)
+        messages.append("no pair has enough ratings; have the same pairs rated by more people.")
+    if len(labelled_ratings) >= _MANY_PAIRS and bool(
+        (labelled_ratings["grade"] == labelled_ratings["gold"]).all()
+    ):
+        messages.append("every rating equals the gold label: raters have probably seen it.")
+    return tuple(messages)

@@ -32,9 +32,9 @@ def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataF
         InputError: judgments that cannot be read.
         UsageError: judgments without a grade of 0 or more.
     """
-    found = read_qrels(gold)
-    judged = found.table.filter(found.table["grade"] >= 0).select(PAIR)
-    if judged.is_empty():
-        raise UsageError(f"{found.name} has no grades to check.", code="nothing-judged")
-    order = np.random.default_rng(seed).permutation(len(judged))[:pairs]
-    return judged[order]
+    gold_qrels = read_qrels(gold)
+    labelled_pairs = gold_qrels.table.filter(gold_qrels.table["grade"] >= 0).select(PAIR)
+    if labelled_pairs.is_empty():
+        raise UsageError(f"{gold_qrels.name} has no grades to check.", code="nothing-judged")
+    order = np.random.default_rng(seed).permutation(len(labelled_pairs))[:pairs]
+    return labelled_pairs[order]

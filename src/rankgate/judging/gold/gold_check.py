@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.core.present.result import Notice, Result
 
 CONFIRMED, WRONG, AMBIGUOUS, OPEN = "confirmed", "wrong", "ambiguous", "open"
-"""What becomes of a label: raters agree with it, agree on another grade, do not agree; too few."""
+"""Status of a label: raters agree with it, agree on another grade, do not agree; too few."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,38 @@ class GoldCheck(Result):
     document_from: ClassVar[str] = "rankgate.judging.gold.document:document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "labels": {
-            "query_id": pl.String, "doc_id": pl.String, "gold": pl.Float64, "grade": pl.Float64,
-            "agree": pl.Int64, "ratings": pl.Int64, "status": pl.String,
+            "query_id": pl.String,
+            "doc_id": pl.String,
+            "gold": pl.Float64,
+            "grade": pl.Float64,
+            "agree": pl.Int64,
+            "ratings": pl.Int64,
+            "status": pl.String,
         },
-        "shares": {"status": pl.String, "pairs": pl.Int64, "share": pl.Float64, "low": pl.Float64,
-                   "high": pl.Float64},
-        "grades": {"gold": pl.Float64, "pairs": pl.Int64, "wrong": pl.Int64, "ambiguous": pl.Int64,
-                   "mean": pl.Float64},
-        "systems": {"metric": pl.String, "system": pl.String, "gold": pl.Float64,
-                    "corrected": pl.Float64, "delta": pl.Float64},
-    }  # fmt: skip
+        "shares": {
+            "status": pl.String,
+            "pairs": pl.Int64,
+            "share": pl.Float64,
+            "low": pl.Float64,
+            "high": pl.Float64,
+        },
+        "grades": {
+            "gold": pl.Float64,
+            "pairs": pl.Int64,
+            "wrong": pl.Int64,
+            "ambiguous": pl.Int64,
+            "mean": pl.Float64,
+        },
+        "systems": {
+            "metric": pl.String,
+            "system": pl.String,
+            "gold": pl.Float64,
+            "corrected": pl.Float64,
+            "delta": pl.Float64,
+        },
+    }
 
-    gold: Named
+    gold: InputHash
     ratings: str
     raters: int
     majority: float

@@ -9,10 +9,10 @@ from typing import Any
 from rankgate.core.frozen import dataclass
 from rankgate.judging.standing import WITHDRAWN
 
-_SHOWN = 60
-_THOUGHT = "</think>"
-_LONGEST = 1000  # characters of a reason that are kept
-_EFFORT = 1 << 25
+_MAX_SHOWN = 60
+_THOUGHT_END = "</think>"
+_MAX_REASON = 1000  # characters of a reason that are kept
+_MAX_EFFORT = 1 << 25
 """Characters that may be read for objects that turn out not to be JSON."""
 
 
@@ -25,15 +25,15 @@ def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     >>> all_values([("grade", 3), ("grade", 0), ("reason", "a")])
     {'grade': [3, 0], 'reason': 'a'}
     """
-    found: dict[str, list[Any]] = {}
+    values_by_key: dict[str, list[Any]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return {key: each[0] if len(each) == 1 else each for key, each in found.items()}
+        values_by_key.setdefault(key, []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in values_by_key.items()}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an answer says.
+    """A parsed answer of a model.
 
     Attributes:
         grade: on the scale; None if there is none.
@@ -48,7 +48,7 @@ class Answer:
     confidence: float | None = None
 
 
-def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
+def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
     """Read an answer; what cannot be read is not a grade, and never 0.
 
     The rules: what is before a ``</think>`` is not looked at. Every JSON object in the rest
@@ -64,79 +64,89 @@ def answer_of(text: str, scale: Mapping[float, str]) -> Answer:
         text: the model's answer.
         scale: the grades that are possible, each with its label.
 
-    >>> answer_of('Sure! {"reason": "a", "grade": 2} Anything else?', {0: "no", 2: "yes"})
+    >>> parse_answer('Sure! {"reason": "a", "grade": 2} Anything else?', {0: "no", 2: "yes"})
     Answer(grade=2.0, reason=None, comment='a', confidence=None)
-    >>> answer_of("I would say 2.", {0: "no", 2: "yes"}).reason
+    >>> parse_answer("I would say 2.", {0: "no", 2: "yes"}).reason
     'no JSON object with a grade in the answer: I would say 2.'
     """
-    text = text.rpartition(_THOUGHT)[2]
+    text = text.rpartition(_THOUGHT_END)[2]
     if not text.strip():
         return Answer(None, "the answer is empty")
-    found = _objects(text)
-    if found is None:
+    objects = _graded_objects(text)
+    if objects is None:
         return Answer(None, "the answer has too many objects that are not JSON, or too deep ones")
-    if not found:
-        return Answer(None, f"no JSON object with a grade in the answer: {_short(text)}")
-    read = [_graded(each, scale) for each in found]
-    if len({(each.grade, each.grade is None and each.reason) for each in read}) > 1:
-        shown = ", ".join(dict.fromkeys(_shown(each["grade"]) for each in found))
-        return Answer(None, f"several grades in one answer: {_short(shown)}")
-    return read[-1]
+    if not objects:
+        return Answer(None, f"no JSON object with a grade in the answer: {_shorten(text)}")
+    answers = [_answer_from_object(fields, scale) for fields in objects]
+    if len({(answer.grade, answer.grade is None and answer.reason) for answer in answers}) > 1:
+        grades_text = ", ".join(dict.fromkeys(_json_text(fields["grade"]) for fields in objects))
+        return Answer(None, f"several grades in one answer: {_shorten(grades_text)}")
+    return answers[-1]
 
 
-def _graded(found: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
-    said, why = found["grade"], found.get("reason")
-    comment = " ".join(why.split())[:_LONGEST] if isinstance(why, str) else None
+def _answer_from_object(fields: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
+    stated_grade, model_reason = fields["grade"], fields.get("reason")
+    comment = (
+        " ".join(model_reason.split())[:_MAX_REASON] if isinstance(model_reason, str) else None
+    )
     comment = comment or None
-    sure = found.get("confidence")
-    sure = sure if isinstance(sure, int | float) and not isinstance(sure, bool) else None
-    sure = None if sure is None or not 0 <= sure <= 1 else float(sure)
-    if said is None:
+    confidence = fields.get("confidence")
+    confidence = (
+        confidence
+        if isinstance(confidence, int | float) and not isinstance(confidence, bool)
+        else None
+    )
+    confidence = None if confidence is None or not 0 <= confidence <= 1 else float(confidence)
+    if stated_grade is None:
         reason = comment if comment != WITHDRAWN else None
         return Answer(
             None, f"the model cannot tell: {reason}" if reason else "the model cannot tell"
         )
-    grade = _number(said, scale)
+    grade = _grade_number(stated_grade, scale)
     if grade is None:
-        return Answer(None, f"the grade {_shown(said)} is not a number", comment)
+        return Answer(None, f"the grade {_json_text(stated_grade)} is not a number", comment)
     if grade not in scale:
-        on = ", ".join(f"{each:g}" for each in scale)
-        return Answer(None, f"the grade {_shown(said)} is not on the scale ({on})", comment)
-    return Answer(grade, None, comment, sure)
+        grades_text = ", ".join(f"{possible:g}" for possible in scale)
+        return Answer(
+            None,
+            f"the grade {_json_text(stated_grade)} is not on the scale ({grades_text})",
+            comment,
+        )
+    return Answer(grade, None, comment, confidence)
 
 
-def _number(said: Any, scale: Mapping[float, str]) -> float | None:
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
+def _grade_number(stated_grade: Any, scale: Mapping[float, str]) -> float | None:
+    if isinstance(stated_grade, bool) or not isinstance(stated_grade, int | float | str):
         return None
-    if isinstance(said, str):
-        word = said.strip().casefold()
+    if isinstance(stated_grade, str):
+        text = stated_grade.strip().casefold()
         for grade, label in scale.items():
-            if label.casefold() == word:
+            if label.casefold() == text:
                 return float(grade)
-        if "_" in word or word in {"nan", "inf", "infinity"}:
+        if "_" in text or text in {"nan", "inf", "infinity"}:
             return None
     try:
-        return float(said)
+        return float(stated_grade)
     except (ValueError, OverflowError):
         return None
 
 
-def _objects(text: str) -> list[dict[str, Any]] | None:
-    """The JSON objects of a text that have a grade; None if it is not worth the effort to read."""
-    graded: list[dict[str, Any]] = []
-    inside: list[dict[str, Any]] = []
+def _graded_objects(text: str) -> list[dict[str, Any]] | None:
+    """The JSON objects of a text that have a grade; None if reading them takes too long."""
+    graded_objects: list[dict[str, Any]] = []
+    nested_objects: list[dict[str, Any]] = []
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = all_values(pairs)
         if "grade" in value:
-            inside.append(value)
+            nested_objects.append(value)
         return value
 
     # NaN is a word, and not a grade
     decoder = json.JSONDecoder(parse_constant=str, object_pairs_hook=object_of)
     effort, begin = 0, text.find("{")
     while begin >= 0:
-        inside.clear()
+        nested_objects.clear()
         try:
             _, end = decoder.raw_decode(text, begin)
         except RecursionError:
@@ -144,18 +154,18 @@ def _objects(text: str) -> list[dict[str, Any]] | None:
         except ValueError as error:
             end = begin + 1
             effort += getattr(error, "pos", end)  # an error counts the lines before it
-            if effort > _EFFORT:
+            if effort > _MAX_EFFORT:
                 return None
         else:
-            graded += inside
+            graded_objects += nested_objects
         begin = text.find("{", end)
-    return graded
+    return graded_objects
 
 
-def _shown(value: Any) -> str:
-    return _short(json.dumps(value, ensure_ascii=False))
+def _json_text(value: Any) -> str:
+    return _shorten(json.dumps(value, ensure_ascii=False))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+    return line if len(line) <= _MAX_SHOWN else line[:_MAX_SHOWN] + "…"

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.engines.requests.secrets import Secrets
-from rankgate.engines.requests.transport import Broken, Transport
+from rankgate.engines.requests.transport import FailedRequest, Transport
 from rankgate.judging.llm.answers import all_values
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    from rankgate.engines.failure import FailureKind
-    from rankgate.judging.llm.protocols import Said, Wire
+    from rankgate.data.answers.answer import FailureKind
+    from rankgate.judging.llm.protocols import EndpointAnswer, Wire
 
-_LARGEST = 4 << 20  # bytes of an answer
+_MAX_BYTES = 4 << 20  # bytes of an answer
 _OK = range(200, 300)
-_HIDDEN = "[key]"
-_SHAPES = (ValueError, KeyError, IndexError, TypeError, AttributeError)
+_KEY_MASK = "[key]"
+_SHAPE_ERRORS = (ValueError, KeyError, IndexError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of one request.
+    """The result of one request.
 
     Attributes:
         kind: ``answer``; ``again``: worth another try; ``refused``: this request will never be
@@ -37,7 +37,7 @@ class Reply:
     """
 
     kind: Literal["answer"] | FailureKind
-    said: Said | None = None
+    said: EndpointAnswer | None = None
     problem: str = ""
     wait: float | None = None
     billed: bool = False
@@ -69,24 +69,24 @@ class Client:
                 "the key is empty or holds what no header can; set it again.",
                 code="invalid-key",
             )
-        self._wire, self._secrets = wire, Secrets(_HIDDEN)
+        self._wire, self._secrets = wire, Secrets(_KEY_MASK)
         self._secrets.add(key or "")
         self._transport = Transport(
             (url or wire.url).rstrip("/") + wire.path,
             {"Accept": "application/json", **wire.headers(key)},
             timeout=timeout,
             threads=threads,
-            largest=_LARGEST,
+            largest=_MAX_BYTES,
         )
 
     def __repr__(self) -> str:
-        """Without the key."""
+        """The URL, without the key."""
         return f"Client({self._transport.url!r})"
 
     def send(self, body: bytes) -> Reply:
-        """One request, one reply; never an exception of HTTP."""
+        """Send one request and return its reply; HTTP errors raise no exception."""
         reply = self._transport.send("POST", body=body)
-        if isinstance(reply, Broken):
+        if isinstance(reply, FailedRequest):
             billed = reply.sent and (reply.status == 0 or reply.status in _OK)
             return Reply(
                 reply.kind,
@@ -107,7 +107,7 @@ class Client:
     def _read(self, data: bytes) -> Reply:
         try:
             value = json.loads(data, object_pairs_hook=all_values)
-            said = self._wire.said(value)
-        except (*_SHAPES, RecursionError):
+            answer = self._wire.said(value)
+        except (*_SHAPE_ERRORS, RecursionError):
             return Reply("again", problem="the answer is not JSON of this protocol", billed=True)
-        return Reply("answer", said)
+        return Reply("answer", answer)

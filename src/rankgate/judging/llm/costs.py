@@ -43,15 +43,15 @@ class Prices:
 
 @dataclass
 class CostLimit:
-    """Keeps what is spent under a ceiling.
+    """Keep spending under a ceiling.
 
-    Before a request goes out, the most that it can cost is set reserved; when its answer is there,
-    what it did cost takes that place. So the ceiling holds however many requests are under way.
+    Before a request goes out, the most that it can cost is reserved; its answer replaces that by
+    the real cost. So the ceiling holds however many requests are under way.
 
     Attributes:
         ceiling: the most that may be spent; None without one.
-        spent: what is spent.
-        reserved: what requests under way can cost at most.
+        spent: the amount spent.
+        reserved: the most that requests under way can cost.
     """
 
     ceiling: float | None = None
@@ -67,33 +67,33 @@ class CostLimit:
                 code="out-of-range",
             )
 
-    def take(self, most: float) -> bool:
-        """Set reserved what a request can cost; False where the ceiling has no room for it.
+    def take(self, max_cost: float) -> bool:
+        """Reserve the largest cost of a request; False if the ceiling has no room for it.
 
-        Waits while requests under way may turn out cheaper than what is set reserved for them.
+        Waits while requests under way may turn out cheaper than their reservation.
         """
         with self._changed:
             if self.ceiling is not None:
-                while self.spent + self.reserved + most > self.ceiling:
+                while self.spent + self.reserved + max_cost > self.ceiling:
                     if not self._under_way:
                         return False
                     self._changed.wait()
-            self.reserved += most
+            self.reserved += max_cost
             self._under_way += 1
             return True
 
-    def give_back(self, most: float, cost: float) -> None:
-        """Put the real cost in the place of what was set reserved."""
+    def give_back(self, max_cost: float, cost: float) -> None:
+        """Replace the reserved cost by the real one."""
         with self._changed:
             self._under_way -= 1
-            self.reserved = self.reserved - most if self._under_way else 0.0  # sums are rounded
+            self.reserved = self.reserved - max_cost if self._under_way else 0.0  # sums are rounded
             self.spent += cost
             self._changed.notify_all()
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What requests take: how many they are, their tokens, and what they cost."""
+    """Requests with their tokens and their cost."""
 
     requests: int = 0
     tokens: int = 0
@@ -115,30 +115,30 @@ class Budget:
     money: CostLimit = field(default_factory=CostLimit)
 
     @classmethod
-    def of(cls, ceilings: Mapping[str, float | None], spent: Usage) -> Budget:
-        """Limits by name, and what is spent already."""
-        return cls(*(CostLimit(ceilings.get(name), getattr(spent, name)) for name in NAMES))
+    def of(cls, ceilings: Mapping[str, float | None], usage: Usage) -> Budget:
+        """Limits by name, and the usage so far."""
+        return cls(*(CostLimit(ceilings.get(name), getattr(usage, name)) for name in LIMIT_NAMES))
 
-    def take(self, most: Usage) -> str:
+    def take(self, max_usage: Usage) -> str:
         """Reserve the most that a request can take.
 
         Returns:
             The limit that has no room for it; empty if all have.
         """
-        taken: list[str] = []
-        for name in NAMES:
-            if not getattr(self, name).take(getattr(most, name)):
-                for other in taken:
-                    getattr(self, other).give_back(getattr(most, other), 0)
+        reserved_names: list[str] = []
+        for name in LIMIT_NAMES:
+            if not getattr(self, name).take(getattr(max_usage, name)):
+                for reserved_name in reserved_names:
+                    getattr(self, reserved_name).give_back(getattr(max_usage, reserved_name), 0)
                 return name
-            taken.append(name)
+            reserved_names.append(name)
         return ""
 
-    def give_back(self, most: Usage, used: Usage) -> None:
-        """Put what it did take in the place of what was reserved."""
-        for name in NAMES:
-            getattr(self, name).give_back(getattr(most, name), getattr(used, name))
+    def give_back(self, max_usage: Usage, used: Usage) -> None:
+        """Replace the reserved usage by the real one."""
+        for name in LIMIT_NAMES:
+            getattr(self, name).give_back(getattr(max_usage, name), getattr(used, name))
 
 
-NAMES = ("requests", "tokens", "money")
+LIMIT_NAMES = ("requests", "tokens", "money")
 """The limits of a budget."""

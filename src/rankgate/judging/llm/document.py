@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, Entries, Entry
-from rankgate.core.present.document import document as made
+from rankgate.core.present.document import make_document as made
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.model_ratings import ModelRatings
 
 
 def document(result: ModelRatings) -> Document:
-    """How many pairs have a grade, why others have none, tokens and cost."""
-    known = f", {result.known} of them known before" if result.known else ""
-    entries = [Entry("no grade", (f"{n} {why}",)) for why, n in result.reasons.items()]
+    """Graded pairs, reasons for missing grades, tokens and cost."""
+    known_text = f", {result.known} of them known before" if result.known else ""
+    entries = [Entry("no grade", (f"{n} {reason}",)) for reason, n in result.reasons.items()]
     if result.left:
         entries.append(Entry("not asked", (f"{result.left} {result.stopped}",)))
     if result.asked:
@@ -25,11 +25,11 @@ def document(result: ModelRatings) -> Document:
         entries.append(Entry("cost", (cost,)))
     name, sha256 = result.template
     entries.append(Entry("template", (f"{name} ({sha256[:12]})",)))
-    more = "The same command asks again for what has no answer."
+    sentence = "The same command asks again for what has no answer."
     return made(
-        f"{result.rater} graded {result.graded} of {result.pairs} pairs{known}",
+        f"{result.rater} graded {result.graded} of {result.pairs} pairs{known_text}",
         Entries(tuple(entries)),
-        more if result.left or result.unanswered else "",
+        sentence if result.left or result.unanswered else "",
     )
 
 

@@ -9,10 +9,10 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rankgate.core.declare import Count, Range, fields_of
+from rankgate.core.declare import Count, Range, check_fields, fields_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.judging.llm.attacks import Attack, attacked
+from rankgate.judging.llm.attacks import Attack, attack_document
 from rankgate.judging.llm.costs import Prices
 from rankgate.judging.llm.prompts import Template
 from rankgate.judging.llm.protocols import (
@@ -26,17 +26,19 @@ from rankgate.judging.llm.protocols import (
 if TYPE_CHECKING:
     from rankgate.judging.rating.tasks import Task
 
-_SURE = 'Add "confidence" to the object: how sure you are of the grade, a number from 0 to 1.'
+_CONFIDENCE_PROMPT = (
+    'Add "confidence" to the object: how sure you are of the grade, a number from 0 to 1.'
+)
 
 
 @dataclass(frozen=True)
-class Ask:
+class JudgeRequest:
     """One request to be made.
 
     Attributes:
         task: the pair.
-        body: what is sent.
-        request: the hash of what is sent and of the scale, by which an answer is known again.
+        body: the bytes of the request.
+        request: the hash of body and scale, which identifies a saved answer.
     """
 
     task: Task
@@ -98,13 +100,11 @@ class Judge:
     def __post_init__(self) -> None:
         if not self.model.strip():
             raise UsageError("no model is named.", code="missing-input")
-        for name, declared in fields_of(Judge).items():
-            if declared.choices or declared.kind in {"int", "float"}:
-                try:
-                    declared.read(getattr(self, name))
-                except ValueError as error:
-                    code = "unknown-choice" if declared.choices else "out-of-range"
-                    raise UsageError(f"{name}={getattr(self, name)!r} {error}", code=code) from None
+        kinds = {name: declared.kind for name, declared in fields_of(Judge).items()}
+        choices = [name for name, kind in kinds.items() if kind == "choice"]
+        numbers = [name for name, kind in kinds.items() if kind in {"int", "float"}]
+        check_fields(self, *choices, code="unknown-choice")
+        check_fields(self, *numbers, code="out-of-range")
         with_parameters({}, self.sent_parameters)
         if self.ceiling is not None and self.prices is None:
             raise UsageError(
@@ -118,7 +118,7 @@ class Judge:
 
     @property
     def name(self) -> str:
-        """Of the rater: the model, and the attack on its documents if there is one."""
+        """The rater's name: the model, and the attack on its documents if there is one."""
         return self.model if self.attack == "none" else f"{self.model} under {self.attack}"
 
     @property
@@ -128,28 +128,34 @@ class Judge:
 
     @property
     def most_tokens(self) -> int | None:
-        """Of an answer; None where the parameters set no end."""
+        """The token limit of an answer; None without one."""
         return most_tokens(self.sent_parameters)
 
     @property
     def sent_parameters(self) -> dict[str, Any]:
-        """Of requests: the user's, and those that are set by default."""
+        """Parameters of requests: the user's, over the defaults."""
         return with_defaults(self.parameters)
 
-    def ask(self, task: Task, template: Template, scale: Mapping[float, str]) -> Ask:
+    def ask(self, task: Task, template: Template, scale: Mapping[float, str]) -> JudgeRequest:
         """The request for a pair.
 
         Raises:
             UsageError: a parameter that is not the user's to set.
         """
-        whole = {name: text[: self.longest] for name, text in task.document.items()}
-        document = attacked(self.attack, task.query.get("text", ""), whole, f"{max(scale):g}")
+        fields = {name: text[: self.longest] for name, text in task.document.items()}
+        document = attack_document(
+            self.attack, task.query.get("text", ""), fields, f"{max(scale):g}"
+        )
         prompt = template.filled(task.query, document, scale)
         if self.confidence:
-            prompt = replace(prompt, user=f"{prompt.user}\n\n{_SURE}")
+            prompt = replace(prompt, user=f"{prompt.user}\n\n{_CONFIDENCE_PROMPT}")
         form = schema(tuple(scale), confidence=self.confidence)
         body = WIRES[self.protocol].body(self.model, prompt, form, self.structure)
-        asked = with_parameters(body, self.sent_parameters)
-        sent = json.dumps(asked, ensure_ascii=False).encode()
-        on = json.dumps([[grade, label] for grade, label in scale.items()])
-        return Ask(task, sent, hashlib.sha256(sent + b"\x1f" + on.encode()).hexdigest())
+        request = with_parameters(body, self.sent_parameters)
+        request_bytes = json.dumps(request, ensure_ascii=False).encode()
+        scale_text = json.dumps([[grade, label] for grade, label in scale.items()])
+        return JudgeRequest(
+            task,
+            request_bytes,
+            hashlib.sha256(request_bytes + b"\x1f" + scale_text.encode()).hexdigest(),
+        )

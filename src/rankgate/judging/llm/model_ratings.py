@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.core.present.result import Result
 
 
@@ -37,7 +37,7 @@ class ModelRatings(Result):
 
     rater: str
     model: str
-    template: Named
+    template: InputHash
     pairs: int
     graded: int
     known: int

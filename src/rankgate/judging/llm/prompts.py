@@ -12,8 +12,8 @@ from rankgate.core.frozen import dataclass
 _SYSTEM, _USER = "[system]", "[user]"
 _TAG = re.compile(r"</?\s*([a-z][\w.-]*)\s*>", re.IGNORECASE)
 _PLACE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
-_NEEDED = ("query", "document")
-_WHOLE = (*_NEEDED, "grades")
+_REQUIRED_SOURCES = ("query", "document")
+_ALL_SOURCES = (*_REQUIRED_SOURCES, "grades")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Template:
-    """The words of a prompt with places for the query and the document.
+    """The text of a prompt with placeholders for the query and the document.
 
     A place is written ``{{query}}`` or ``{{document}}`` (all that is known of it),
     ``{{document.title}}`` (one field) or ``{{grades}}`` (the scale, a grade a line). What is put
@@ -50,7 +50,7 @@ class Template:
 
     @property
     def sha256(self) -> str:
-        """Of both texts."""
+        """The hash of both texts."""
         return hashlib.sha256(f"{self.system}\x1f{self.user}".encode()).hexdigest()
 
     def filled(
@@ -67,17 +67,24 @@ class Template:
             grades: the scale: each grade with its label.
         """
         tags = {match[1] for match in _TAG.finditer(f"{self.system}\n{self.user}")}
-        known = {"query": _without_tags(query, tags), "document": _without_tags(document, tags)}
+        fields_of_source = {
+            "query": _without_tags(query, tags),
+            "document": _without_tags(document, tags),
+        }
         scale = "\n".join(
             f"{grade:g}" if label == f"{grade:g}" else f"{grade:g}  {label}"
             for grade, label in (grades or {}).items()
         )
 
         def put(match: re.Match[str]) -> str:
-            whose, _, field = match[1].partition(".")
-            if whose == "grades":
+            source, _, field = match[1].partition(".")
+            if source == "grades":
                 return scale
-            return known[whose].get(field, "") if field else _written(known[whose])
+            return (
+                fields_of_source[source].get(field, "")
+                if field
+                else _fields_text(fields_of_source[source])
+            )
 
         return Prompt(_PLACE.sub(put, self.system), _PLACE.sub(put, self.user))
 
@@ -90,22 +97,24 @@ class Template:
                 the line.
         """
         parts: dict[str, list[str]] = {_SYSTEM: [], _USER: []}
-        current, begun = _USER, set[str]()
+        current, headings = _USER, set[str]()
         for number, line in enumerate(text.splitlines(), 1):
-            _refuse_strange(line, name, number)
-            head = line.strip()
-            if head not in parts:
+            _refuse_unknown_places(line, name, number)
+            heading = line.strip()
+            if heading not in parts:
                 parts[current].append(line)
                 continue
-            if head in begun or (head == _SYSTEM and "".join(parts[_USER]).strip()):
-                problem = f"{head} is repeated or too late; [system] comes first, then [user]."
+            if heading in headings or (heading == _SYSTEM and "".join(parts[_USER]).strip()):
+                problem = f"{heading} is repeated or too late; [system] comes first, then [user]."
                 raise InputError(problem, source=name, line=number, code="invalid-template")
-            begun.add(head)
-            current = head
+            headings.add(heading)
+            current = heading
         system, user = ("\n".join(lines).strip() for lines in parts.values())
-        found = {match[1].partition(".")[0] for match in _PLACE.finditer(f"{system}\n{user}")}
-        for needed in _NEEDED:
-            if needed not in found:
+        placeholders = {
+            match[1].partition(".")[0] for match in _PLACE.finditer(f"{system}\n{user}")
+        }
+        for needed in _REQUIRED_SOURCES:
+            if needed not in placeholders:
                 problem = f"no place for the {needed}; write {{{{{needed}}}}} where it belongs."
                 raise InputError(problem, source=name, code="invalid-template")
         if not user:
@@ -117,11 +126,11 @@ class Template:
         return cls(name, system, user)
 
 
-def _refuse_strange(line: str, name: str, number: int) -> None:
+def _refuse_unknown_places(line: str, name: str, number: int) -> None:
     for match in _PLACE.finditer(line):
-        whose, dot, field = match[1].partition(".")
-        good = bool(field) and whose in _NEEDED if dot else whose in _WHOLE
-        if not good:
+        source, dot, field = match[1].partition(".")
+        is_known = bool(field) and source in _REQUIRED_SOURCES if dot else source in _ALL_SOURCES
+        if not is_known:
             problem = (
                 f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of "
                 "their fields, as in {{document.title}}, and {{grades}}."
@@ -138,7 +147,7 @@ def _without_tags(fields: Mapping[str, str], tags: set[str]) -> Mapping[str, str
     return {name: begins.sub("&lt;", text) for name, text in fields.items()}
 
 
-def _written(fields: Mapping[str, str]) -> str:
+def _fields_text(fields: Mapping[str, str]) -> str:
     """One field as it is; several with their names."""
     if len(fields) == 1:
         return next(iter(fields.values()))

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _TASK = "Gives the document its grade."
 PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
-"""What requests say where nothing else is said."""
+"""Default parameters of requests."""
 
-_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_MOST = 100_000_000  # tokens; an endpoint that counts more of them does not count
-_SHOWN = 1000  # characters of a refusal
-_ENDED = {
+_TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_MAX_TOKENS = 100_000_000  # tokens; an endpoint that counts more of them does not count
+_MAX_REFUSAL = 1000  # characters of a refusal
+_INCOMPLETE_REASONS = {
     "length": "cut off at max_tokens",
     "max_tokens": "cut off at max_tokens",
     "model_length": "cut off at the end of the context",
@@ -28,14 +28,23 @@ _ENDED = {
     "refusal": "refused",
     "error": "ended by an error of the endpoint",
 }
-"""Why answers end that are not complete, by the words of both protocols."""
+"""Reasons for incomplete answers, by the stop reasons of both protocols."""
 
-_OURS = {"model", "messages", "system", "stream", "n", "tools", "tool_choice", "response_format"}
+_RESERVED_PARAMETERS = {
+    "model",
+    "messages",
+    "system",
+    "stream",
+    "n",
+    "tools",
+    "tool_choice",
+    "response_format",
+}
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the endpoint sent.
+class EndpointAnswer:
+    """The answer of an endpoint.
 
     Attributes:
         text: the model's answer; JSON where the model used the structure it was given.
@@ -52,7 +61,7 @@ class Said:
 
 
 class Wire(Protocol):
-    """How a family of endpoints is spoken to."""
+    """The protocol of a family of endpoints."""
 
     name: str
     url: str
@@ -66,8 +75,8 @@ class Wire(Protocol):
         """A request without parameters; ``form`` is the JSON schema of answers."""
         ...
 
-    def said(self, body: Mapping[str, Any]) -> Said:
-        """What an answer says.
+    def said(self, body: Mapping[str, Any]) -> EndpointAnswer:
+        """Parse an answer.
 
         Raises:
             KeyError, IndexError, TypeError, AttributeError, ValueError: it is of another shape.
@@ -90,30 +99,35 @@ class OpenAI:
         """Messages, and the form of the answer."""
         messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
         messages.append({"role": "user", "content": prompt.user})
-        found: dict[str, Any] = {"model": model, "messages": messages}
+        request: dict[str, Any] = {"model": model, "messages": messages}
         if structure == "object":
-            found["response_format"] = {"type": "json_object"}
+            request["response_format"] = {"type": "json_object"}
         if structure == "schema":
-            named = {"name": "grade", "strict": True, "schema": form}
-            found["response_format"] = {"type": "json_schema", "json_schema": named}
-        return found
+            json_schema = {"name": "grade", "strict": True, "schema": form}
+            request["response_format"] = {"type": "json_schema", "json_schema": json_schema}
+        return request
 
-    def said(self, body: Mapping[str, Any]) -> Said:
+    def said(self, body: Mapping[str, Any]) -> EndpointAnswer:
         """The first choice."""
         choice = body["choices"][0]
         message = choice["message"]
         content = message.get("content")
         if isinstance(content, list):
-            content = "".join(part["text"] for part in content if part.get("type") == "text")
+            content = "".join(block["text"] for block in content if block.get("type") == "text")
         usage = body.get("usage") or {}
         refusal = message.get("refusal")
-        why = (
-            f"refused: {str(refusal)[:_SHOWN]}" if refusal else _ended(choice.get("finish_reason"))
+        reason = (
+            f"refused: {str(refusal)[:_MAX_REFUSAL]}"
+            if refusal
+            else _incomplete_reason(choice.get("finish_reason"))
         )
         if content is not None and not isinstance(content, str):
             raise ValueError("content is not text")
-        return Said(
-            content or "", _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), why
+        return EndpointAnswer(
+            content or "",
+            _count(usage, "prompt_tokens"),
+            _count(usage, "completion_tokens"),
+            reason,
         )
 
 
@@ -130,18 +144,18 @@ class Anthropic:
 
     def body(self, model: str, prompt: Prompt, form: Mapping[str, Any], structure: str) -> Any:
         """A message, and a tool whose input is the answer, which gives it its form."""
-        found: dict[str, Any] = {
+        request: dict[str, Any] = {
             "model": model,
             "messages": [{"role": "user", "content": prompt.user}],
         }
         if prompt.system:
-            found["system"] = prompt.system
+            request["system"] = prompt.system
         if structure != "none":
             tool = {"name": "grade", "description": _TASK, "input_schema": form}
-            found |= {"tools": [tool], "tool_choice": {"type": "tool", "name": "grade"}}
-        return found
+            request |= {"tools": [tool], "tool_choice": {"type": "tool", "name": "grade"}}
+        return request
 
-    def said(self, body: Mapping[str, Any]) -> Said:
+    def said(self, body: Mapping[str, Any]) -> EndpointAnswer:
         """The tool's input; the text if there is none."""
         blocks = body["content"]
         texts = [
@@ -149,13 +163,15 @@ class Anthropic:
             for block in blocks
             if block.get("type") == "tool_use"
         ]
-        texts = texts or [each["text"] for each in blocks if each.get("type") == "text"]
+        texts = texts or [block["text"] for block in blocks if block.get("type") == "text"]
         usage = body.get("usage") or {}
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         counts = [_count(usage, name) for name in names]
-        result = None if counts[0] is None else sum(count or 0 for count in counts)
-        why = _ended(body.get("stop_reason"))
-        return Said("\n".join(texts), result, _count(usage, "output_tokens"), why)
+        input_tokens = None if counts[0] is None else sum(count or 0 for count in counts)
+        reason = _incomplete_reason(body.get("stop_reason"))
+        return EndpointAnswer(
+            "\n".join(texts), input_tokens, _count(usage, "output_tokens"), reason
+        )
 
 
 WIRES: dict[str, Wire] = {wire.name: wire for wire in (OpenAI(), Anthropic())}
@@ -180,14 +196,14 @@ def schema(grades: tuple[float, ...], *, confidence: bool = False) -> dict[str, 
 
 
 def with_parameters(body: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A request with parameters; None takes one away.
+    """A request with parameters; None removes one.
 
     Raises:
         UsageError: a parameter that is not the user's to set, or that JSON cannot hold.
     """
-    if wrong := sorted(_OURS & parameters.keys()):
+    if reserved := sorted(_RESERVED_PARAMETERS & parameters.keys()):
         raise UsageError(
-            f"parameter {wrong[0]} is rankgate's own; leave it out.", code="conflicting-options"
+            f"parameter {reserved[0]} is rankgate's own; leave it out.", code="conflicting-options"
         )
     for name, value in parameters.items():
         try:
@@ -206,28 +222,34 @@ def with_defaults(parameters: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: a limit of tokens that is not a whole number above 0.
     """
-    limits = {name: parameters[name] for name in _TOKENS if parameters.get(name) is not None}
+    limits = {name: parameters[name] for name in _TOKEN_LIMITS if parameters.get(name) is not None}
     for name, limit in limits.items():
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             problem = f"parameter {name} is {limit!r}; it is a whole number of 1 or more."
             raise UsageError(problem, code="out-of-range")
-    merged = {**PARAMETERS, **parameters}
+    all_parameters = {**PARAMETERS, **parameters}
     if not limits:
-        return merged
-    sent = max(limits, key=limits.__getitem__)
-    return {name: value for name, value in merged.items() if name not in _TOKENS or name == sent}
+        return all_parameters
+    limit_name = max(limits, key=limits.__getitem__)
+    return {
+        name: value
+        for name, value in all_parameters.items()
+        if name not in _TOKEN_LIMITS or name == limit_name
+    }
 
 
 def most_tokens(parameters: Mapping[str, Any]) -> int | None:
     """The longest answer that the parameters of a request allow; None where they set no end."""
-    return next((parameters[name] for name in _TOKENS if parameters.get(name) is not None), None)
+    return next(
+        (parameters[name] for name in _TOKEN_LIMITS if parameters.get(name) is not None), None
+    )
 
 
-def _ended(reason: Any) -> str:
-    return _ENDED.get(str(reason).lower(), "")
+def _incomplete_reason(reason: Any) -> str:
+    return _INCOMPLETE_REASONS.get(str(reason).lower(), "")
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:
     value = usage.get(name)
-    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
-    return value if good else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_TOKENS
+    return value if is_count else None

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.core.progress import step
-from rankgate.data.scales import scale_of
+from rankgate.data.scales import parse_scale
 from rankgate.data.streams.closing import Closing
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.requests.workers import Workers
@@ -24,14 +24,14 @@ from rankgate.judging.llm.protocols import WIRES
 from rankgate.judging.llm.request_file import RequestFile
 from rankgate.judging.llm.saved_ratings import SavedRatings
 from rankgate.judging.llm.work import Work
-from rankgate.judging.rating.pool_tasks import pool_of, tasks
+from rankgate.judging.rating.pool_tasks import pool_table, read_tasks
 from rankgate.judging.rating.session import grades_of
-from rankgate.judging.rating.terminal import in_batch
+from rankgate.judging.rating.terminal import select_batch
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.judging.llm.judge import Ask, Judge
+    from rankgate.judging.llm.judge import Judge, JudgeRequest
     from rankgate.judging.llm.work import PairOutcome
     from rankgate.judging.rating.pool_tasks import PoolLike
     from rankgate.judging.rating.tasks import Task
@@ -41,13 +41,13 @@ LIMITS = {
     "tokens": "the limit of tokens has no room for another request",
     "money": "the ceiling has no room for another request",
 }
-"""Why a run stopped, by the limit."""
+"""The message of a stopped run, by the limit that it reached."""
 
-_SHIPPED = {(0.0, 1.0, 2.0, 3.0): "graded", (0.0, 1.0): "binary"}
+_BUILTIN_TEMPLATES = {(0.0, 1.0, 2.0, 3.0): "graded", (0.0, 1.0): "binary"}
 
 
 class LLMRating(Closing):
-    """Has a language model rate a pool; every answer is on disk before the next is asked for.
+    """Rate a pool with a language model; every answer is on disk before the next request.
 
     Args:
         pool: what to judge.
@@ -79,14 +79,14 @@ class LLMRating(Closing):
         guideline: str = "",
         batch: int | None = None,
     ) -> None:
-        result = scale_of(scale)
-        labels = {float(grade): label for grade, label in result.labels}
-        self._scale = {grade: labels.get(grade, f"{grade:g}") for grade in grades_of(result)}
+        grade_scale = parse_scale(scale)
+        labels = {float(grade): label for grade, label in grade_scale.labels}
+        self._scale = {grade: labels.get(grade, f"{grade:g}") for grade in grades_of(grade_scale)}
         self._judge, self._rater = judge, rater.strip() or judge.name
         self._template = template_of(judge.template, tuple(self._scale))
-        part = tasks(in_batch(pool_of(pool), batch), queries, documents)
-        _refuse_silent(part, queries)
-        asks = [judge.ask(task, self._template, self._scale) for task in part]
+        batch_tasks = read_tasks(select_batch(pool_table(pool), batch), queries, documents)
+        _refuse_empty_queries(batch_tasks, queries)
+        asks = [judge.ask(task, self._template, self._scale) for task in batch_tasks]
         self._asks = list({ask.task.pair: ask for ask in asks}.values())
         self._client = Client(
             WIRES[judge.protocol],
@@ -113,7 +113,7 @@ class LLMRating(Closing):
         return self._journal.cut
 
     def run(self) -> ModelRatings:
-        """Ask what is left to ask, and report each pair that is kept.
+        """Ask the remaining pairs, and report each saved pair.
 
         Raises:
             UsageError: it makes no sense to go on, with what the endpoint said; what was
@@ -122,7 +122,7 @@ class LLMRating(Closing):
         """
         judge, saved = self._judge, self._saved
 
-        def keep(ask: Ask, outcome: PairOutcome) -> None:
+        def keep(ask: JudgeRequest, outcome: PairOutcome) -> None:
             saved.keep(ask, outcome)
             self._now.append(outcome)
             step(f"{ask.task.query_id} {ask.task.doc_id}")
@@ -148,35 +148,37 @@ class LLMRating(Closing):
         return self._result(LIMITS[work.poor] if work.poor else "")
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._requests.close()
         self._journal.close()
 
     def _answered(self) -> list[dict[str, Any]]:
-        """The last words on the pool's pairs that are answers."""
+        """The last answer to each of the pool's pairs."""
         last = self._saved.last()
         rows = (last.get(ask.task.pair, {}) for ask in self._asks)
         return [row for row in rows if row.get("answered")]
 
     def _result(self, stopped: str) -> ModelRatings:
-        rows, now = self._answered(), self._now
+        rows, outcomes = self._answered(), self._now
         reasons = [row["reason"] for row in rows if row["grade"] is None]
-        reasons += [each.answer.reason for each in now if not each.answered]
+        reasons += [outcome.answer.reason for outcome in outcomes if not outcome.answered]
         priced = self._judge.prices
         return ModelRatings(
             rater=self._rater,
             model=self._judge.model,
-            template=Named(self._template.name, self._template.sha256),
+            template=InputHash(self._template.name, self._template.sha256),
             pairs=len(self._asks),
             graded=sum(row["grade"] is not None for row in rows),
             known=len(self._asks) - len(self._left),
-            asked=len(now),
-            reasons=dict(Counter(str(each).partition(":")[0] for each in reasons).most_common()),
-            unanswered=sum(not outcome.answered for outcome in now),
-            left=len(self._left) - len(now),
-            input_tokens=sum(outcome.input_tokens for outcome in now),
-            output_tokens=sum(outcome.output_tokens for outcome in now),
-            cost=sum(outcome.cost or 0.0 for outcome in now) if priced else None,
+            asked=len(outcomes),
+            reasons=dict(
+                Counter(str(reason).partition(":")[0] for reason in reasons).most_common()
+            ),
+            unanswered=sum(not outcome.answered for outcome in outcomes),
+            left=len(self._left) - len(outcomes),
+            input_tokens=sum(outcome.input_tokens for outcome in outcomes),
+            output_tokens=sum(outcome.output_tokens for outcome in outcomes),
+            cost=sum(outcome.cost or 0.0 for outcome in outcomes) if priced else None,
             spent=self._saved.spent(priced) if priced else None,
             stopped=stopped,
         )
@@ -233,7 +235,7 @@ def rate(
 
 
 def key_of(variable: str | None) -> str | None:
-    """The key that an environment variable holds; None where none is named.
+    """The key that an environment variable holds; None without a variable.
 
     Raises:
         UsageError: it is empty or not set.
@@ -243,48 +245,52 @@ def key_of(variable: str | None) -> str | None:
     key = os.environ.get(variable)
     if not key:
         # what is not a name of a variable may be the key itself
-        shown = variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
+        variable_text = (
+            variable if re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", variable) else "named for the key"
+        )
         raise UsageError(
-            f"the environment variable {shown} is empty or not set; set it to the key.",
+            f"the environment variable {variable_text} is empty or not set; set it to the key.",
             code="invalid-key",
         )
     return key
 
 
-def template_of(chosen: str | Path | Template | None, grades: tuple[float, ...]) -> Template:
-    """The template that was chosen; without a choice the one that comes with rankgate.
+def template_of(template: str | Path | Template | None, grades: tuple[float, ...]) -> Template:
+    """The given template; without one, the template that comes with rankgate.
 
     Raises:
-        InputError: a file that cannot be read, or is no template.
+        InputError: a file that cannot be read, or is not a template.
         UsageError: rankgate has none for these grades.
     """
-    if isinstance(chosen, Template):
-        return chosen
-    if chosen is None:
+    if isinstance(template, Template):
+        return template
+    if template is None:
         from importlib.resources import files
 
-        name = _SHIPPED.get(grades)
+        name = _BUILTIN_TEMPLATES.get(grades)
         if name is None:
             problem = (
                 "rankgate has a template for grades 0 to 3 and one for 0 and 1; name a file with "
                 "the criteria of this scale."
             )
             raise UsageError(problem, code="missing-input")
-        place = files("rankgate.judging") / "templates" / f"{name}.txt"
-        return Template.parse(place.read_text(encoding="utf-8"), name)
+        path = files("rankgate.judging") / "templates" / f"{name}.txt"
+        return Template.parse(path.read_text(encoding="utf-8"), name)
     try:
-        text = Path(chosen).read_text(encoding="utf-8-sig")
+        text = Path(template).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(
-            f"cannot be read as a template: {why}.", source=str(chosen), code="invalid-template"
+            f"cannot be read as a template: {reason}.",
+            source=str(template),
+            code="invalid-template",
         ) from None
-    return Template.parse(text, str(chosen))
+    return Template.parse(text, str(template))
 
 
-def _refuse_silent(part: list[Task], queries: Any) -> None:
-    """A query without a text would be asked as nothing."""
-    for task in part:
+def _refuse_empty_queries(batch_tasks: list[Task], queries: Any) -> None:
+    """Refuse a pool with a query that has no text."""
+    for task in batch_tasks:
         if not task.query:
             label = str(queries) if isinstance(queries, str | Path) else "queries"
             problem = f"query '{task.query_id}' is in the pool and has no text here; add it."

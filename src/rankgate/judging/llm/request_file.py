@@ -12,7 +12,7 @@ from rankgate.judging.llm.answers import Answer
 from rankgate.judging.llm.work import PairOutcome
 
 if TYPE_CHECKING:
-    from rankgate.judging.llm.judge import Ask
+    from rankgate.judging.llm.judge import JudgeRequest
     from rankgate.judging.llm.saved_ratings import SavedRatings
 
 _UNREAD = "no answer: the program ended before it was read"
@@ -20,7 +20,7 @@ _UNREAD = "no answer: the program ended before it was read"
 
 @dataclass
 class RequestFile(Closing):
-    """Keeps each request on disk before it is sent, with the most that it can take.
+    """Keep each request on disk before it is sent, with the most that it can take.
 
     A request is settled by a later row of its hash in the ratings. Those that a program left when
     it was killed become rows without a grade when the ratings are opened again, so that limits
@@ -37,7 +37,7 @@ class RequestFile(Closing):
 
     @classmethod
     def open(cls, saved: SavedRatings) -> Self:
-        """Count what a program that was killed left.
+        """Open the file; requests that a killed program left become rows without a grade.
 
         Raises:
             InputError: the file holds something else.
@@ -52,8 +52,8 @@ class RequestFile(Closing):
             requests.close()
         return requests
 
-    def begin(self, ask: Ask, tokens: tuple[int, int], cost: float | None) -> None:
-        """Keep that a request goes out.
+    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
+        """Record a request before it is sent.
 
         Raises:
             UsageError: the disk is full or gone.
@@ -61,19 +61,23 @@ class RequestFile(Closing):
         if self._journal is None:
             self._journal = Journal.open(self.path)
         outcome = PairOutcome(
-            Answer(None, _UNREAD), answered=False, input_tokens=tokens[0],
-            output_tokens=tokens[1], cost=cost, attempts=1,
-        )  # fmt: skip
+            Answer(None, _UNREAD),
+            answered=False,
+            input_tokens=tokens[0],
+            output_tokens=tokens[1],
+            cost=cost,
+            attempts=1,
+        )
         rows = len(self.saved.journal.rows)
         self._journal.add({"rows": rows, "row": self.saved.row(ask, outcome)})
 
-    def discard(self, ask: Ask) -> None:
-        """Note that the requests of a pair took nothing, and came to nothing."""
+    def discard(self, ask: JudgeRequest) -> None:
+        """Record that the requests of a pair cost nothing and gave nothing."""
         if self._journal is not None:
             self._journal.add({"discarded": ask.request})
 
     def close(self) -> None:
-        """Let go of the file, and remove it where all is settled."""
+        """Close the file, and remove it if every request is settled."""
         journal, self._journal = self._journal, None
         if journal is None:
             return
@@ -92,7 +96,7 @@ class RequestFile(Closing):
         last = {row.get("request"): index for index, row in enumerate(self.saved.journal.rows)}
         return [
             line["row"]
-            for request, waiting in lines.items()
-            for line in waiting
+            for request, request_lines in lines.items()
+            for line in request_lines
             if last.get(request, -1) < line["rows"]
         ]

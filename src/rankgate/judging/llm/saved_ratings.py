@@ -8,18 +8,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rankgate.judging.llm.costs import Usage
-from rankgate.judging.rating.session import GivenRating, rating_row
+from rankgate.judging.rating.session import PairRating, rating_row
 
 if TYPE_CHECKING:
     from rankgate.data.streams.journal import Journal
     from rankgate.judging.llm.costs import Prices
-    from rankgate.judging.llm.judge import Ask
+    from rankgate.judging.llm.judge import JudgeRequest
     from rankgate.judging.llm.work import PairOutcome
 
 Row = dict[str, Any]
 
-_KEPT = 4000  # characters of an answer
-_EMPTY = "the document has no text"
+_MAX_ANSWER = 4000  # characters of an answer
+_EMPTY_DOCUMENT = "the document has no text"
 
 
 @dataclass
@@ -38,31 +38,31 @@ class SavedRatings:
     model: str
     guideline: str
 
-    def left(self, asks: Sequence[Ask], *, again: bool = False) -> list[Ask]:
+    def left(self, asks: Sequence[JudgeRequest], *, again: bool = False) -> list[JudgeRequest]:
         """The requests whose answers are not known.
 
-        An answer that is known, and that another template's replaced in between, becomes the
-        last word again. A document without text is never asked about.
+        A known answer that another template's answer has replaced since becomes the last one again.
+        A document without text is never asked about.
 
         Args:
             asks: all requests.
             again: answers without a grade count as not known.
         """
-        known = {row.get("request"): row for row in self.journal.rows if row.get("answered")}
+        answers = {row.get("request"): row for row in self.journal.rows if row.get("answered")}
         last = self.last()
-        found = []
+        unanswered = []
         for ask in asks:
-            row = known.get(ask.request)
+            row = answers.get(ask.request)
             if not ask.task.document:
-                row = {"grade": None, "reason": _EMPTY}
+                row = {"grade": None, "reason": _EMPTY_DOCUMENT}
             elif row is None or (again and row.get("grade") is None):
-                found.append(ask)
+                unanswered.append(ask)
                 continue
             if last.get(ask.task.pair, {}).get("request") != ask.request:
                 self._repeat(ask, row)
-        return found
+        return unanswered
 
-    def keep(self, ask: Ask, outcome: PairOutcome) -> None:
+    def keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
         """Put an outcome on disk.
 
         Raises:
@@ -70,21 +70,21 @@ class SavedRatings:
         """
         self.journal.add(self.row(ask, outcome))
 
-    def row(self, ask: Ask, outcome: PairOutcome) -> Row:
+    def row(self, ask: JudgeRequest, outcome: PairOutcome) -> Row:
         """An outcome as its line."""
         answer = outcome.answer
         seconds = round(outcome.seconds, 3)
-        given = GivenRating(answer.grade, answer.reason, answer.comment, seconds)
-        sure = {} if answer.confidence is None else {"confidence": answer.confidence}
+        rating = PairRating(answer.grade, answer.reason, answer.comment, seconds)
+        confidence = {} if answer.confidence is None else {"confidence": answer.confidence}
         return {
-            **self._rating(ask, given),
-            **sure,
+            **self._rating(ask, rating),
+            **confidence,
             "answered": outcome.answered,
             "input_tokens": outcome.input_tokens,
             "output_tokens": outcome.output_tokens,
             "cost": outcome.cost,
             "attempts": outcome.attempts,
-            "answer": outcome.text[:_KEPT],
+            "answer": outcome.text[:_MAX_ANSWER],
         }
 
     def last(self) -> dict[tuple[str, str], Row]:
@@ -93,14 +93,14 @@ class SavedRatings:
         return {(str(row.get("query_id")), str(row.get("doc_id"))): row for row in rows}
 
     def used(self, prices: Prices | None) -> Usage:
-        """What all requests of the journal took."""
+        """Requests, tokens and cost of the whole journal."""
         rows = self.journal.rows
         names = ("input_tokens", "output_tokens")
         tokens = sum(int(row.get(name) or 0) for row in rows for name in names)
         return Usage(sum(int(r.get("attempts") or 0) for r in rows), tokens, self.spent(prices))
 
     def spent(self, prices: Prices | None) -> float:
-        """What all requests of the journal cost; those without a cost at these prices."""
+        """The cost of all requests in the journal; those without one cost these prices."""
         total = 0.0
         for row in self.journal.rows:
             if row.get("cost") is not None:
@@ -110,11 +110,11 @@ class SavedRatings:
                 total += prices.cost(*tokens)
         return total
 
-    def _repeat(self, ask: Ask, row: Mapping[str, Any]) -> None:
-        given = GivenRating(row["grade"], row.get("reason"), row.get("comment"))
+    def _repeat(self, ask: JudgeRequest, row: Mapping[str, Any]) -> None:
+        rating = PairRating(row["grade"], row.get("reason"), row.get("comment"))
         self.journal.add(
             {
-                **self._rating(ask, given),
+                **self._rating(ask, rating),
                 "answered": True,
                 "input_tokens": 0,
                 "output_tokens": 0,
@@ -124,7 +124,7 @@ class SavedRatings:
             }
         )
 
-    def _rating(self, ask: Ask, given: GivenRating) -> Row:
-        at = datetime.now(UTC)
-        row = rating_row(ask.task, self.rater, given, at=at, guideline=self.guideline)
+    def _rating(self, ask: JudgeRequest, rating: PairRating) -> Row:
+        timestamp = datetime.now(UTC)
+        row = rating_row(ask.task, self.rater, rating, at=timestamp, guideline=self.guideline)
         return {**row, "model": self.model, "request": ask.request}

@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Protocol
 
 from rankgate.core.frozen import dataclass
 from rankgate.engines.requests.workers import Workers
-from rankgate.judging.llm.answers import Answer, answer_of
+from rankgate.judging.llm.answers import Answer, parse_answer
 from rankgate.judging.llm.costs import Usage
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.client import Client, Reply
     from rankgate.judging.llm.costs import Budget, Prices
-    from rankgate.judging.llm.judge import Ask
+    from rankgate.judging.llm.judge import JudgeRequest
 
 OVERHEAD = 1000
 """Tokens that an endpoint may put around a request, at most; a token is a byte or more."""
 
-_IN_A_ROW = 10
+_MAX_FAILURES = 10
 
 
 @dataclass(frozen=True)
 class PairOutcome:
-    """What came of a pair.
+    """The outcome of a pair.
 
     Attributes:
         answer: the grade, or why there is none.
-        answered: whether the model answered, readable or not; what was answered is not asked again.
+        answered: True if the model answered, readable or not; answered pairs are not asked again.
         text: the answer as it came.
         input_tokens, output_tokens: of all tries; where nobody counted them, the most they can be.
         cost: of them; None without prices.
@@ -50,20 +50,20 @@ class PairOutcome:
 
 
 class RequestLog(Protocol):
-    """What is kept of requests before they are sent, so that none is lost to a kill."""
+    """Log of requests, written before they are sent, so that none is lost to a kill."""
 
-    def begin(self, ask: Ask, tokens: tuple[int, int], cost: float | None) -> None:
-        """Keep that a request goes out, with the most tokens and money that it can take."""
+    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
+        """Record a request before it is sent, with the most tokens and money that it can take."""
         ...
 
-    def discard(self, ask: Ask) -> None:
-        """Note that the requests of a pair took nothing, and came to nothing."""
+    def discard(self, ask: JudgeRequest) -> None:
+        """Record that the requests of a pair cost nothing and gave nothing."""
         ...
 
 
 @dataclass
 class Work:
-    """Asks until all is asked, a limit is reached, or it makes no sense to go on.
+    """Ask until every pair is asked, a limit is reached, or continuing makes no sense.
 
     Attributes:
         client: the endpoint.
@@ -77,12 +77,12 @@ class Work:
         retries: how many times a request is tried again.
         workers: the threads, and how long they wait before they try again.
         problem: why work ended early, if it makes no sense to go on.
-        poor: the limit because of which it ended.
+        poor: the limit that ended the work.
     """
 
     client: Client
     scale: Mapping[float, str]
-    keep: Callable[[Ask, PairOutcome], None]
+    keep: Callable[[JudgeRequest, PairOutcome], None]
     log: RequestLog
     budget: Budget
     prices: Prices | None = None
@@ -94,7 +94,7 @@ class Work:
     _lock: Lock = field(default_factory=Lock)
     _failed: int = 0
 
-    def run(self, asks: Iterable[Ask], threads: int) -> None:
+    def run(self, asks: Iterable[JudgeRequest], threads: int) -> None:
         """Work through all requests; when this returns, or is interrupted, nothing is under way.
 
         Raises:
@@ -103,70 +103,79 @@ class Work:
         """
         self.workers.run(partial(self._work_through, iter(asks)), threads)
 
-    def _work_through(self, left: Iterator[Ask]) -> None:
+    def _work_through(self, asks: Iterator[JudgeRequest]) -> None:
         while not self.workers.stop.is_set():
             with self._lock:
-                ask = next(left, None)
+                ask = next(asks, None)
             if ask is None:
                 return
             outcome = self._asked(ask)
             if outcome is not None:
                 self._kept(ask, outcome)
 
-    def _kept(self, ask: Ask, outcome: PairOutcome) -> None:
+    def _kept(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
         with self._lock:
             self.keep(ask, outcome)
             self._failed = 0 if outcome.answered else self._failed + 1
-            if self._failed >= _IN_A_ROW and not self.problem:
-                result = outcome.answer.reason or ""
-                self.problem = f"{self._failed} pairs in a row got {result}"
+            if self._failed >= _MAX_FAILURES and not self.problem:
+                reason = outcome.answer.reason or ""
+                self.problem = f"{self._failed} pairs in a row got {reason}"
                 self.workers.stop.set()
 
-    def _asked(self, ask: Ask) -> PairOutcome | None:
-        """A pair's outcome; None where work ended before anything could be said or paid."""
+    def _asked(self, ask: JudgeRequest) -> PairOutcome | None:
+        """A pair's outcome; None where work ended before a request was answered or paid."""
         begin = time.monotonic()
-        most = (len(ask.body) + OVERHEAD, self.most_tokens or 0)
-        used, sent, reply = (0, 0), 0, None
-        while sent <= self.retries and self.workers.ready(sent):
-            reserve = self._usage(most)
+        max_tokens = (len(ask.body) + OVERHEAD, self.most_tokens or 0)
+        used, attempts, reply = (0, 0), 0, None
+        while attempts <= self.retries and self.workers.ready(attempts):
+            reserve = self._usage(max_tokens)
             if poor := self.budget.take(reserve):
                 self.poor = poor
                 self.workers.stop.set()
                 break
-            cost = reserve  # what is not known to be cheaper
+            cost = reserve  # until the reply shows a lower cost
             try:
                 with self._lock:
-                    self.log.begin(ask, most, None if self.prices is None else reserve.money)
+                    self.log.begin(ask, max_tokens, None if self.prices is None else reserve.money)
                 reply = self.client.send(ask.body)
-                now = _used(reply, most)
-                cost = self._usage(now)
+                request_tokens = _token_usage(reply, max_tokens)
+                cost = self._usage(request_tokens)
             finally:
                 self.budget.give_back(reserve, cost)
-            used = (used[0] + now[0], used[1] + now[1])
-            sent += 1
+            used = (used[0] + request_tokens[0], used[1] + request_tokens[1])
+            attempts += 1
             if reply.kind != "again" or self._asks_too_much(reply):
                 break
-        return self._outcome(ask, reply, used, sent, time.monotonic() - begin)
+        return self._outcome(ask, reply, used, attempts, time.monotonic() - begin)
 
     def _outcome(
-        self, ask: Ask, reply: Reply | None, used: tuple[int, int], sent: int, seconds: float
+        self,
+        ask: JudgeRequest,
+        reply: Reply | None,
+        used: tuple[int, int],
+        attempts: int,
+        seconds: float,
     ) -> PairOutcome | None:
         if reply is None:
             return None
-        said, text = reply.said, ""
-        if said is not None:
-            text = said.text
-            if said.ended:  # an answer that is not complete is not a grade, whatever it says
-                answer = Answer(None, f"the answer was {said.ended}")
+        endpoint_answer, text = reply.said, ""
+        if endpoint_answer is not None:
+            text = endpoint_answer.text
+            if (
+                endpoint_answer.ended
+            ):  # an answer that is not complete is not a grade, whatever it says
+                answer = Answer(None, f"the answer was {endpoint_answer.ended}")
             else:
-                answer = answer_of(text, self.scale)
+                answer = parse_answer(text, self.scale)
         else:
             answer = Answer(None, f"no answer: {reply.problem}")
             if reply.kind == "fatal":
                 self.problem = self.problem or reply.problem
                 self.workers.stop.set()
-            over = self.workers.stop.is_set() and sent <= self.retries and reply.kind != "refused"
-            if over and not any(used):  # the next run takes it up where this one leaves it
+            is_interrupted = (
+                self.workers.stop.is_set() and attempts <= self.retries and reply.kind != "refused"
+            )
+            if is_interrupted and not any(used):  # the next run asks again
                 with self._lock:
                     self.log.discard(ask)
                 return None
@@ -177,7 +186,9 @@ class Work:
             reason=None if answer.reason is None else storable(answer.reason),
             comment=None if answer.comment is None else storable(answer.comment),
         )
-        return PairOutcome(answer, said is not None, storable(text), *used, cost, sent, seconds)
+        return PairOutcome(
+            answer, endpoint_answer is not None, storable(text), *used, cost, attempts, seconds
+        )
 
     def _usage(self, tokens: tuple[int, int]) -> Usage:
         return Usage(1, sum(tokens), self._cost(tokens))
@@ -186,19 +197,19 @@ class Work:
         return self.prices.cost(*tokens) if self.prices else 0.0
 
     def _asks_too_much(self, reply: Reply) -> bool:
-        """Take note of how long the server wants everybody to wait; True where it is too long."""
+        """Apply the wait that the server asks for; True if it is too long."""
         if reply.wait is None or self.workers.hold(reply.wait):
             return False
         self.problem = f"{reply.problem} (it asks to wait {reply.wait:.0f} seconds)"
         return True
 
 
-def _used(reply: Reply, most: tuple[int, int]) -> tuple[int, int]:
-    """Tokens of input and output; the most they can be where nobody counted them."""
+def _token_usage(reply: Reply, max_tokens: tuple[int, int]) -> tuple[int, int]:
+    """Tokens of input and output; the maximum where the endpoint does not count them."""
     if reply.said is None:
-        return most if reply.billed else (0, 0)
-    counted = (reply.said.input_tokens, reply.said.output_tokens)
+        return max_tokens if reply.billed else (0, 0)
+    token_counts = (reply.said.input_tokens, reply.said.output_tokens)
     return (
-        most[0] if counted[0] is None else counted[0],
-        most[1] if counted[1] is None else counted[1],
+        max_tokens[0] if token_counts[0] is None else token_counts[0],
+        max_tokens[1] if token_counts[1] is None else token_counts[1],
     )

@@ -10,6 +10,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read_qrels
 from rankgate.judging.admission.admit import DEMANDS, METRICS, admit
+from rankgate.judging.admission.judge_grades import JudgeGrades
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.store.kept import results, runs
 from rankgate.store.material import projects
@@ -56,76 +57,97 @@ def admit_model(
         InputError: people or the model have rated nothing; no pair in common.
     """
     with store.read() as connection:
-        name = _named(connection, rater)
-        people = _people(ratings.table(connection, project, kind="person", name="people"))
-        said = ratings.table(connection, project, only=[rater], name=name)
-        stored = [runs.rankings(each, store.blobs) for each in runs.listed(connection, project)]
-    ours = resolve(people, rule).judgments("people")
-    theirs = resolve(said, "latest").judgments(name)
-    pairs = said.table.select("query_id", "doc_id").unique(maintain_order=True)
-    compared = stored if with_runs and len(stored) >= _FEWEST_RUNS else []
-    found = admit(
-        read_qrels(ours, scale=_scale(people)), replace(theirs, name=name), compared, METRICS,
-        demands=demands, asked=pairs.with_columns(pl.lit(1).alias("batch")),
-    )  # fmt: skip
+        name = _rater_name(connection, rater)
+        people = _person_ratings(
+            ratings.read_ratings(connection, project, kind="person", name="people")
+        )
+        model_ratings = ratings.read_ratings(connection, project, only=[rater], name=name)
+        project_runs = [
+            runs.rankings(run, store.blobs) for run in runs.list_runs(connection, project)
+        ]
+    people_judgments = resolve(people, rule).judgments("people")
+    model_judgments = resolve(model_ratings, "latest").judgments(name)
+    pairs = model_ratings.table.select("query_id", "doc_id").unique(maintain_order=True)
+    compared_runs = project_runs if with_runs and len(project_runs) >= _FEWEST_RUNS else []
+    admission = admit(
+        read_qrels(people_judgments, scale=_scale_text(people)),
+        JudgeGrades(
+            replace(model_judgments, name=name), asked=pairs.with_columns(pl.lit(1).alias("batch"))
+        ),
+        compared_runs,
+        METRICS,
+        demands=demands,
+    )
     with store.write() as connection:
         projects.refuse_archived(connection, project)
-        kept = results.add(
-            connection, store.blobs, project, found.to_dict(), name=name,
-            summary={"verdict": found.verdict, "rater": rater, "pairs": found.pairs},
+        saved_result = results.add_result(
+            connection,
+            store.blobs,
+            project,
+            admission.to_dict(),
+            name=name,
+            summary={"verdict": admission.verdict, "rater": rater, "pairs": admission.pairs},
             created_by=user,
-        )  # fmt: skip
-        made = admissions.record(
-            connection, project, rater, found.verdict, result=kept.id, user=user
         )
-    return found, made
+        record = admissions.record_admission(
+            connection, project, rater, admission.verdict, result=saved_result.id, user=user
+        )
+    return admission, record
 
 
-def _named(connection: Connection, rater: int) -> str:
-    return next(each.name for each in raters.listed(connection) if each.id == rater)
+def _rater_name(connection: Connection, rater: int) -> str:
+    return next(
+        known_rater.name
+        for known_rater in raters.list_raters(connection)
+        if known_rater.id == rater
+    )
 
 
-def _people(said: Ratings) -> Ratings:
-    alone = said.table.filter(pl.col("rater") != ratings.FINAL)
-    if alone["grade"].null_count() == len(alone):
+def _person_ratings(people_ratings: Ratings) -> Ratings:
+    person_ratings = people_ratings.table.filter(pl.col("rater") != ratings.FINAL)
+    if person_ratings["grade"].null_count() == len(person_ratings):
         problem = "no person has graded anything; an admission needs pairs that people graded."
         raise InputError(problem, source="people", code="no-judgments")
-    return replace(said, table=alone)
+    return replace(people_ratings, table=person_ratings)
 
 
-def _scale(said: Ratings) -> str | None:
+def _scale_text(people_ratings: Ratings) -> str | None:
     """The grades of the project, as ``admit`` names a scale."""
-    if said.scale is None:
+    if people_ratings.scale is None:
         return None
-    return ",".join(f"{grade:g}" for grade, _ in said.scale.labels)
+    return ",".join(f"{grade:g}" for grade, _ in people_ratings.scale.labels)
 
 
-def evidence(store: Store, found: Admission) -> JudgeAdmission | None:
+def evidence(store: Store, admission: Admission) -> JudgeAdmission | None:
     """The evidence of an admission; None where a manager withdrew it."""
     from rankgate.judging.admission.admission import JudgeAdmission
 
-    if found.result is None:
+    if admission.result is None:
         return None
     with store.read() as connection:
-        kept = results.get(connection, found.result)
-    return JudgeAdmission.from_dict(results.read(kept, store.blobs))
+        saved_result = results.get_result(connection, admission.result)
+    return JudgeAdmission.from_dict(results.read_result(saved_result, store.blobs))
 
 
 def withdraw_model(store: Store, project: int, rater: int, user: int | None = None) -> None:
-    """Let the ratings of a model not count any more."""
+    """Stop counting the ratings of a model."""
     with store.write() as connection:
         projects.refuse_archived(connection, project)
-        admissions.record(connection, project, rater, "withdrawn", user=user)
+        admissions.record_admission(connection, project, rater, "withdrawn", user=user)
 
 
-def model_named(connection: Connection, name: str) -> int:
+def find_model(connection: Connection, name: str) -> int:
     """The number of a model by its name.
 
     Raises:
         UsageError: there is none; the names that there are.
     """
-    known = {each.name: each.id for each in raters.listed(connection) if each.kind == raters.MODEL}
-    if name not in known:
-        listed = f"; there are {', '.join(sorted(known)[:10])}" if known else ""
-        raise UsageError(f"no model rates as {name!r}{listed}.", code="unknown-model")
-    return known[name]
+    model_ids = {
+        rater.name: rater.id
+        for rater in raters.list_raters(connection)
+        if rater.kind == raters.MODEL
+    }
+    if name not in model_ids:
+        hint = f"; there are {', '.join(sorted(model_ids)[:10])}" if model_ids else ""
+        raise UsageError(f"no model rates as {name!r}{hint}.", code="unknown-model")
+    return model_ids[name]

@@ -7,7 +7,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.frozen import dataclass
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.costs import Prices
@@ -23,8 +23,8 @@ class Endpoint:
 
     Attributes:
         name: what projects call it.
-        url: where it is.
-        protocol: how it is spoken to.
+        url: the address.
+        protocol: the protocol of its requests.
         key_from: the environment variable with its key.
         models: those that may be used; empty is any.
         prices: by model, of a million tokens.
@@ -46,13 +46,13 @@ def read_endpoints(path: str | Path) -> dict[str, Endpoint]:
     Raises:
         InputError: a file that cannot be read, a key that there is not, a value of another kind;
             with the line.
-        UsageError: an address that is none, or holds a secret; the variable of a key is not set.
+        UsageError: an invalid address, or one with a secret; the variable of a key is not set.
     """
-    file = Toml.read(path, code="invalid-endpoint")
+    file = TomlFile.read(path, code="invalid-endpoint")
     return {name: _endpoint(file, name, table) for name, table in file.values.items()}
 
 
-def _endpoint(file: Toml, name: str, table: object) -> Endpoint:
+def _endpoint(file: TomlFile, name: str, table: object) -> Endpoint:
     if not isinstance(table, dict):
         raise file.error(f"{name} is not a table; write [{name}] above its keys.", name)
     for key in table:
@@ -65,30 +65,36 @@ def _endpoint(file: Toml, name: str, table: object) -> Endpoint:
     url = _text(file, table, name, "url") or WIRES[protocol].url
     key_from = _text(file, table, name, "key_from") or None
     models = table.get("models", [])
-    if not isinstance(models, list) or not all(isinstance(each, str) for each in models):
+    if not isinstance(models, list) or not all(isinstance(model, str) for model in models):
         raise file.error("models is a list of names.", name, "models")
-    most = table.get("concurrency", 4)
-    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= 256:
+    concurrency = table.get("concurrency", 4)
+    if (
+        not isinstance(concurrency, int)
+        or isinstance(concurrency, bool)
+        or not 1 <= concurrency <= 256
+    ):
         raise file.error("concurrency is a whole number from 1 to 256.", name, "concurrency")
     Client(WIRES[protocol], url, key_of(key_from), timeout=60)  # refuses what cannot be asked
     prices = _prices(file, name, table.get("prices", {}))
-    return Endpoint(name, url, protocol, key_from, tuple(models), prices, most)
+    return Endpoint(name, url, protocol, key_from, tuple(models), prices, concurrency)
 
 
-def _text(file: Toml, table: Mapping[str, Any], name: str, key: str) -> str:
+def _text(file: TomlFile, table: Mapping[str, Any], name: str, key: str) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
         raise file.error(f"{key} is not a text.", name, key)
     return value
 
 
-def _prices(file: Toml, name: str, table: object) -> dict[str, Prices]:
-    found = {}
+def _prices(file: TomlFile, name: str, table: object) -> dict[str, Prices]:
+    prices = {}
     for model, pair in table.items() if isinstance(table, dict) else [("", None)]:
         numbers = pair if isinstance(pair, list) else []
-        good = [e for e in numbers if isinstance(e, int | float) and not isinstance(e, bool)]
-        if len(numbers) != 2 or len(good) != 2 or min(good) < 0:
+        valid_numbers = [
+            e for e in numbers if isinstance(e, int | float) and not isinstance(e, bool)
+        ]
+        if len(numbers) != 2 or len(valid_numbers) != 2 or min(valid_numbers) < 0:
             problem = "prices are two numbers a model: of a million tokens of input and of output."
             raise file.error(problem, name, "prices", model)
-        found[model] = Prices(float(good[0]), float(good[1]))
-    return found
+        prices[model] = Prices(float(valid_numbers[0]), float(valid_numbers[1]))
+    return prices

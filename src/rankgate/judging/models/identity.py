@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rankgate.store.database import Connection
     from rankgate.store.people.raters import Rater
 
-_LETTERS = 8
+_HASH_LETTERS = 8
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a model's grades depend on.
+    """The model, prompt and settings that a model's grades depend on.
 
     Attributes:
         values: model, protocol, endpoint, prompt, scale and settings of requests, as JSON; never a
@@ -36,7 +36,7 @@ class Identity:
 
     @classmethod
     def of(cls, judge: Judge, template: Template, scale: Mapping[float, str]) -> Identity:
-        """Of a judge that uses a template on a scale."""
+        """The identity of a judge that uses a template on a scale."""
         return cls(
             {
                 "model": judge.model,
@@ -47,28 +47,32 @@ class Identity:
                 "longest": judge.longest,
                 "confidence": judge.confidence,
                 "scale": [[grade, label] for grade, label in scale.items()],
-                "template": {"name": template.name, "sha256": template.sha256,
-                             "system": template.system, "user": template.user},
+                "template": {
+                    "name": template.name,
+                    "sha256": template.sha256,
+                    "system": template.system,
+                    "user": template.user,
+                },
             }
-        )  # fmt: skip
+        )
 
     @property
     def sha256(self) -> str:
-        """Of all values; what a template is called is none of them."""
+        """The hash of all values but the template's name."""
         prompt = {k: v for k, v in self.values["template"].items() if k != "name"}
-        words = json.dumps({**self.values, "template": prompt}, sort_keys=True)
-        return hashlib.sha256(words.encode()).hexdigest()
+        json_text = json.dumps({**self.values, "template": prompt}, sort_keys=True)
+        return hashlib.sha256(json_text.encode()).hexdigest()
 
     @property
     def name(self) -> str:
         """The name of the rater: the model, and the beginning of the hash."""
-        return f"{self.values['model']} {self.sha256[:_LETTERS]}"
+        return f"{self.values['model']} {self.sha256[:_HASH_LETTERS]}"
 
     @property
     def template(self) -> Template:
         """The prompt."""
-        found = self.values["template"]
-        return Template(found["name"], found["system"], found["user"])
+        template_fields = self.values["template"]
+        return Template(template_fields["name"], template_fields["system"], template_fields["user"])
 
     @property
     def scale(self) -> dict[float, str]:
@@ -87,13 +91,13 @@ def scale_of_project(connection: Connection, project: int) -> dict[float, str]:
     Raises:
         UsageError: it has no scale.
     """
-    found = projects.grades(connection, project)
-    if not found:
+    grades = projects.grades(connection, project)
+    if not grades:
         raise UsageError(
             "the project has no scale; give it one before a model rates.",
             code="scale-without-grades",
         )
-    return {each.grade: each.label or f"{each.grade:g}" for each in found}
+    return {grade_row.grade: grade_row.label or f"{grade_row.grade:g}" for grade_row in grades}
 
 
 def identity_for(connection: Connection, project: int, judge: Judge) -> Identity:
@@ -107,10 +111,12 @@ def identity_for(connection: Connection, project: int, judge: Judge) -> Identity
     return Identity.of(judge, template_of(judge.template, tuple(scale)), scale)
 
 
-def rater_of(connection: Connection, identity: Identity) -> Rater:
+def ensure_rater(connection: Connection, identity: Identity) -> Rater:
     """The rater that a model of this identity is; added if there is none."""
-    known = {each.name: each for each in raters.listed(connection) if each.kind == raters.MODEL}
-    found = known.get(identity.name)
-    if found is not None and Identity(found.identity).sha256 == identity.sha256:
-        return found
+    rater_of_name = {
+        rater.name: rater for rater in raters.list_raters(connection) if rater.kind == raters.MODEL
+    }
+    rater = rater_of_name.get(identity.name)
+    if rater is not None and Identity(rater.identity).sha256 == identity.sha256:
+        return rater
     return raters.ensure(connection, identity.name, raters.MODEL, identity.values)

@@ -1,4 +1,4 @@
-"""A job of a model in a store: which tasks, how it is asked, and what people look at."""
+"""A job of a model in a store: its tasks, its settings, and the grades that people review."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.judging.llm.costs import Prices
-from rankgate.judging.models.identity import Identity, identity_for, rater_of
+from rankgate.judging.models.identity import Identity, ensure_rater, identity_for
 from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.pool_design import PoolDesign
 from rankgate.store.kept import runs
@@ -26,12 +26,21 @@ if TYPE_CHECKING:
     from rankgate.store.models.model_job import Job
     from rankgate.store.people.raters import Rater
 
-_HOW = ("concurrency", "retries", "timeout", "backoff", "ceiling", "calls", "tokens", "again")
+_SETTING_NAMES = (
+    "concurrency",
+    "retries",
+    "timeout",
+    "backoff",
+    "ceiling",
+    "calls",
+    "tokens",
+    "again",
+)
 
 
 @dataclass(frozen=True)
 class Review:
-    """What people look at, of what a model graded.
+    """Rules for the grades of a model that people review.
 
     Attributes:
         distance: a grade that is as far from people's, or farther, is a disagreement; None: none.
@@ -43,26 +52,26 @@ class Review:
 
     @classmethod
     def usual(cls, scale: Mapping[float, str]) -> Review:
-        """Two grades apart, or one on a scale of two; a confidence below one half."""
+        """The default: two grades apart, or one on a scale of two; a confidence below one half."""
         grades = sorted(scale)
         return cls(grades[min(2, len(grades) - 1)] - grades[0])
 
 
 def settings_of(judge: Judge, review: Review) -> dict[str, Any]:
-    """How a model is asked, without its key."""
-    found: dict[str, Any] = {name: getattr(judge, name) for name in _HOW}
+    """The settings of a model's requests, without its key."""
+    settings: dict[str, Any] = {name: getattr(judge, name) for name in _SETTING_NAMES}
     prices = judge.prices
-    found["prices"] = None if prices is None else [prices.input, prices.output]
-    return {**found, "review": vars(review)}
+    settings["prices"] = None if prices is None else [prices.input, prices.output]
+    return {**settings, "review": vars(review)}
 
 
 def judge_of(rater: Rater, job: Job, key_from: str | None) -> Judge:
     """The judge of a job."""
-    found = dict(job.settings)
-    prices = found.get("prices")
-    how = {name: found[name] for name in _HOW if name in found}
+    settings = dict(job.settings)
+    prices = settings.get("prices")
+    judge_settings = {name: settings[name] for name in _SETTING_NAMES if name in settings}
     return Identity(rater.identity).judge(
-        **how, prices=None if prices is None else Prices(*prices), key_from=key_from
+        **judge_settings, prices=None if prices is None else Prices(*prices), key_from=key_from
     )
 
 
@@ -95,12 +104,18 @@ def add_job(
     if not numbers:
         raise UsageError("there is nothing to rate in it.", code="nothing-to-rate")
     identity = identity_for(connection, project, judge)
-    rater = rater_of(connection, identity)
+    rater = ensure_rater(connection, identity)
     settings = settings_of(judge, review or Review.usual(identity.scale))
     return jobs.add(
-        connection, project, rater.id, numbers, name=name, endpoint=endpoint, settings=settings,
+        connection,
+        project,
+        rater.id,
+        numbers,
+        name=name,
+        endpoint=endpoint,
+        settings=settings,
         created_by=created_by,
-    )  # fmt: skip
+    )
 
 
 def tasks_of_batch(connection: Connection, project: int, batch: str) -> list[int]:
@@ -109,11 +124,11 @@ def tasks_of_batch(connection: Connection, project: int, batch: str) -> list[int
     Raises:
         UsageError: no such batch; one of preferences, or a training.
     """
-    found = batches.named(connection, project, batch)
-    if found.kind != "rating":
-        problem = f"the batch {batch} is of kind {found.kind}; a model rates single documents."
+    batch_row = batches.get_by_name(connection, project, batch)
+    if batch_row.kind != "rating":
+        problem = f"the batch {batch} is of kind {batch_row.kind}; a model rates single documents."
         raise UsageError(problem, code="unsupported-batch")
-    return task_numbers.of_batch(connection, found.id)
+    return task_numbers.tasks_of_batch(connection, batch_row.id)
 
 
 def tasks_to_depth(
@@ -140,27 +155,31 @@ def tasks_to_depth(
     Raises:
         UsageError: no such run; the name of the batch is taken.
     """
-    found = pool(
-        [runs.read(connection, blobs, project, name) for name in names],
+    top_pool = pool(
+        [runs.read_stored_run(connection, blobs, project, name) for name in names],
         PoolDesign(depth=depth),
     )
     archived = queries.archived_ids(connection, project)
-    pairs = found.table.select("query_id", "doc_id").filter(
+    pairs = top_pool.table.select("query_id", "doc_id").filter(
         pl.col("query_id").is_in(archived).not_()
     )
-    known = task_numbers.of_pairs(connection, project)
-    wanted = list(pairs.iter_rows())
-    new = pairs.filter([pair not in known for pair in wanted])
+    task_of_pair = task_numbers.tasks_by_pair(connection, project)
+    pair_list = list(pairs.iter_rows())
+    new = pairs.filter([pair not in task_of_pair for pair in pair_list])
     if len(new):
-        made = batches.add(connection, project, batch, most=0)
-        batches.change(connection, made.id, state="closed")
-        batches.add_pairs(connection, made, new)
-        known = task_numbers.of_pairs(connection, project)
-    done = set() if rater is None else task_numbers.answered_by(connection, project, rater)
-    return sorted({known[pair] for pair in wanted} - done)
+        new_batch = batches.add_batch(connection, project, batch, most=0)
+        batches.change_batch(connection, new_batch.id, state="closed")
+        batches.add_pairs(connection, new_batch, new)
+        task_of_pair = task_numbers.tasks_by_pair(connection, project)
+    answered_tasks = (
+        set() if rater is None else task_numbers.tasks_answered_by(connection, project, rater)
+    )
+    return sorted({task_of_pair[pair] for pair in pair_list} - answered_tasks)
 
 
-def models(connection: Connection) -> dict[int, Rater]:
+def models_by_number(connection: Connection) -> dict[int, Rater]:
     """Every model with an identity, by number."""
-    found = raters.listed(connection)
-    return {each.id: each for each in found if each.kind == raters.MODEL and each.identity}
+    all_raters = raters.list_raters(connection)
+    return {
+        rater.id: rater for rater in all_raters if rater.kind == raters.MODEL and rater.identity
+    }

@@ -1,10 +1,10 @@
-"""What is known of the models of a project: identity, ratings, cost, admission, jobs."""
+"""The models of a project: identity, ratings, cost, admission, jobs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.judging.models.job import models
+from rankgate.judging.models.job import models_by_number
 from rankgate.judging.store.store_listing import StoreListing
 from rankgate.store.models import admissions, answers, jobs
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def models_of(connection: Connection, project: int) -> list[dict[str, Any]]:
     """Each model that rated or has a job in a project, with its ratings and admission."""
-    known = models(connection)
+    model_raters = models_by_number(connection)
     totals = answers.totals(connection, project)
-    last = admissions.last(connection, project)
-    with_jobs = {each.rater for each in jobs.listed(connection, project)}
+    last = admissions.admissions_by_rater(connection, project)
+    with_jobs = {job.rater for job in jobs.list_jobs(connection, project)}
     rows = []
     for number in sorted(totals.keys() | with_jobs):
-        rater, found = known[number], totals.get(number, answers.Totals())
+        rater, rater_totals = model_raters[number], totals.get(number, answers.Totals())
         admission = last.get(number)
         rows.append(
             {
@@ -31,7 +31,7 @@ def models_of(connection: Connection, project: int) -> list[dict[str, Any]]:
                 "model": rater.identity["model"],
                 "prompt": rater.identity["template"]["name"],
                 "prompt_sha256": rater.identity["template"]["sha256"],
-                **vars(found),
+                **vars(rater_totals),
                 "admission": None if admission is None else admission.verdict,
                 "admitted_at": None if admission is None else admission.at,
                 "admitted": admission is not None and admission.verdict == "pass",
@@ -42,14 +42,24 @@ def models_of(connection: Connection, project: int) -> list[dict[str, Any]]:
 
 def job_view(connection: Connection, job: Job) -> dict[str, Any]:
     """A job with its progress."""
-    done = jobs.progress(connection, job)
-    names = ("id", "rater", "name", "state", "endpoint", "total", "problem", "created_at",
-             "started_at", "ended_at")  # fmt: skip
+    progress = jobs.progress(connection, job)
+    names = (
+        "id",
+        "rater",
+        "name",
+        "state",
+        "endpoint",
+        "total",
+        "problem",
+        "created_at",
+        "started_at",
+        "ended_at",
+    )
     abandoned = job.state in {"running", "cancelling"} and jobs.is_free(job)
     limits = {name: job.settings.get(name) for name in ("calls", "tokens", "ceiling")}
     return {
         **{name: getattr(job, name) for name in names},
-        **vars(done),
+        **vars(progress),
         "limits": limits,
         "review": dict(job.settings.get("review") or {}),
         "under_way": job.state in jobs.UNDER_WAY,
@@ -57,10 +67,10 @@ def job_view(connection: Connection, job: Job) -> dict[str, Any]:
     }
 
 
-def list_models(stored: StoredProject) -> StoreListing:
+def list_models(project: StoredProject) -> StoreListing:
     """The models of a project as a result."""
     names = ("name", "model", "prompt", "graded", "without_grade", "requests", "cost", "admission")
-    with stored.store.read() as connection:
-        found = models_of(connection, stored.number)
-    rows = tuple({name: each[name] for name in names} for each in found)
-    return StoreListing(f"{stored.store.name} project {stored.name}", "models", rows)
+    with project.store.read() as connection:
+        model_rows = models_of(connection, project.number)
+    rows = tuple({name: row[name] for name in names} for row in model_rows)
+    return StoreListing(f"{project.store.name} project {project.name}", "models", rows)

@@ -10,7 +10,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import RankgateError, UsageError
-from rankgate.judging.models.identity import identity_for, rater_of
+from rankgate.judging.models.identity import ensure_rater, identity_for
 from rankgate.judging.models.job import Review, add_job, tasks_to_depth
 from rankgate.judging.models.request import judge_for
 from rankgate.judging.models.run import JobRun
@@ -30,7 +30,7 @@ _AUTOMATIC = audit.Actor("new runs")
 
 @dataclass
 class ModelQueue:
-    """Works on jobs that wait, a thread each; several servers of a store share them.
+    """Run waiting jobs, one thread each; several servers of a store share them.
 
     A job whose server was killed goes on in the next one: what is answered is not asked again.
 
@@ -55,7 +55,7 @@ class ModelQueue:
         Thread(target=self._watch, daemon=True, name="models").start()
 
     def wake(self) -> None:
-        """Look now."""
+        """Look for jobs now."""
         self._wake.set()
 
     def stop(self) -> None:
@@ -77,14 +77,14 @@ class ModelQueue:
     def look(self) -> None:
         """Make jobs for new runs, and begin those that wait."""
         with self.store.read() as connection:
-            due = rules.due(connection)
-            free = list(jobs.free(connection))
-        for rule, numbers in due:
+            due_rules = rules.find_due_rules(connection)
+            waiting_jobs = list(jobs.waiting_jobs(connection))
+        for rule, numbers in due_rules:
             self._new_runs(rule, numbers)
             self._wake.set()
         with self._lock:
-            self._busy = {job: each for job, each in self._busy.items() if each.is_alive()}
-            for job in free:
+            self._busy = {job: thread for job, thread in self._busy.items() if thread.is_alive()}
+            for job in waiting_jobs:
                 if len(self._busy) >= self.threads:
                     return
                 endpoint = self.endpoints.get(job.endpoint or "")
@@ -94,17 +94,17 @@ class ModelQueue:
                     work.start()
 
     def _work(self, job: int, endpoint: Endpoint) -> None:
-        with suppress(RankgateError):  # it is in the job
+        with suppress(RankgateError):  # the job records the error
             JobRun(self.store, job, endpoint.key_from).run()
 
     def _new_runs(self, rule: ModelRule, numbers: list[int]) -> None:
-        """A job for what new runs rank first, by the rule of their project."""
+        """Add a job for the first documents of new runs, by the rule of their project."""
         with self.store.write() as connection:
-            current = rules.of_project(connection, rule.project)
+            current = rules.rule_of_project(connection, rule.project)
             if current is None or current.after_run >= numbers[-1]:
                 return  # another server did it
-            names = [e.name for e in runs.listed(connection, rule.project) if e.id in numbers]
-            rules.seen(connection, rule.project, numbers[-1])
+            names = [e.name for e in runs.list_runs(connection, rule.project) if e.id in numbers]
+            rules.mark_checked(connection, rule.project, numbers[-1])
             problem = ""
             try:
                 with connection.begin_nested():
@@ -112,28 +112,47 @@ class ModelQueue:
             except RankgateError as error:
                 problem = str(error)
             audit.record(
-                connection, _AUTOMATIC, "model.automatic", ", ".join(names), project=rule.project,
+                connection,
+                _AUTOMATIC,
+                "model.automatic",
+                ", ".join(names),
+                project=rule.project,
                 details={"problem": problem} if problem else {},
-            )  # fmt: skip
+            )
 
     def _add_job(
         self, connection: Connection, rule: ModelRule, names: list[str], last: int
     ) -> None:
-        given: Mapping[str, Any] = rule.settings
-        judge = judge_for(self.endpoints, given)
+        settings: Mapping[str, Any] = rule.settings
+        judge = judge_for(self.endpoints, settings)
         identity = identity_for(connection, rule.project, judge)
-        rater = rater_of(connection, identity)
-        what = f"{', '.join(names)[:60]} to depth {given['depth']}"
+        rater = ensure_rater(connection, identity)
+        description = f"{', '.join(names)[:60]} to depth {settings['depth']}"
         numbers = tasks_to_depth(
-            connection, self.store.blobs, rule.project, names, given["depth"],
-            batch=f"model: {what} ({last})", rater=rater.id,
-        )  # fmt: skip
-        active = [e for e in jobs.listed(connection, rule.project, rater.id)
-                  if e.state in jobs.UNDER_WAY]  # fmt: skip
-        if active:  # it goes on with these
-            jobs.renew(connection, active[0].id, active[0].settings, numbers)
-            raise UsageError(f"job {active[0].id} took the tasks.", code="job-active")
+            connection,
+            self.store.blobs,
+            rule.project,
+            names,
+            settings["depth"],
+            batch=f"model: {description} ({last})",
+            rater=rater.id,
+        )
+        active_jobs = [
+            e
+            for e in jobs.list_jobs(connection, rule.project, rater.id)
+            if e.state in jobs.UNDER_WAY
+        ]
+        if active_jobs:  # the active job takes these tasks
+            jobs.update_job(connection, active_jobs[0].id, active_jobs[0].settings, numbers)
+            raise UsageError(f"job {active_jobs[0].id} took the tasks.", code="job-active")
         if numbers:
-            review = Review(given.get("distance"), given.get("doubt"))
-            add_job(connection, rule.project, judge, numbers, name=what, review=review,
-                    endpoint=given["endpoint"])  # fmt: skip
+            review = Review(settings.get("distance"), settings.get("doubt"))
+            add_job(
+                connection,
+                rule.project,
+                judge,
+                numbers,
+                name=description,
+                review=review,
+                endpoint=settings["endpoint"],
+            )

@@ -1,4 +1,4 @@
-"""``rankgate rate --llm`` on a batch of a store: the same call goes on where it ended."""
+"""``rankgate rate --llm`` on a batch of a store: the same call continues an earlier one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rankgate.core.errors import UsageError
 from rankgate.judging.llm.client import Client
 from rankgate.judging.llm.protocols import WIRES
 from rankgate.judging.llm.rate import key_of
-from rankgate.judging.models.identity import identity_for, rater_of
+from rankgate.judging.models.identity import ensure_rater, identity_for
 from rankgate.judging.models.job import Review, add_job, settings_of, tasks_of_batch
 from rankgate.judging.models.run import JobRun
 from rankgate.store.models import jobs
@@ -43,21 +43,25 @@ def rate_batch(
     with stored.write() as connection:
         numbers = tasks_of_batch(connection, stored.number, batch)
         identity = identity_for(connection, stored.number, judge)
-        rater = rater_of(connection, identity)
-        before = [
-            each
-            for each in jobs.listed(connection, stored.number, rater.id)
-            if each.name == batch and each.endpoint is None and each.state != "done"
+        rater = ensure_rater(connection, identity)
+        earlier_jobs = [
+            job
+            for job in jobs.list_jobs(connection, stored.number, rater.id)
+            if job.name == batch and job.endpoint is None and job.state != "done"
         ]
-        if before and before[0].state in jobs.UNDER_WAY and not jobs.is_free(before[0]):
+        if (
+            earlier_jobs
+            and earlier_jobs[0].state in jobs.UNDER_WAY
+            and not jobs.is_free(earlier_jobs[0])
+        ):
             raise UsageError(
                 f"another process works on {batch} with this model; wait until it ends.",
                 code="job-active",
             )
-        if before:
-            found = jobs.resume(connection, before[0].id)
+        if earlier_jobs:
+            job = jobs.resume(connection, earlier_jobs[0].id)
             settings = settings_of(judge, review or Review.usual(identity.scale))
-            jobs.renew(connection, found.id, settings, numbers)
+            jobs.update_job(connection, job.id, settings, numbers)
         else:
-            found = add_job(connection, stored.number, judge, numbers, name=batch, review=review)
-    return JobRun(stored.store, found.id, judge.key_from)
+            job = add_job(connection, stored.number, judge, numbers, name=batch, review=review)
+    return JobRun(stored.store, job.id, judge.key_from)

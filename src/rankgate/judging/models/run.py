@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import Named
+from rankgate.core.present.codec import InputHash
 from rankgate.core.progress import step
 from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.client import Client
@@ -20,21 +20,21 @@ from rankgate.judging.llm.protocols import WIRES
 from rankgate.judging.llm.rate import LIMITS, key_of
 from rankgate.judging.llm.work import PairOutcome, Work
 from rankgate.judging.models.identity import Identity
-from rankgate.judging.models.job import judge_of, models
+from rankgate.judging.models.job import judge_of, models_by_number
 from rankgate.judging.rating.tasks import Task
 from rankgate.store.material import projects
 from rankgate.store.models import answers, jobs, requests
 
 if TYPE_CHECKING:
-    from rankgate.judging.llm.judge import Ask
+    from rankgate.judging.llm.judge import JudgeRequest
     from rankgate.store.models.answers import ModelAnswer, TaskTexts
     from rankgate.store.store import Store
 
-_KEPT = 4000  # characters of an answer
+_MAX_ANSWER = 4000  # characters of an answer
 _PAGE = 500  # tasks whose texts are read at once
-_EMPTY = "the document has no text"
-_SILENT = "the query has no text"
-_LOST = "the job was cancelled, or another process has it"
+_EMPTY_DOCUMENT = "the document has no text"
+_EMPTY_QUERY = "the query has no text"
+_LOST_JOB = "the job was cancelled, or another process has it"
 
 
 @dataclass(frozen=True)
@@ -45,24 +45,26 @@ class StoredTask(Task):
 
 
 class _StoreRequests:
-    """Keeps the requests of a job in the store before they are sent."""
+    """Keep the requests of a job in the store before they are sent."""
 
     def __init__(self, store: Store, job: int) -> None:
         self._store, self._job = store, job
 
-    def begin(self, ask: Ask, tokens: tuple[int, int], cost: float | None) -> None:
-        """Keep that a request goes out."""
+    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
+        """Record a request before it is sent."""
         with self._store.write() as connection:
-            requests.begin(connection, self._job, _number(ask), ask.request, tokens, cost)
+            requests.add_request(
+                connection, self._job, _task_number(ask), ask.request, tokens, cost
+            )
 
-    def discard(self, ask: Ask) -> None:
+    def discard(self, ask: JudgeRequest) -> None:
         """Forget the requests of a pair, which took nothing."""
         with self._store.write() as connection:
-            requests.settle(connection, self._job, _number(ask))
+            requests.delete_requests(connection, self._job, _task_number(ask))
 
 
 class JobRun:
-    """Works on a job that this process has claimed.
+    """Work on a job that this process has claimed.
 
     Args:
         store: an open store.
@@ -94,11 +96,11 @@ class JobRun:
     def _prepare(self, key_from: str | None) -> None:
         job = self._job
         with self._store.read() as connection:
-            rater = models(connection)[job.rater]
+            rater = models_by_number(connection)[job.rater]
             settings = projects.get(connection, job.project).settings
             self._numbers = jobs.tasks_of(connection, job.id)
-            self._known = answers.known(connection, job)
-            self._rated = answers.rated_for(connection, job)
+            self._known = answers.answers_by_request(connection, job)
+            self._rated = answers.requests_by_task(connection, job)
             self._before = jobs.progress(connection, job)
         self._fields = list(settings.get("fields") or ())
         self._rater, self._identity = rater.name, Identity(rater.identity)
@@ -106,9 +108,12 @@ class JobRun:
         self._workers = Workers(self._judge.backoff)
         self._template, self._scale = self._identity.template, self._identity.scale
         self._client = Client(
-            WIRES[self._judge.protocol], self._judge.url, key_of(key_from),
-            timeout=self._judge.timeout, threads=self._judge.concurrency,
-        )  # fmt: skip
+            WIRES[self._judge.protocol],
+            self._judge.url,
+            key_of(key_from),
+            timeout=self._judge.timeout,
+            threads=self._judge.concurrency,
+        )
 
     @property
     def left(self) -> int:
@@ -116,7 +121,7 @@ class JobRun:
         return len(self._numbers) - self._before.done
 
     def run(self) -> ModelRatings:
-        """Ask what is left to ask, until it is done, cancelled, or a limit is reached.
+        """Ask about the remaining tasks, until they are done, or a limit or a cancellation ends it.
 
         Each pair that is in the store is reported.
 
@@ -130,8 +135,8 @@ class JobRun:
             with self._alive():
                 work.run(self._asks(), self._judge.concurrency)
         except BaseException as error:
-            words = str(error) if isinstance(error, RankgateError) else "it was interrupted"
-            self._end("failed" if isinstance(error, Exception) else "stopped", words)
+            message = str(error) if isinstance(error, RankgateError) else "it was interrupted"
+            self._end("failed" if isinstance(error, Exception) else "stopped", message)
             raise
         if work.problem:
             self._end("failed", work.problem)
@@ -140,81 +145,115 @@ class JobRun:
                 code="model-failed",
             )
         stopped = LIMITS[work.poor] if work.poor else ""
-        stopped = stopped or (_LOST if self._workers.stop.is_set() else "")
+        stopped = stopped or (_LOST_JOB if self._workers.stop.is_set() else "")
         self._end("stopped" if work.poor else "done", stopped)
         return self._result(stopped)
 
     def _work(self) -> Work:
-        judge, before = self._judge, self._before
-        spent = Usage(before.requests, before.input_tokens + before.output_tokens, before.cost)
+        judge, earlier_progress = self._judge, self._before
+        earlier_usage = Usage(
+            earlier_progress.requests,
+            earlier_progress.input_tokens + earlier_progress.output_tokens,
+            earlier_progress.cost,
+        )
 
-        def keep(ask: Ask, outcome: PairOutcome) -> None:
+        def keep(ask: JudgeRequest, outcome: PairOutcome) -> None:
             self._keep(ask, outcome)
             self._now.append(outcome)
             step(f"{ask.task.query_id} {ask.task.doc_id}")
 
         return Work(
-            self._client, self._scale, keep, _StoreRequests(self._store, self._job.id),
-            Budget.of(judge.ceilings, spent), judge.prices, judge.most_tokens,
-            judge.retries, self._workers,
-        )  # fmt: skip
+            self._client,
+            self._scale,
+            keep,
+            _StoreRequests(self._store, self._job.id),
+            Budget.of(judge.ceilings, earlier_usage),
+            judge.prices,
+            judge.most_tokens,
+            judge.retries,
+            self._workers,
+        )
 
-    def _asks(self) -> Iterator[Ask]:
-        """What is to be asked; what is known is rated without asking."""
-        for each in self._texts():
-            task = StoredTask(each.query_id, each.doc_id, each.query, each.document, each.task)
+    def _asks(self) -> Iterator[JudgeRequest]:
+        """Requests to be asked; tasks with a known answer are rated without asking."""
+        for task_texts in self._texts():
+            task = StoredTask(
+                task_texts.query_id,
+                task_texts.doc_id,
+                task_texts.query,
+                task_texts.document,
+                task_texts.task,
+            )
             ask = self._judge.ask(task, self._template, self._scale)
-            known = self._known.get(ask.request)
-            if known is not None and self._judge.again and known.grade is None:
-                known = None
-            if self._rated.get(task.number) == ask.request and known is not None:
+            known_answer = self._known.get(ask.request)
+            if known_answer is not None and self._judge.again and known_answer.grade is None:
+                known_answer = None
+            if self._rated.get(task.number) == ask.request and known_answer is not None:
                 continue
-            why = "" if known is not None else _SILENT if not task.query else ""
-            why = why or ("" if known is not None or task.document else _EMPTY)
-            if known is None and not why:
+            reason = "" if known_answer is not None else _EMPTY_QUERY if not task.query else ""
+            reason = reason or (
+                "" if known_answer is not None or task.document else _EMPTY_DOCUMENT
+            )
+            if known_answer is None and not reason:
                 yield ask
                 continue
-            self._repeat(ask, known, why)
+            self._repeat(ask, known_answer, reason)
             step(f"{task.query_id} {task.doc_id}")
 
     def _texts(self) -> Iterator[TaskTexts]:
         for begin in range(0, len(self._numbers), _PAGE):
-            part = self._numbers[begin : begin + _PAGE]
+            page_numbers = self._numbers[begin : begin + _PAGE]
             with self._store.read() as connection:
-                found = answers.texts(connection, part, self._fields)
-            yield from found
+                page_texts = answers.read_task_texts(connection, page_numbers, self._fields)
+            yield from page_texts
 
-    def _repeat(self, ask: Ask, known: ModelAnswer | None, why: str) -> None:
-        """Rate by an answer that is known, or say why the model is not asked."""
-        said: dict[str, Any] = {
+    def _repeat(self, ask: JudgeRequest, known_answer: ModelAnswer | None, reason: str) -> None:
+        """Rate by a known answer, or record why the model is not asked."""
+        fields: dict[str, Any] = {
             "grade": None,
-            "reason": why,
+            "reason": reason,
             "comment": None,
             "confidence": None,
             "answer": "",
         }
-        if known is not None:
-            said = {name: getattr(known, name) for name in said}
+        if known_answer is not None:
+            fields = {name: getattr(known_answer, name) for name in fields}
         with self._store.write() as connection:
-            answers.record(
-                connection, self._job, _number(ask), ask.request, answered=True,
-                guideline=self._guideline, cost=0.0, **said,
-            )  # fmt: skip
+            answers.record_answer(
+                connection,
+                self._job,
+                _task_number(ask),
+                ask.request,
+                answered=True,
+                guideline=self._guideline,
+                cost=0.0,
+                **fields,
+            )
 
-    def _keep(self, ask: Ask, outcome: PairOutcome) -> None:
-        """Put an outcome into the store; stop if the job is not ours any more."""
+    def _keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
+        """Put an outcome into the store; stop if another process has the job."""
         answer = outcome.answer
         with self._store.write() as connection:
-            answers.record(
-                connection, self._job, _number(ask), ask.request, answered=outcome.answered,
-                grade=answer.grade, reason=answer.reason, comment=answer.comment,
-                confidence=answer.confidence, guideline=self._guideline,
-                input_tokens=outcome.input_tokens, output_tokens=outcome.output_tokens,
-                cost=outcome.cost, attempts=outcome.attempts, seconds=round(outcome.seconds, 3),
-                answer=outcome.text[:_KEPT],
-            )  # fmt: skip
-            requests.settle(connection, self._job.id, _number(ask))
-            if not jobs.keep(connection, self._job.id, self._owner):
+            answers.record_answer(
+                connection,
+                self._job,
+                _task_number(ask),
+                ask.request,
+                answered=outcome.answered,
+                grade=answer.grade,
+                reason=answer.reason,
+                comment=answer.comment,
+                confidence=answer.confidence,
+                guideline=self._guideline,
+                input_tokens=outcome.input_tokens,
+                output_tokens=outcome.output_tokens,
+                cost=outcome.cost,
+                attempts=outcome.attempts,
+                seconds=round(outcome.seconds, 3),
+                answer=outcome.text[:_MAX_ANSWER],
+            )
+            requests.delete_requests(connection, self._job.id, _task_number(ask))
+            if not jobs.renew_lease(connection, self._job.id, self._owner):
                 self._workers.stop.set()
 
     @property
@@ -223,13 +262,13 @@ class JobRun:
 
     @contextmanager
     def _alive(self) -> Iterator[None]:
-        """Give signs of life, and notice that the job is cancelled while requests take long."""
-        ended = Event()
+        """Renew the lease of the job, and stop if it is cancelled while requests take long."""
+        has_ended = Event()
 
         def beat() -> None:
-            while not ended.wait(min(2.0, jobs.LEASE.total_seconds() / 3)):
+            while not has_ended.wait(min(2.0, jobs.LEASE.total_seconds() / 3)):
                 with suppress(UsageError), self._store.write() as connection:  # it is tried again
-                    if not jobs.keep(connection, self._job.id, self._owner):
+                    if not jobs.renew_lease(connection, self._job.id, self._owner):
                         self._workers.stop.set()
 
         thread = Thread(target=beat, daemon=True)
@@ -237,45 +276,45 @@ class JobRun:
         try:
             yield
         finally:
-            ended.set()
+            has_ended.set()
             thread.join()
 
     def _end(self, state: str, problem: str) -> None:
         with self._store.write() as connection:
-            found = jobs.get(connection, self._job.id)
-            if found.owner != self._owner or found.state not in jobs.UNDER_WAY:
+            job = jobs.get(connection, self._job.id)
+            if job.owner != self._owner or job.state not in jobs.UNDER_WAY:
                 return  # another process has it
-            if found.state == "cancelling":
+            if job.state == "cancelling":
                 state, problem = "cancelled", ""
             jobs.end(connection, self._job.id, state, problem)
 
     def _result(self, stopped: str) -> ModelRatings:
-        now, priced = self._now, self._judge.prices is not None
+        outcomes, priced = self._now, self._judge.prices is not None
         with self._store.read() as connection:
-            after = jobs.progress(connection, self._job)
-            last = answers.last_of_job(connection, self._job)
-        reasons = [str(why) for grade, why in last if grade is None]
-        reasons += [str(each.answer.reason) for each in now if not each.answered]
-        failed = sum(not each.answered for each in now)
+            progress = jobs.progress(connection, self._job)
+            last = answers.last_grades(connection, self._job)
+        reasons = [str(reason) for grade, reason in last if grade is None]
+        reasons += [str(outcome.answer.reason) for outcome in outcomes if not outcome.answered]
+        failed = sum(not outcome.answered for outcome in outcomes)
         return ModelRatings(
             rater=self._rater,
             model=self._judge.model,
-            template=Named(self._template.name, self._template.sha256),
+            template=InputHash(self._template.name, self._template.sha256),
             pairs=len(self._numbers),
             graded=sum(grade is not None for grade, _ in last),
-            known=after.done - sum(each.answered for each in now),
-            asked=len(now),
-            reasons=dict(Counter(each.partition(":")[0] for each in reasons).most_common()),
+            known=progress.done - sum(outcome.answered for outcome in outcomes),
+            asked=len(outcomes),
+            reasons=dict(Counter(reason.partition(":")[0] for reason in reasons).most_common()),
             unanswered=failed,
-            left=len(self._numbers) - after.done - failed,
-            input_tokens=sum(each.input_tokens for each in now),
-            output_tokens=sum(each.output_tokens for each in now),
-            cost=sum(each.cost or 0.0 for each in now) if priced else None,
-            spent=after.cost if priced else None,
+            left=len(self._numbers) - progress.done - failed,
+            input_tokens=sum(outcome.input_tokens for outcome in outcomes),
+            output_tokens=sum(outcome.output_tokens for outcome in outcomes),
+            cost=sum(outcome.cost or 0.0 for outcome in outcomes) if priced else None,
+            spent=progress.cost if priced else None,
             stopped=stopped,
         )
 
 
-def _number(ask: Ask) -> int:
+def _task_number(ask: JudgeRequest) -> int:
     assert isinstance(ask.task, StoredTask)
     return ask.task.number

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PoolOrder:
-    """A way to put the documents of a pool in order.
+    """An order of a pool's documents.
 
     Attributes:
         name: how it is called.
         title: what comes first, in words.
         source: where it comes from.
-        place: from the lists, the pool of `pooled`, the systems in order, known grades and the
+        place: from the lists, the pool of `pool_lists`, the systems in order, known grades and the
             smallest relevant grade to the pool with a column ``key``, the smaller the earlier.
     """
 
@@ -33,7 +33,7 @@ class PoolOrder:
     place: Callable[[pl.DataFrame, pl.DataFrame, Sequence[str], Known, float], pl.DataFrame]
 
 
-def pooled(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
+def pool_lists(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
     """The documents of all lists, each once a query.
 
     Args:
@@ -48,7 +48,7 @@ def pooled(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
     worth = 1 / (pl.col("rank") + 1).cast(pl.Float64).log(2)
     count = max(len(systems), 1)
     mean = pl.col("total") / count
-    spread = (pl.col("squares") / count - mean**2).clip(lower_bound=0).sqrt()
+    deviation = (pl.col("squares") / count - mean**2).clip(lower_bound=0).sqrt()
     best = pl.col("system").sort_by("rank", "system").first()
     return (
         ranks.group_by(PAIR)
@@ -60,7 +60,7 @@ def pooled(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
             (worth**2).sum().alias("squares"),
         )
         .with_columns(
-            spread.alias("disagreement"),
+            deviation.alias("disagreement"),
             pl.format(
                 "rank {} of {}; in {} of {} systems",
                 "best_rank",
@@ -90,25 +90,27 @@ def _by_disagreement(
 
 
 def _move_to_front(
-    ranks: pl.DataFrame, pool: pl.DataFrame, systems: Sequence[str], known: Known, rel: float
+    ranks: pl.DataFrame, pool: pl.DataFrame, systems: Sequence[str], known_grades: Known, rel: float
 ) -> pl.DataFrame:
-    """Query by query, as many steps as there are documents."""
-    place = {system: i for i, system in enumerate(systems)}
+    """Order the documents query by query; the key is the step of move-to-front pooling."""
+    index_of_system = {system: i for i, system in enumerate(systems)}
     rows = []
-    ordered = ranks.sort("query_id", "system", "rank")
-    for (query,), part in ordered.group_by("query_id", maintain_order=True):
+    sorted_ranks = ranks.sort("query_id", "system", "rank")
+    for (query,), query_ranks in sorted_ranks.group_by("query_id", maintain_order=True):
         lists: list[list[str]] = [[] for _ in systems]
-        for system, document in part.select("system", "doc_id").iter_rows():
-            lists[place[system]].append(document)
-        grades = {doc: known.get((str(query), doc)) for doc in part["doc_id"].unique()}
-        result = moved_to_front(lists, grades, rel)
+        for system, document in query_ranks.select("system", "doc_id").iter_rows():
+            lists[index_of_system[system]].append(document)
+        grades = {
+            doc: known_grades.get((str(query), doc)) for doc in query_ranks["doc_id"].unique()
+        }
+        result = move_to_front_order(lists, grades, rel)
         rows += [(str(query), doc, float(step)) for step, doc in enumerate(result)]
     schema = {"query_id": pl.String, "doc_id": pl.String, "key": pl.Float64}
     steps = pl.DataFrame(rows, schema=schema, orient="row")
     return pool.join(steps, on=PAIR, how="left", maintain_order="left")
 
 
-def moved_to_front(
+def move_to_front_order(
     lists: Sequence[Sequence[str]], grades: Mapping[str, float | None], rel: float = 1
 ) -> list[str]:
     """The documents of one query in the order of move-to-front pooling.
@@ -120,21 +122,21 @@ def moved_to_front(
 
     Source: Cormack, Palmer and Clarke, SIGIR 1998, doi:10.1145/290941.291009 (local form).
 
-    >>> moved_to_front([["a", "b", "c"], ["x", "y"]], {"a": 1, "b": 0})
+    >>> move_to_front_order([["a", "b", "c"], ["x", "y"]], {"a": 1, "b": 0})
     ['a', 'b', 'x', 'c', 'y']
     """
-    priority, at, items = [0] * len(lists), [0] * len(lists), dict[str, None]()
-    while open_ := [i for i, each in enumerate(lists) if at[i] < len(each)]:
-        system = max(open_, key=lambda i: (priority[i], -i))
-        document = lists[system][at[system]]
-        at[system] += 1
-        if document in items:
+    priority, positions, pooled_documents = [0] * len(lists), [0] * len(lists), dict[str, None]()
+    while open_lists := [i for i, documents in enumerate(lists) if positions[i] < len(documents)]:
+        system = max(open_lists, key=lambda i: (priority[i], -i))
+        document = lists[system][positions[system]]
+        positions[system] += 1
+        if document in pooled_documents:
             continue
-        items[document] = None
+        pooled_documents[document] = None
         grade = grades.get(document)
         if grade is None or grade < rel:
             priority[system] -= 1
-    return list(items)
+    return list(pooled_documents)
 
 
 ORDERS = {
@@ -158,23 +160,23 @@ ORDERS = {
 """Every order that needs no comparison, by name; influence comes from the holes of one."""
 
 
-def in_order(pool: pl.DataFrame) -> pl.DataFrame:
+def sort_by_key(pool: pl.DataFrame) -> pl.DataFrame:
     """Sorted by ``key``: the first of every query, then the second, ties by query and document."""
     return pool.sort("key", *PAIR, nulls_last=True).drop("key")
 
 
-def shuffled(pool: pl.DataFrame, seed: int) -> pl.DataFrame:
+def shuffle_batches(pool: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Batches as they are; in each the queries, and the documents of a query, in random order.
 
     The documents of a query stay together, as a rater has to think into each query.
     """
     rng = np.random.default_rng(seed)
-    ordered = pool.sort("batch", *PAIR)
-    queries = ordered["query_id"].unique(maintain_order=True).sort()
+    sorted_pool = pool.sort("batch", *PAIR)
+    queries = sorted_pool["query_id"].unique(maintain_order=True).sort()
     turn = pl.DataFrame({"query_id": queries, "turn": rng.permutation(len(queries))})
     return (
-        ordered.join(turn, on="query_id", how="left", maintain_order="left")
-        .with_columns(pl.Series("chance", rng.random(len(ordered))))
+        sorted_pool.join(turn, on="query_id", how="left", maintain_order="left")
+        .with_columns(pl.Series("chance", rng.random(len(sorted_pool))))
         .sort("batch", "turn", "chance")
         .drop("turn", "chance")
     )

@@ -6,45 +6,55 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.document import Document, PlainRows, Table
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
-from rankgate.data.files.checks.declare import counted
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.data.files.checks.declare import count_noun
 
 if TYPE_CHECKING:
     from rankgate.judging.pooling.pool import Pool
 
-HEAD = ("query", "document", "why", "best_rank", "systems", "stratum", "inclusion",
-        "query_inclusion", "batch")  # fmt: skip
-BLIND = ("query", "document", "batch")
+COLUMNS = (
+    "query",
+    "document",
+    "why",
+    "best_rank",
+    "systems",
+    "stratum",
+    "inclusion",
+    "query_inclusion",
+    "batch",
+)
+BLIND_COLUMNS = ("query", "document", "batch")
 """The columns of a pool, and those without ranks and systems."""
 
-_SHOWN = 20
+_MAX_ROWS = 20
 
 
 def document(result: Pool, *, blind: bool = False) -> Document:
-    """What the pool is, and the first documents to judge; CSV has all of them.
+    """A summary of the pool, and the first documents to judge; CSV has all of them.
 
     Args:
         result: the pool.
-        blind: whether CSV leaves out ranks and systems.
+        blind: leave ranks and systems out of the CSV.
     """
-    head = BLIND if blind else HEAD
-    table = result.table.head(_SHOWN).select("query_id", "doc_id", "why", "batch")
+    header = BLIND_COLUMNS if blind else COLUMNS
+    table = result.table.head(_MAX_ROWS).select("query_id", "doc_id", "why", "batch")
     rows = tuple(
-        (query, document, why, str(batch)) for query, document, why, batch in table.iter_rows()
+        (query, document, reason, str(batch))
+        for query, document, reason, batch in table.iter_rows()
     )
     grid = Grid(("query", "document", "why", "batch"), rows, frozenset({0, 1, 2}))
-    first, *more = summary(result)
-    whole = result.table.select("query_id", "doc_id", *head[2:])
+    first, *other_lines = summary(result)
+    all_rows = result.table.select("query_id", "doc_id", *header[2:])
     return made(
         first,
-        *more,
+        *other_lines,
         Table("the first documents to judge", grid),
-        rows=PlainRows(head, list(whole.iter_rows())),
+        rows=PlainRows(header, list(all_rows.iter_rows())),
     )
 
 
-def rest(result: Pool) -> str:
+def undrawn_judgments(result: Pool) -> str:
     """The pool's documents that were not drawn, graded −1, as estimates from samples need them.
 
     Raises:
@@ -53,7 +63,8 @@ def rest(result: Pool) -> str:
     for query, document in result.rest.iter_rows():
         if len(query.split()) != 1 or len(document.split()) != 1:
             raise UsageError(
-                f"{printable(query)!r}, {printable(document)!r}: TREC's form has no ids with "
+                f"{make_printable(query)!r}, {make_printable(document)!r}: TREC's form has no "
+                "ids with "
                 "blanks; take the rest from --format json.",
                 code="invalid-id",
             )
@@ -61,10 +72,10 @@ def rest(result: Pool) -> str:
 
 
 def summary(result: Pool) -> list[str]:
-    """What the pool is, in a few sentences."""
+    """Summarize the pool in a few sentences."""
     counts, made_by = result.counts, result.made_by
     first = (
-        f"pool of {counted(len(result.systems), 'run')}, depth {made_by['depth']}: "
+        f"pool of {count_noun(len(result.systems), 'run')}, depth {made_by['depth']}: "
         f"{counts['pool']} documents; "
         f"{counts['judged']} of them judged already; {counts['to_judge']} to judge, of "
         f"{counts['queries']} queries, by {made_by['order']}, seed {made_by['seed']}"

@@ -13,17 +13,17 @@ from rankgate.judging.standing import PAIR
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
 
-UNDRAWN = -1.0
+UNDRAWN_GRADE = -1.0
 """The grade of documents that are in the pool and were not drawn, as infAP takes it."""
 
-_CHANCE = ("stratum", "inclusion")
+_SAMPLE_COLUMNS = ("stratum", "inclusion")
 
 
-def as_drawn(judged: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> Qrels:
+def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> Qrels:
     """Judgments as estimates from a sample need them.
 
     Args:
-        judged: grades of drawn documents.
+        qrels: grades of drawn documents.
         sample: ``query_id``, ``doc_id``, ``stratum`` and ``inclusion`` of the documents drawn.
         rest: the pool's documents that were not drawn, graded −1.
 
@@ -35,36 +35,36 @@ def as_drawn(judged: Qrels, sample: pl.DataFrame, rest: Qrels | None = None) -> 
         InputError: a graded document that is not in the sample, or that is in the rest; a rest
             with grades.
     """
-    strange = judged.table.join(sample, on=PAIR, how="anti")
-    if len(strange):
-        query, document = strange.row(0)[:2]
+    outside_sample = qrels.table.join(sample, on=PAIR, how="anti")
+    if len(outside_sample):
+        query, document = outside_sample.row(0)[:2]
         problem = (
             f"document '{document}' of query '{query}' has a grade and is not in the sample "
-            f"({len(strange)} such); estimates need to know its chance: take it out."
+            f"({len(outside_sample)} such); estimates need to know its chance: take it out."
         )
-        raise InputError(problem, source=judged.name, code="not-in-sample")
-    drawn = sample.select(*PAIR, *(name for name in _CHANCE if name in sample.columns))
-    table = judged.table.select(*PAIR, "grade").join(
-        drawn, on=PAIR, how="left", maintain_order="left"
+        raise InputError(problem, source=qrels.name, code="not-in-sample")
+    inclusions = sample.select(*PAIR, *(name for name in _SAMPLE_COLUMNS if name in sample.columns))
+    table = qrels.table.select(*PAIR, "grade").join(
+        inclusions, on=PAIR, how="left", maintain_order="left"
     )
     if rest is not None:
-        left = sample.select(PAIR).join(judged.table, on=PAIR, how="anti", maintain_order="left")
-        open_ = left.with_columns(pl.lit(UNDRAWN).alias("grade"))
-        table = pl.concat([table, open_, _undrawn(judged, rest)], how="diagonal")
-    return replace(judged, table=table)
+        ungraded = sample.select(PAIR).join(qrels.table, on=PAIR, how="anti", maintain_order="left")
+        ungraded_rows = ungraded.with_columns(pl.lit(UNDRAWN_GRADE).alias("grade"))
+        table = pl.concat([table, ungraded_rows, _undrawn_rows(qrels, rest)], how="diagonal")
+    return replace(qrels, table=table)
 
 
-def _undrawn(judged: Qrels, rest: Qrels) -> pl.DataFrame:
-    graded = rest.table.filter(pl.col("grade") != UNDRAWN)
-    if len(graded):
-        query, document, grade = graded.select(*PAIR, "grade").row(0)
+def _undrawn_rows(qrels: Qrels, rest: Qrels) -> pl.DataFrame:
+    graded_rows = rest.table.filter(pl.col("grade") != UNDRAWN_GRADE)
+    if len(graded_rows):
+        query, document, grade = graded_rows.select(*PAIR, "grade").row(0)
         problem = (
             f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
         )
         raise InputError(problem, source=rest.name, code="contradiction")
-    both = judged.table.join(rest.table, on=PAIR, how="semi")
-    if len(both):
-        query, document = both.row(0)[:2]
+    overlap = qrels.table.join(rest.table, on=PAIR, how="semi")
+    if len(overlap):
+        query, document = overlap.row(0)[:2]
         problem = f"document '{document}' of query '{query}' was drawn and is in the rest too."
         raise InputError(problem, source=rest.name, code="contradiction")
     return rest.table.select(*PAIR, "grade")

@@ -15,10 +15,10 @@ from rankgate.core.progress import progress
 from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.unjudged.holes import holes
-from rankgate.judging.pooling.candidates import ORDERS, in_order, pooled, shuffled
+from rankgate.judging.pooling.candidates import ORDERS, pool_lists, shuffle_batches, sort_by_key
 from rankgate.judging.pooling.pool_design import PoolDesign
-from rankgate.judging.pooling.sampling import queries_drawn, sampled
-from rankgate.measurement.scoring.alignment.ranked import ranked, systems_of
+from rankgate.judging.pooling.sampling import sample_pool, sample_queries
+from rankgate.measurement.scoring.alignment.ranked import rank_runs, read_named_runs
 from rankgate.measurement.scoring.chosen import chosen_convention
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class Pool(Result):
 
 def order_facts() -> tuple[tuple[str, str], ...]:
     """Each order with what comes first."""
-    own = [(order.name, order.title) for order in ORDERS.values()]
-    return (*own, ("influence", "what could move the difference of the first two runs most"))
+    orders = [(order.name, order.title) for order in ORDERS.values()]
+    return (*orders, ("influence", "what could move the difference of the first two runs most"))
 
 
 def pool(
@@ -111,25 +111,33 @@ def pool(
     ['b', 'a', 'c']
     """
     measured = Collection.of(collection)
-    judged = measured.qrels() if measured.judgments is not None else None
-    systems = systems_of(measured.run_source(list(runs)))
+    qrels = measured.qrels() if measured.judgments is not None else None
+    systems = read_named_runs(measured.run_source(list(runs)))
     names = [run.name for run in systems]
     seed = design.seed
-    ranks = ranked(systems, design.last_rank, chosen_convention(convention))
-    drawn = _queries(ranks, design)
-    ranks = ranks.join(drawn, on="query_id", how="semi")
-    whole = pooled(ranks, names)
+    ranks = rank_runs(systems, design.last_rank, chosen_convention(convention))
+    sampled_queries = _sampled_queries(ranks, design)
+    ranks = ranks.join(sampled_queries, on="query_id", how="semi")
+    full_pool = pool_lists(ranks, names)
     strata = design.ranks
-    kept, rest = sampled(whole, strata, seed) if strata else (whole, whole.select(_PAIR).clear())
+    sample, rest = (
+        sample_pool(full_pool, strata, seed)
+        if strata
+        else (full_pool, full_pool.select(_PAIR).clear())
+    )
     if design.order == "influence":
-        placed = _by_influence(kept, systems, judged, design, how=convention)
+        keyed_pool = _by_influence(sample, systems, qrels, design, how=convention)
     else:
-        place = ORDERS[design.order].place
-        placed = place(ranks, kept, names, _known(judged), design.rel)
-    done = _judged(kept, judged)
-    left = in_order(placed.join(done, on=_PAIR, how="anti", maintain_order="left"))
-    left = _in_batches(left, batch).join(drawn, on="query_id", how="left", maintain_order="left")
-    result = shuffled(left, seed) if blind else left
+        add_key = ORDERS[design.order].place
+        keyed_pool = add_key(ranks, sample, names, _known_grades(qrels), design.rel)
+    judged_pairs = _judged_documents(sample, qrels)
+    to_judge = sort_by_key(
+        keyed_pool.join(judged_pairs, on=_PAIR, how="anti", maintain_order="left")
+    )
+    to_judge = _add_batches(to_judge, batch).join(
+        sampled_queries, on="query_id", how="left", maintain_order="left"
+    )
+    result = shuffle_batches(to_judge, seed) if blind else to_judge
     made_by = {
         "depth": design.last_rank,
         "order": design.order,
@@ -143,25 +151,25 @@ def pool(
             if design.queries
             else {}
         ),
-        **({"qrels": judged.name, "qrels_sha256": judged.sha256} if judged else {}),
+        **({"qrels": qrels.name, "qrels_sha256": qrels.sha256} if qrels else {}),
         **({"metric": design.metric} if design.order == "influence" else {}),
     }
     counts = {
-        "pool": len(whole),
-        "sampled": len(kept),
-        "judged": len(done),
+        "pool": len(full_pool),
+        "sampled": len(sample),
+        "judged": len(judged_pairs),
         "to_judge": len(result),
         "queries": result["query_id"].n_unique(),
     }
-    return Pool(tuple(names), counts, made_by, _columns(result), rest)
+    return Pool(tuple(names), counts, made_by, _select_columns(result), rest)
 
 
-def _in_batches(result: pl.DataFrame, size: int | None) -> pl.DataFrame:
+def _add_batches(result: pl.DataFrame, size: int | None) -> pl.DataFrame:
     size = size or max(len(result), 1)
     return result.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
 
 
-def _columns(result: pl.DataFrame) -> pl.DataFrame:
+def _select_columns(result: pl.DataFrame) -> pl.DataFrame:
     for name, dtype in (("stratum", pl.String), ("inclusion", pl.Float64)):
         if name not in result.columns:
             result = result.with_columns(pl.lit(None, dtype=dtype).alias(name))
@@ -177,43 +185,43 @@ def _columns(result: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _queries(ranks: pl.DataFrame, design: PoolDesign) -> pl.DataFrame:
+def _sampled_queries(ranks: pl.DataFrame, design: PoolDesign) -> pl.DataFrame:
     names = ranks["query_id"].unique().sort()
     if design.queries is None:
         return pl.DataFrame(
             {"query_id": names, "query_inclusion": 1.0}, schema_overrides={"query_id": pl.String}
         )
-    result = queries_drawn(
+    result = sample_queries(
         names.to_list(), design.queries, design.query_sampling, design.frequencies(), design.seed
     )
     return result.select("query_id", "query_inclusion")
 
 
-def _known(judged: Qrels | None) -> dict[tuple[str, str], float]:
-    if judged is None:
+def _known_grades(qrels: Qrels | None) -> dict[tuple[str, str], float]:
+    if qrels is None:
         return {}
-    rows = judged.table.filter(pl.col("grade") >= 0).select(*_PAIR, "grade")
+    rows = qrels.table.filter(pl.col("grade") >= 0).select(*_PAIR, "grade")
     return {(query, document): grade for query, document, grade in rows.iter_rows()}
 
 
-def _judged(kept: pl.DataFrame, judged: Qrels | None) -> pl.DataFrame:
-    """The documents of the pool that have a grade; −1 says that they have none."""
-    if judged is None:
-        return kept.select(_PAIR).clear()
-    graded = judged.table.filter(pl.col("grade") >= 0)
-    return kept.select(_PAIR).join(graded, on=_PAIR, how="semi")
+def _judged_documents(sample: pl.DataFrame, qrels: Qrels | None) -> pl.DataFrame:
+    """The documents of the pool that have a grade; −1 is not a grade."""
+    if qrels is None:
+        return sample.select(_PAIR).clear()
+    graded_rows = qrels.table.filter(pl.col("grade") >= 0)
+    return sample.select(_PAIR).join(graded_rows, on=_PAIR, how="semi")
 
 
 def _by_influence(
-    kept: pl.DataFrame,
+    sample: pl.DataFrame,
     systems: Sequence[Any],
-    judged: Qrels | None,
+    qrels: Qrels | None,
     design: PoolDesign,
     *,
     how: str | Convention,
 ) -> pl.DataFrame:
     """Holes of the first two runs first, by their influence; then the others by rank."""
-    if judged is None or len(systems) < 2:  # a comparison is of two
+    if qrels is None or len(systems) < 2:  # a comparison is of two
         raise UsageError(
             "the order influence needs the judgments so far and two runs, the baseline first; "
             "give --qrels, or another order.",
@@ -221,14 +229,14 @@ def _by_influence(
         )
     with progress(None):
         test = Test(seed=design.seed)
-        result = holes(judged, systems[0], systems[1], [design.metric], how, test=test)
-    found = result.judge_next.select(
+        result = holes(qrels, systems[0], systems[1], [design.metric], how, test=test)
+    influence = result.judge_next.select(
         *_PAIR,
         pl.int_range(pl.len()).cast(pl.Float64).alias("key"),
         pl.format("influence {}; {}", pl.col("influence").round(6), "why").alias("reason"),
     )
-    joined = kept.join(found, on=_PAIR, how="left", maintain_order="left")
-    after = pl.lit(float(len(found))) + pl.col("best_rank")
+    joined = sample.join(influence, on=_PAIR, how="left", maintain_order="left")
+    rank_key = pl.lit(float(len(influence))) + pl.col("best_rank")
     return joined.with_columns(
-        pl.coalesce("key", after).alias("key"), pl.coalesce("reason", "why").alias("why")
+        pl.coalesce("key", rank_key).alias("key"), pl.coalesce("reason", "why").alias("why")
     ).drop("reason")

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, get_args
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats.tags import tags_from
-from rankgate.judging.pooling.sampling import QuerySampling, strata_of
+from rankgate.data.formats.tags import read_tags_file
+from rankgate.judging.pooling.sampling import QuerySampling, parse_strata
 
 DEPTH = 10
-"""How far each list goes into the pool when nothing is said."""
+"""The default depth of each list in the pool."""
 
 Order = Literal["rank", "disagreement", "move-to-front", "influence"]
 """Every order; influence is that of ``holes``, on the comparison of the first two runs."""
@@ -68,7 +68,7 @@ class PoolDesign:
                 code="unknown-choice",
             )
         if self.strata:
-            strata_of(self.strata)  # strata that cannot be are an error now
+            parse_strata(self.strata)  # strata that cannot be are an error now
         if self.queries is None and (self.query_sampling != "random" or self.sizes is not None):
             raise UsageError(
                 "a way to sample queries, or their sizes, needs the number of queries; give "
@@ -79,7 +79,7 @@ class PoolDesign:
     @property
     def ranks(self) -> tuple[tuple[int, float], ...]:
         """The last rank of each stratum with its rate; none without strata."""
-        return strata_of(self.strata) if self.strata else ()
+        return parse_strata(self.strata) if self.strata else ()
 
     @property
     def last_rank(self) -> int:
@@ -95,10 +95,10 @@ class PoolDesign:
         """
         if self.sizes is None or isinstance(self.sizes, Mapping):
             return None if self.sizes is None else dict(self.sizes)
-        table = tags_from(self.sizes)
+        table = read_tags_file(self.sizes)
         columns = {name.lower(): name for name in table.columns}
-        usual = ("frequency", "count", "size", "weight")
-        column = next((columns[name] for name in usual if name in columns), None)
+        usual_names = ("frequency", "count", "size", "weight")
+        column = next((columns[name] for name in usual_names if name in columns), None)
         if column is None:
             raise UsageError(
                 f"{self.sizes}: no column frequency, count, size or weight; name one so.",

@@ -14,13 +14,13 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
 from rankgate.core.progress import progress, step
-from rankgate.data.collection import OF_SAMPLES, OF_TASKS, Collection
+from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.judging.pooling.pool_design import DEPTH
 from rankgate.judging.standing import PAIR
-from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.alignment.ranked import ranked, systems_of
+from rankgate.measurement.scoring.alignment.ranked import rank_runs, read_named_runs
 from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.score import score
 from rankgate.measurement.stats.ranks.order import tau
@@ -28,11 +28,11 @@ from rankgate.measurement.stats.ranks.order import tau
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
     from rankgate.data.inputs import QrelsLike, RunsLike
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
-_TWO = 2
+_MIN_RUNS = 2
 _NO_DOCUMENT = "\x00"  # an id that no run has
 
 
@@ -57,13 +57,24 @@ class Reusability(Result):
     document_from: ClassVar[str] = "rankgate.judging.pooling.reusability_document:document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "table": {
-            "run": pl.String, "metric": pl.String, "unique": pl.Int64, "unique_relevant": pl.Int64,
-            "value": pl.Float64, "without": pl.Float64, "loss": pl.Float64, "rank": pl.Int64,
-            "rank_without": pl.Int64, "tau": pl.Float64,
+            "run": pl.String,
+            "metric": pl.String,
+            "unique": pl.Int64,
+            "unique_relevant": pl.Int64,
+            "value": pl.Float64,
+            "without": pl.Float64,
+            "loss": pl.Float64,
+            "rank": pl.Int64,
+            "rank_without": pl.Int64,
+            "tau": pl.Float64,
         },
-        "means": {"metric": pl.String, "mean_loss": pl.Float64, "largest_loss": pl.Float64,
-                  "run": pl.String},
-    }  # fmt: skip
+        "means": {
+            "metric": pl.String,
+            "mean_loss": pl.Float64,
+            "largest_loss": pl.Float64,
+            "run": pl.String,
+        },
+    }
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "runs"}
 
@@ -115,36 +126,40 @@ def reusability(
     [('run1', 1.0, 0.5), ('run2', 1.0, 1.0)]
     """
     rules = chosen_convention(convention)
-    chosen = chosen_metrics(metrics, rules)
+    labelled_metrics = find_ranking_metrics(metrics, rules)
     collection = Collection.of(collection)
-    collection.refuse("reusability", *OF_TASKS, *OF_SAMPLES, "drop_seen")
-    judged = collection.qrels()
+    collection.refuse("reusability", *TASK_FIELDS, *SAMPLE_FIELDS, "drop_seen")
+    qrels = collection.qrels()
     source = collection.run_source(runs)
     systems = (
         [collection.run({name: run}) for name, run in source.items()]
         if isinstance(source, Mapping)
-        else systems_of(list(source))
+        else read_named_runs(list(source))
     )
-    if len(systems) < _TWO:
+    if len(systems) < _MIN_RUNS:
         raise UsageError("leaving one run out needs two runs or more.", code="missing-input")
     with progress(None):
-        own = _only(ranked(systems, depth, rules), judged)
-    before = _scored(judged, systems, chosen, rules)
-    rows, emptied = [], []
+        unique_documents = _unique_documents(rank_runs(systems, depth, rules), qrels)
+    all_scores = _score_runs(qrels, systems, labelled_metrics, rules)
+    rows, emptied_notices = [], []
     for run in systems:
         step(run.name)
-        unique = own.filter(pl.col("system") == run.name)
-        left = _without(judged, unique)
-        after = _scored(left, systems, chosen, rules) if len(unique) else before
-        relevant = int((unique["grade"] >= rel).sum())
-        emptied += _emptied(run.name, judged, left, rel)
-        for label, _ in chosen:
-            values, without = _means_of_same_queries(before, after, label)
+        run_documents = unique_documents.filter(pl.col("system") == run.name)
+        remaining = _without_documents(qrels, run_documents)
+        scores_without = (
+            _score_runs(remaining, systems, labelled_metrics, rules)
+            if len(run_documents)
+            else all_scores
+        )
+        relevant = int((run_documents["grade"] >= rel).sum())
+        emptied_notices += _emptied_notices(run.name, qrels, remaining, rel)
+        for label, _ in labelled_metrics:
+            values, without = _means_of_same_queries(all_scores, scores_without, label)
             rows.append(
                 {
                     "run": run.name,
                     "metric": label,
-                    "unique": len(unique),
+                    "unique": len(run_documents),
                     "unique_relevant": relevant,
                     "value": values[run.name],
                     "without": without[run.name],
@@ -158,67 +173,68 @@ def reusability(
     cautions = [
         notice
         for run in systems
-        for notice in run_notices(run.name, before[run.name].counts.cautions)
+        for notice in run_notices(run.name, all_scores[run.name].counts.cautions)
     ]
-    notices = (*cautions, *emptied)
-    return Reusability(judged.name, rules.to_dict(), depth, table, _summary(table), notices)
+    notices = (*cautions, *emptied_notices)
+    return Reusability(qrels.name, rules.to_dict(), depth, table, _summary(table), notices)
 
 
-def _only(ranks: pl.DataFrame, judged: Qrels) -> pl.DataFrame:
+def _unique_documents(ranks: pl.DataFrame, qrels: Qrels) -> pl.DataFrame:
     """Judged documents that one run alone has, with the run."""
-    alone = ranks.filter(pl.len().over(PAIR) == 1)
-    return alone.join(judged.table, on=PAIR).filter(pl.col("grade") >= 0)
+    unique_ranks = ranks.filter(pl.len().over(PAIR) == 1)
+    return unique_ranks.join(qrels.table, on=PAIR).filter(pl.col("grade") >= 0)
 
 
-def _without(judged: Qrels, unique: pl.DataFrame) -> Qrels:
-    """The judgments without some; a query that would have none has one of no document."""
-    left = judged.table.join(unique, on=PAIR, how="anti")
-    lost = judged.table.join(left, on="query_id", how="anti")
-    empty = lost.unique("query_id", maintain_order=True).with_columns(
-        pl.lit(_NO_DOCUMENT, left.schema["doc_id"]).alias("doc_id"),
-        pl.lit(0, left.schema["grade"]).alias("grade"),
+def _without_documents(qrels: Qrels, run_documents: pl.DataFrame) -> Qrels:
+    """The judgments without some; a query that would lose all keeps one of no document."""
+    remaining = qrels.table.join(run_documents, on=PAIR, how="anti")
+    lost_rows = qrels.table.join(remaining, on="query_id", how="anti")
+    placeholder_rows = lost_rows.unique("query_id", maintain_order=True).with_columns(
+        pl.lit(_NO_DOCUMENT, remaining.schema["doc_id"]).alias("doc_id"),
+        pl.lit(0, remaining.schema["grade"]).alias("grade"),
     )
-    return replace(judged, table=pl.concat([left, empty]))
+    return replace(qrels, table=pl.concat([remaining, placeholder_rows]))
 
 
-def _emptied(name: str, judged: Qrels, left: Qrels, rel: float) -> list[Notice]:
-    """That queries lose all their relevant documents with a run's own."""
+def _emptied_notices(name: str, qrels: Qrels, remaining: Qrels, rel: float) -> list[Notice]:
+    """The notice that queries lose all their relevant documents without a run."""
     relevant = pl.col("grade") >= rel
-    count = judged.table.filter(relevant)["query_id"].n_unique()
-    lost = count - left.table.filter(relevant)["query_id"].n_unique()
-    if not lost:
+    count = qrels.table.filter(relevant)["query_id"].n_unique()
+    lost_count = count - remaining.table.filter(relevant)["query_id"].n_unique()
+    if not lost_count:
         return []
     text = (
-        f"{name}: {lost} of {count} queries have no relevant document left without those that only "
+        f"{name}: {lost_count} of {count} queries have no relevant document left without those "
+        "that only "
         "this run brought. The convention says what such a query's value is; where it leaves it "
         "out, it is left out of both means, and the loss is understated."
     )
     return [Notice("emptied-queries", text, name)]
 
 
-def _scored(
-    judged: Qrels, systems: Sequence[Run], chosen: list[tuple[str, Metric]], rules: Convention
-) -> dict[str, Scores]:
+def _score_runs(
+    qrels: Qrels, systems: Sequence[Run], chosen: list[tuple[str, Metric]], rules: Convention
+) -> dict[str, RunScores]:
     """The values of all metrics, by run."""
-    index = JudgmentIndex.of(judged)
+    index = JudgmentIndex.of(qrels)
     return {run.name: score(index, run, chosen, rules) for run in systems}
 
 
 def _means_of_same_queries(
-    before: Mapping[str, Scores], after: Mapping[str, Scores], label: str
+    all_scores: Mapping[str, RunScores], scores_without: Mapping[str, RunScores], label: str
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Means by run with all judgments and without some, over queries that both have a value of."""
     values, without = {}, {}
-    for name, scores in before.items():
-        others = after[name]
-        values[name], without[name] = float(scores.means[label]), float(others.means[label])
+    for name, scores in all_scores.items():
+        scores_after = scores_without[name]
+        values[name], without[name] = float(scores.means[label]), float(scores_after.means[label])
         if label not in scores.values:
             continue
-        pair = np.array([scores.values[label], others.values[label]])
+        pair = np.array([scores.values[label], scores_after.values[label]])
         defined = ~np.isnan(pair)
         if (defined[0] != defined[1]).any():
-            both = pair[:, defined.all(axis=0)]
-            values[name], without[name] = both.mean(axis=1).tolist()
+            common_values = pair[:, defined.all(axis=0)]
+            values[name], without[name] = common_values.mean(axis=1).tolist()
     return values, without
 
 
@@ -226,9 +242,11 @@ def _rank(values: Mapping[str, float], name: str) -> int:
     return 1 + sum(value > values[name] for value in values.values())
 
 
-def _tau(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
+def _tau(all_means: Mapping[str, float], means_without: Mapping[str, float]) -> float | None:
 
-    result = tau(np.array(list(before.values())), np.array([after[name] for name in before]))
+    result = tau(
+        np.array(list(all_means.values())), np.array([means_without[name] for name in all_means])
+    )
     return None if np.isnan(result) else float(result)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import number, signed
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import decimal
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.figures import format_number, format_signed
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import format_decimal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ def document(result: Reusability) -> Document:
     """One table a metric; CSV has every run and metric."""
     title = (
         f"leaving each run out of the pool of depth {result.depth}, judgments "
-        f"{printable(result.qrels)}, convention {result.convention['name']} "
+        f"{make_printable(result.qrels)}, convention {result.convention['name']} "
         f"({result.convention['hash']})"
     )
     means = {row["metric"]: row for row in result.means.iter_rows(named=True)}
@@ -34,8 +34,9 @@ def document(result: Reusability) -> Document:
     for (metric,), table in result.table.group_by("metric", maintain_order=True):
         row = means[str(metric)]
         heading = (
-            f"{metric}: mean loss {signed(row['mean_loss'])}, largest {signed(row['largest_loss'])}"
-            f" ({printable(row['run'])})"
+            f"{metric}: mean loss {format_signed(row['mean_loss'])}, largest "
+            f"{format_signed(row['largest_loss'])}"
+            f" ({make_printable(row['run'])})"
         )
         tables.append(Table(heading, _grid(table)))
     rows = PlainRows(tuple(result.table.columns), result.table.rows())
@@ -49,13 +50,13 @@ def _grid(table: pl.DataFrame) -> Grid:
             row["run"],
             str(row["unique"]),
             str(row["unique_relevant"]),
-            decimal(row["value"]),
-            decimal(row["without"]),
-            signed(row["loss"]),
+            format_decimal(row["value"]),
+            format_decimal(row["without"]),
+            format_signed(row["loss"]),
             f"{row['rank']} → {row['rank_without']}",
-            number(row["tau"], 3),
+            format_number(row["tau"], 3),
         )
         for row in table.sort("loss", "run", descending=[True, False]).iter_rows(named=True)
     )
-    head = ("run", "unique", "relevant", "value", "without", "loss", "place", "tau")
-    return Grid(head, rows)
+    header = ("run", "unique", "relevant", "value", "without", "loss", "place", "tau")
+    return Grid(header, rows)

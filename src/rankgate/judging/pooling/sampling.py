@@ -19,36 +19,36 @@ if TYPE_CHECKING:
 QuerySampling = Literal["random", "stratified", "pps"]
 """Equal chances; as many of the head, the torso and the tail; chances proportional to size."""
 
-_SHARES = {"head": 1 / 3, "torso": 2 / 3, "tail": 1.0}
+_TRAFFIC_SHARES = {"head": 1 / 3, "torso": 2 / 3, "tail": 1.0}
 
 
-def strata_of(words: str) -> tuple[tuple[int, float], ...]:
+def parse_strata(text: str) -> tuple[tuple[int, float], ...]:
     """Strata of ranks from ``10:1,50:0.3``: all of the first ten ranks, 30 % of the next forty.
 
     Raises:
         UsageError: words of another form, ranks that do not rise, a rate outside (0, 1].
 
-    >>> strata_of("10:1,50:0.3")
+    >>> parse_strata("10:1,50:0.3")
     ((10, 1.0), (50, 0.3))
     """
-    items: list[tuple[int, float]] = []
-    for word in words.split(","):
-        end, colon, rate = word.partition(":")
+    strata: list[tuple[int, float]] = []
+    for stratum_text in text.split(","):
+        end, colon, rate = stratum_text.partition(":")
         try:
             step = (int(end), float(rate))
         except ValueError:
             step = (0, 0.0)
-        if not colon or step[0] <= (items[-1][0] if items else 0) or not 0 < step[1] <= 1:
+        if not colon or step[0] <= (strata[-1][0] if strata else 0) or not 0 < step[1] <= 1:
             raise UsageError(
-                f"{word!r} is not a stratum; write RANK:RATE with rising ranks and rates between 0 "
-                "and 1, as in 10:1,50:0.3.",
+                f"{stratum_text!r} is not a stratum; write RANK:RATE with rising ranks and rates "
+                "between 0 and 1, as in 10:1,50:0.3.",
                 code="invalid-stratum",
             )
-        items.append(step)
-    return tuple(items)
+        strata.append(step)
+    return tuple(strata)
 
 
-def sampled(
+def sample_pool(
     pool: pl.DataFrame, strata: Sequence[tuple[int, float]], seed: int = 0
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """A stratified random sample of a pool, drawn query by query without replacement.
@@ -68,29 +68,31 @@ def sampled(
     """
     begins = [1, *(end + 1 for end, _ in strata[:-1])]
     names = [f"{begin}-{end}" for begin, (end, _) in zip(begins, strata, strict=True)]
-    ends = np.array([end for end, _ in strata])
-    place = np.searchsorted(ends, pool["best_rank"].to_numpy())
-    within = pool.with_columns(pl.Series("at", place)).filter(pl.col("at") < len(strata))
-    within = within.sort("query_id", "at", "doc_id")
-    chance = pl.Series("chance", np.random.default_rng(seed).random(len(within)))
+    last_ranks = np.array([end for end, _ in strata])
+    stratum_index = np.searchsorted(last_ranks, pool["best_rank"].to_numpy())
+    ranked_pool = pool.with_columns(pl.Series("at", stratum_index)).filter(
+        pl.col("at") < len(strata)
+    )
+    ranked_pool = ranked_pool.sort("query_id", "at", "doc_id")
+    chance = pl.Series("chance", np.random.default_rng(seed).random(len(ranked_pool)))
     cell = ("query_id", "at")
     size = pl.len().over(cell)
     rates = pl.col("at").replace_strict(
         dict(enumerate(rate for _, rate in strata)), return_dtype=pl.Float64
     )
-    drawn = (rates * size).round(mode="half_away_from_zero").clip(lower_bound=1)
-    result = within.with_columns(chance).with_columns(
-        (pl.col("chance").rank("ordinal").over(cell) <= drawn).alias("in"),
-        (drawn / size).alias("inclusion"),
+    draw_count = (rates * size).round(mode="half_away_from_zero").clip(lower_bound=1)
+    result = ranked_pool.with_columns(chance).with_columns(
+        (pl.col("chance").rank("ordinal").over(cell) <= draw_count).alias("in"),
+        (draw_count / size).alias("inclusion"),
         pl.col("at")
         .replace_strict(dict(enumerate(names)), return_dtype=pl.String)
         .alias("stratum"),
     )
-    kept = result.filter("in").drop("in", "chance", "at")
-    return kept.sort(PAIR), result.filter(~pl.col("in")).select(PAIR).sort(PAIR)
+    sample = result.filter("in").drop("in", "chance", "at")
+    return sample.sort(PAIR), result.filter(~pl.col("in")).select(PAIR).sort(PAIR)
 
 
-def queries_drawn(
+def sample_queries(
     queries: Sequence[str],
     count: int,
     kind: QuerySampling = "random",
@@ -124,20 +126,20 @@ def queries_drawn(
     rng = np.random.default_rng(seed)
     strata: list[str | None] = [None] * len(names)
     if kind == "random":
-        chosen, chance = _alike(len(names), count, rng)
+        is_drawn, chance = _sample_equally(len(names), count, rng)
     else:
-        size = _sizes(names, sizes)
+        size = _query_sizes(names, sizes)
         if kind == "pps":
-            chosen, chance = _proportional(size, count, rng)
+            is_drawn, chance = _sample_by_size(size, count, rng)
         else:
-            chosen, chance, strata = _stratified(size, count, rng)
+            is_drawn, chance, strata = _sample_by_stratum(size, count, rng)
     return pl.DataFrame(
         {"query_id": names, "query_inclusion": chance, "query_stratum": strata},
         schema_overrides={"query_id": pl.String, "query_stratum": pl.String},
-    ).filter(pl.Series(chosen))
+    ).filter(pl.Series(is_drawn))
 
 
-def _sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
+def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     if sizes is None:
         raise UsageError(
             "this sample needs to know how often each query is asked; give sizes.",
@@ -153,64 +155,70 @@ def _sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     return np.array([sizes[name] for name in names], np.float64)
 
 
-def _alike(total: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
-    chosen = np.zeros(total, np.bool_)
-    chosen[rng.choice(total, count, replace=False)] = True
-    return chosen, np.full(total, count / total)
+def _sample_equally(
+    total: int, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], Floats]:
+    is_drawn = np.zeros(total, np.bool_)
+    is_drawn[rng.choice(total, count, replace=False)] = True
+    return is_drawn, np.full(total, count / total)
 
 
-def _proportional(
+def _sample_by_size(
     size: Floats, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Queries too large for their share are certain; the others share the rest of the count."""
     chance = np.zeros(size.size)
-    sure = np.zeros(size.size, np.bool_)
+    is_certain = np.zeros(size.size, np.bool_)
     while True:
-        left = count - int(sure.sum())
-        chance = np.where(sure, 1.0, left * size / max(size[~sure].sum(), np.finfo(float).tiny))
-        over = (chance >= 1) & ~sure
-        if not over.any():
+        remaining_count = count - int(is_certain.sum())
+        chance = np.where(
+            is_certain,
+            1.0,
+            remaining_count * size / max(size[~is_certain].sum(), np.finfo(float).tiny),
+        )
+        is_too_large = (chance >= 1) & ~is_certain
+        if not is_too_large.any():
             break
-        sure |= over
-    others = rng.permutation(np.flatnonzero(~sure))
-    ends = np.cumsum(chance[others])
-    ends[-1:] = left  # a whole number, regardless of rounding
-    steps = np.floor(np.concatenate([[0.0], ends]) + rng.random())
-    chosen = sure.copy()
-    chosen[others[np.diff(steps) > 0]] = True
-    return chosen, chance
+        is_certain |= is_too_large
+    other_queries = rng.permutation(np.flatnonzero(~is_certain))
+    cumulative_chance = np.cumsum(chance[other_queries])
+    cumulative_chance[-1:] = remaining_count  # a whole number, regardless of rounding
+    steps = np.floor(np.concatenate([[0.0], cumulative_chance]) + rng.random())
+    is_drawn = is_certain.copy()
+    is_drawn[other_queries[np.diff(steps) > 0]] = True
+    return is_drawn, chance
 
 
-def _stratified(
+def _sample_by_stratum(
     size: Floats, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], Floats, list[str | None]]:
     order = np.argsort(-size, kind="stable")
     middle = (np.cumsum(size[order]) - size[order] / 2) / size.sum()
     label = np.empty(size.size, np.int64)
-    label[order] = np.searchsorted(list(_SHARES.values()), middle)
-    label = np.minimum(label, len(_SHARES) - 1)
-    members = [np.flatnonzero(label == i) for i in range(len(_SHARES))]
-    filled = sum(len(each) > 0 for each in members)
-    if count < filled:
+    label[order] = np.searchsorted(list(_TRAFFIC_SHARES.values()), middle)
+    label = np.minimum(label, len(_TRAFFIC_SHARES) - 1)
+    members = [np.flatnonzero(label == i) for i in range(len(_TRAFFIC_SHARES))]
+    group_count = sum(len(group) > 0 for group in members)
+    if count < group_count:
         raise UsageError(
-            f"{count} queries cannot fill {filled} strata; ask for more queries.",
+            f"{count} queries cannot fill {group_count} strata; ask for more queries.",
             code="out-of-range",
         )
-    quota = _shared(count, [len(each) for each in members])
-    chosen, chance = np.zeros(size.size, np.bool_), np.zeros(size.size)
-    for own, drawn in zip(members, quota, strict=True):
-        if len(own):
-            chosen[rng.choice(own, drawn, replace=False)] = True
-            chance[own] = drawn / len(own)
-    return chosen, chance, [list(_SHARES)[i] for i in label]
+    quota = _share_count(count, [len(group) for group in members])
+    is_drawn, chance = np.zeros(size.size, np.bool_), np.zeros(size.size)
+    for group, draw_count in zip(members, quota, strict=True):
+        if len(group):
+            is_drawn[rng.choice(group, draw_count, replace=False)] = True
+            chance[group] = draw_count / len(group)
+    return is_drawn, chance, [list(_TRAFFIC_SHARES)[i] for i in label]
 
 
-def _shared(count: int, rooms: list[int]) -> list[int]:
+def _share_count(count: int, capacities: list[int]) -> list[int]:
     """The count distributed one by one to the strata that have room left."""
-    items = [0] * len(rooms)
+    counts = [0] * len(capacities)
     while count:
-        for i, room in enumerate(rooms):
-            if count and items[i] < room:
-                items[i] += 1
+        for i, capacity in enumerate(capacities):
+            if count and counts[i] < capacity:
+                counts[i] += 1
                 count -= 1
-    return items
+    return counts

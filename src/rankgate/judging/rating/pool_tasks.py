@@ -10,7 +10,7 @@ from rankgate.data import contents_of
 from rankgate.data.dataframes import is_frame, polars_frame
 from rankgate.data.formats.pool_file import read_pool
 from rankgate.judging.pooling.pool import Pool
-from rankgate.judging.rating.tasks import Task, tasks_of
+from rankgate.judging.rating.tasks import Task, tasks_from_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +20,7 @@ PoolLike: TypeAlias = "Pool | str | Path | pl.DataFrame"
 """A pool: as `pool` returns it, a file, or a frame."""
 
 
-def pool_of(pool: PoolLike) -> pl.DataFrame:
+def pool_table(pool: PoolLike) -> pl.DataFrame:
     """``query_id``, ``doc_id`` and ``batch`` of a pool.
 
     Raises:
@@ -33,7 +33,7 @@ def pool_of(pool: PoolLike) -> pl.DataFrame:
     return table
 
 
-def tasks(
+def read_tasks(
     table: pl.DataFrame,
     queries: str | Path | pl.DataFrame | None = None,
     documents: str | Path | pl.DataFrame | None = None,
@@ -49,29 +49,29 @@ def tasks(
         InputError: files that hold no such texts, or lack a document.
     """
     label = "documents" if is_frame(documents) else str(documents)
-    return tasks_of(
+    return tasks_from_tables(
         table,
-        None if queries is None else texts(queries, "queries"),
-        None if documents is None else texts(documents, "documents"),
+        None if queries is None else read_texts(queries, "queries"),
+        None if documents is None else read_texts(documents, "documents"),
         label,
     )
 
 
-def texts(given: str | Path | pl.DataFrame, part: str) -> pl.DataFrame:
+def read_texts(source: str | Path | pl.DataFrame, kind: str) -> pl.DataFrame:
     """The texts of queries, or the fields of documents, of a file or frame.
 
     Args:
-        given: where they are, in any format.
-        part: ``queries`` or ``documents``.
+        source: where they are, in any format.
+        kind: ``queries`` or ``documents``.
 
     Raises:
         InputError: there are none.
     """
-    if not isinstance(given, str | Path):
-        return polars_frame(given, part)
-    content: pl.DataFrame | None = getattr(contents_of(given), part)
+    if not isinstance(source, str | Path):
+        return polars_frame(source, kind)
+    content: pl.DataFrame | None = getattr(contents_of(source), kind)
     if content is None:
-        needed = "query_id and text" if part == "queries" else "doc_id and fields such as title"
-        problem = f"it holds no {part}; columns {needed} are needed."
-        raise InputError(problem, source=str(given), code="no-such-content")
+        needed = "query_id and text" if kind == "queries" else "doc_id and fields such as title"
+        problem = f"it holds no {kind}; columns {needed} are needed."
+        raise InputError(problem, source=str(source), code="no-such-content")
     return content

@@ -6,40 +6,40 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.forms.as_text import WIDTH
-from rankgate.core.present.grid import printable
+from rankgate.core.present.grid import make_printable
 
 if TYPE_CHECKING:
     from rankgate.judging.rating.terminal import Screen
 
-_LONGEST = 1500
+_PAGE_CHARACTERS = 1500
 """Characters of a field that are shown at once."""
 
 
-def parts_of(screen: Screen) -> int:
-    """How many parts it takes to show the longest field of the document."""
+def count_pages(screen: Screen) -> int:
+    """Count the parts that the longest field of the document takes."""
     longest = max((len(" ".join(text.split())) for text in screen.document.values()), default=0)
-    return max(1, -(-longest // _LONGEST))
+    return max(1, -(-longest // _PAGE_CHARACTERS))
 
 
-def render(result: Screen, width: int = WIDTH, part: int = 0) -> str:
+def render(result: Screen, width: int = WIDTH, page: int = 0) -> str:
     """The query, one part of the document, and the keys.
 
     Args:
         result: what the rater sees.
         width: columns.
-        part: of the document's long fields, from 0; after the last one comes the first.
+        page: the part of the document's long fields, from 0; after the last one comes the first.
     """
-    parts = parts_of(result)
-    part %= parts
+    parts = count_pages(result)
+    page %= parts
     lines = ["", f"rated {result.done} of {result.total} {'─' * 20}"]
-    asked = dict(result.query)
-    lines += _field("query", asked.pop("text", result.query_id), width)
-    for name, text in asked.items():
+    query_fields = dict(result.query)
+    lines += _field("query", query_fields.pop("text", result.query_id), width)
+    for name, text in query_fields.items():
         lines += _field(name, text, width)
     lines += ["", *_field("document", result.doc_id, width)]
     for name, text in result.document.items():
-        lines += _field(name, text, width, part)
-    more = f"  space more (part {part + 1} of {parts})" if parts > 1 else ""
+        lines += _field(name, text, width, page)
+    more = f"  space more (part {page + 1} of {parts})" if parts > 1 else ""
     keys = "  ".join(
         f"{key} {label}" if label != key else key for key, (_, label) in result.grades.items()
     )
@@ -47,16 +47,16 @@ def render(result: Screen, width: int = WIDTH, part: int = 0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _field(name: str, text: str, width: int, part: int = 0) -> list[str]:
+def _field(name: str, text: str, width: int, page: int = 0) -> list[str]:
     """One part of a field; a field with fewer parts stays at its last one."""
-    whole = " ".join(text.split())
-    begin = min(part, max(0, (len(whole) - 1) // _LONGEST)) * _LONGEST
-    shown = whole[begin : begin + _LONGEST]
-    shown = f"[…] {shown}" if begin else shown
-    shown = f"{shown} […]" if begin + _LONGEST < len(whole) else shown
-    label = f"{printable(name)}: "
+    full_text = " ".join(text.split())
+    begin = min(page, max(0, (len(full_text) - 1) // _PAGE_CHARACTERS)) * _PAGE_CHARACTERS
+    excerpt = full_text[begin : begin + _PAGE_CHARACTERS]
+    excerpt = f"[…] {excerpt}" if begin else excerpt
+    excerpt = f"{excerpt} […]" if begin + _PAGE_CHARACTERS < len(full_text) else excerpt
+    label = f"{make_printable(name)}: "
     return textwrap.wrap(
-        printable(shown),
+        make_printable(excerpt),
         width,
         initial_indent=label,
         subsequent_indent="  ",

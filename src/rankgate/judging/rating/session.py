@@ -25,7 +25,7 @@ CANNOT_TELL = "cannot tell"
 
 @dataclass(eq=False)
 class Session:
-    """What one rater has done and has yet to do.
+    """The rated and the remaining pairs of one rater.
 
     Attributes:
         journal: where every rating goes, on disk before the method returns.
@@ -50,7 +50,7 @@ class Session:
     _shown: float = 0.0
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        """Take up the work where the journal leaves it."""
+        """Load the journal and queue the remaining pairs."""
         by_pair = {task.pair: task for task in tasks}
         standing: dict[tuple[str, str], None] = {}
         for row in self.journal.rows:
@@ -77,19 +77,19 @@ class Session:
             UsageError: a grade that is not on the scale; the disk is full.
         """
         if grade not in self.grades:
-            on = ", ".join(f"{each:g}" for each in self.grades)
+            scale_text = ", ".join(f"{possible:g}" for possible in self.grades)
             raise UsageError(
-                f"grade {grade:g} is not on the scale ({on}).", code="grade-outside-scale"
+                f"grade {grade:g} is not on the scale ({scale_text}).", code="grade-outside-scale"
             )
         self._keep(grade, None)
 
     def cannot_tell(self, reason: str = "") -> None:
-        """Say that the current pair cannot be graded, and why."""
-        said = reason.strip()
-        self._keep(None, CANNOT_TELL if said in {"", WITHDRAWN} else said)
+        """Record that the current pair cannot be graded, with a reason."""
+        reason_text = reason.strip()
+        self._keep(None, CANNOT_TELL if reason_text in {"", WITHDRAWN} else reason_text)
 
     def skip(self) -> None:
-        """Put the current pair behind all others; nothing is written."""
+        """Move the current pair to the end; nothing is written."""
         self.left.rotate(-1)
         self._shown = self.clock()
 
@@ -98,7 +98,7 @@ class Session:
         if not self.given:
             return False
         task = self.given[-1]
-        self.journal.add(self._row(task, GivenRating(None, WITHDRAWN)))
+        self.journal.add(self._row(task, PairRating(None, WITHDRAWN)))
         self.given.pop()
         self.left.appendleft(task)
         self._shown = self.clock()
@@ -111,18 +111,18 @@ class Session:
                 "everything is rated; there is nothing to give a grade to.", code="nothing-to-rate"
             )
         seconds = round(self.clock() - self._shown, 3)
-        self.journal.add(self._row(task, GivenRating(grade, reason, seconds=seconds)))
+        self.journal.add(self._row(task, PairRating(grade, reason, seconds=seconds)))
         self.left.popleft()
         self.given.append(task)
         self._shown = self.clock()
 
-    def _row(self, task: Task, given: GivenRating) -> dict[str, Any]:
-        return rating_row(task, self.rater, given, at=self.now(), guideline=self.guideline)
+    def _row(self, task: Task, rating: PairRating) -> dict[str, Any]:
+        return rating_row(task, self.rater, rating, at=self.now(), guideline=self.guideline)
 
 
 @dataclass(frozen=True)
-class GivenRating:
-    """What a rater said of a pair: a grade, or the reason why there is none."""
+class PairRating:
+    """A rating of a pair: a grade, or the reason why there is none."""
 
     grade: float | None
     reason: str | None = None
@@ -131,7 +131,7 @@ class GivenRating:
 
 
 def rating_row(
-    task: Task, rater: str, given: GivenRating, *, at: datetime, guideline: str = ""
+    task: Task, rater: str, rating: PairRating, *, at: datetime, guideline: str = ""
 ) -> dict[str, Any]:
     """A rating as its line in a journal."""
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -139,11 +139,11 @@ def rating_row(
         "query_id": task.query_id,
         "doc_id": task.doc_id,
         "rater": rater,
-        "grade": given.grade,
-        "reason": given.reason,
+        "grade": rating.grade,
+        "reason": rating.reason,
         "at": moment,
-        "seconds": given.seconds,
-        "comment": given.comment,
+        "seconds": rating.seconds,
+        "comment": rating.comment,
         "guideline": guideline or None,
     }
 
@@ -154,8 +154,8 @@ def grades_of(scale: Scale) -> tuple[float, ...]:
     Raises:
         UsageError: more than ten, or a range between fractions.
 
-    >>> from rankgate.data.scales import scale_of
-    >>> grades_of(scale_of("0..3")), grades_of(scale_of("0,1,10,100"))
+    >>> from rankgate.data.scales import parse_scale
+    >>> grades_of(parse_scale("0..3")), grades_of(parse_scale("0,1,10,100"))
     ((0.0, 1.0, 2.0, 3.0), (0.0, 1.0, 10.0, 100.0))
     """
     grades = possible_grades(scale)
@@ -168,10 +168,10 @@ def grades_of(scale: Scale) -> tuple[float, ...]:
     return grades
 
 
-def keys_of(grades: Sequence[float]) -> dict[str, float]:
+def grade_keys(grades: Sequence[float]) -> dict[str, float]:
     """The key of each grade: its own digit, 0 for 10; of other grades 1, 2, 3, ... in order.
 
-    >>> keys_of((0, 1, 2)), keys_of((0, 1, 10, 100))
+    >>> grade_keys((0, 1, 2)), grade_keys((0, 1, 10, 100))
     ({'0': 0, '1': 1, '2': 2}, {'1': 0, '2': 1, '3': 10, '4': 100})
     """
     digits = [f"{grade:g}" for grade in grades]

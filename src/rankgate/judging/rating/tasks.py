@@ -34,7 +34,7 @@ class Task:
         return self.query_id, self.doc_id
 
 
-def tasks_of(
+def tasks_from_tables(
     pool: pl.DataFrame,
     queries: pl.DataFrame | None = None,
     documents: pl.DataFrame | None = None,
@@ -52,50 +52,52 @@ def tasks_of(
         InputError: texts are given, and one of a document of the pool is missing; or appears
             twice.
     """
-    asked = _by_key(queries, ["query_id"], "queries")
-    by = (
+    query_texts = _texts_by_key(queries, ["query_id"], "queries")
+    key_columns = (
         ["query_id", "doc_id"]
         if documents is not None and "query_id" in documents.columns
         else ["doc_id"]
     )
-    shown = _by_key(documents, by, label)
-    items = []
+    document_texts = _texts_by_key(documents, key_columns, label)
+    tasks = []
     for query, document in pool.select(PAIR).iter_rows():
-        key = (query, document) if len(by) > 1 else (document,)
-        if documents is not None and key not in shown:
+        key = (query, document) if len(key_columns) > 1 else (document,)
+        if documents is not None and key not in document_texts:
             problem = (
                 f"document '{document}' of query '{query}' is in the pool and has no text here; "
                 "add it, or leave it out of the pool."
             )
             raise InputError(problem, source=label, code="missing-text")
-        items.append(Task(query, document, asked.get((query,), {}), shown.get(key, {})))
-    return items
+        tasks.append(
+            Task(query, document, query_texts.get((query,), {}), document_texts.get(key, {}))
+        )
+    return tasks
 
 
-def _by_key(
-    table: pl.DataFrame | None, by: list[str], label: str
+def _texts_by_key(
+    table: pl.DataFrame | None, key_columns: list[str], label: str
 ) -> dict[tuple[str, ...], dict[str, str]]:
     if table is None:
         return {}
-    twice = table.filter(pl.struct(by).is_duplicated())
-    if len(twice):
-        shown = " ".join(str(twice[name][0]) for name in by)
+    duplicates = table.filter(pl.struct(key_columns).is_duplicated())
+    if len(duplicates):
+        key_text = " ".join(str(duplicates[name][0]) for name in key_columns)
         raise InputError(
-            f"{shown} appears twice; keep one row.", source=label, code="duplicate-document"
+            f"{key_text} appears twice; keep one row.", source=label, code="duplicate-document"
         )
     fields = [name for name in table.columns if name not in {"query_id", "doc_id"}]
     return {
-        tuple(str(row[name]) for name in by): {
+        tuple(str(row[name]) for name in key_columns): {
             name: str(row[name]) for name in fields if row[name] not in (None, "")
         }
         for row in table.iter_rows(named=True)
     }
 
 
-def check_of(query_id: str, doc_id: str) -> str:
-    """A word that fits only this pair, so that an id that a program changed is noticed.
+def check_word(query_id: str, doc_id: str) -> str:
+    """A check word for this pair, so that an id that a program changed is noticed.
 
-    >>> check_of("1", "a")
+    >>> check_word("1", "a")
     'caaa8be88bd'
     """
     return "c" + hashlib.sha256(f"{query_id}\x1f{doc_id}".encode()).hexdigest()[:10]

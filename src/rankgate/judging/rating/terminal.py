@@ -9,12 +9,12 @@ from zlib import crc32
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.scales import scale_of
+from rankgate.data.scales import parse_scale
 from rankgate.data.streams.closing import Closing
 from rankgate.data.streams.journal import Journal
-from rankgate.judging.pooling.candidates import shuffled
-from rankgate.judging.rating.pool_tasks import pool_of, tasks
-from rankgate.judging.rating.session import Session, grades_of, keys_of
+from rankgate.judging.pooling.candidates import shuffle_batches
+from rankgate.judging.rating.pool_tasks import pool_table, read_tasks
+from rankgate.judging.rating.session import Session, grade_keys, grades_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Screen:
-    """What a rater sees.
+    """The screen of a rater: one pair with its grades.
 
     Attributes:
         query_id, doc_id: of the pair.
@@ -43,7 +43,7 @@ class Screen:
 
 
 class Rating(Session, Closing):
-    """Rates a pool, one pair after another; nothing that a method acknowledged is ever lost.
+    """Rate a pool, one pair after another; no acknowledged rating is ever lost.
 
     Args:
         pool: what to judge.
@@ -77,16 +77,21 @@ class Rating(Session, Closing):
     ) -> None:
         if not rater.strip():
             raise UsageError("a rating needs a rater; name one with --rater.", code="missing-input")
-        result = scale_of(scale)
-        grades = grades_of(result)
-        labels = {float(grade): label for grade, label in result.labels}
+        grade_scale = parse_scale(scale)
+        grades = grades_of(grade_scale)
+        labels = {float(grade): label for grade, label in grade_scale.labels}
         self._keys = {
-            key: (grade, labels.get(grade, f"{grade:g}")) for key, grade in keys_of(grades).items()
+            key: (grade, labels.get(grade, f"{grade:g}"))
+            for key, grade in grade_keys(grades).items()
         }
-        own = seed ^ crc32(rater.encode())
-        part = tasks(shuffled(in_batch(pool_of(pool), batch), abs(own)), queries, documents)
+        rater_seed = seed ^ crc32(rater.encode())
+        batch_tasks = read_tasks(
+            shuffle_batches(select_batch(pool_table(pool), batch), abs(rater_seed)),
+            queries,
+            documents,
+        )
         super().__init__(Journal.open(path), rater, grades, guideline)
-        self.begin(part)
+        self.begin(batch_tasks)
 
     @property
     def screen(self) -> Screen | None:
@@ -115,11 +120,11 @@ class Rating(Session, Closing):
         return self.journal.cut
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.journal.close()
 
 
-def in_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
+def select_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
     """The rows of one batch; all without it.
 
     Raises:
@@ -127,8 +132,10 @@ def in_batch(table: pl.DataFrame, batch: int | None) -> pl.DataFrame:
     """
     if batch is None:
         return table
-    part = table.filter(table["batch"] == batch)
-    if part.is_empty():
-        most = max(table["batch"].to_list())
-        raise UsageError(f"there is no batch {batch}; the last is {most}.", code="unknown-choice")
-    return part
+    rows = table.filter(table["batch"] == batch)
+    if rows.is_empty():
+        last_batch = max(table["batch"].to_list())
+        raise UsageError(
+            f"there is no batch {batch}; the last is {last_batch}.", code="unknown-choice"
+        )
+    return rows

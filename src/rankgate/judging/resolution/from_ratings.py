@@ -1,4 +1,4 @@
-"""From the ratings of single raters to values, the whole way, as a tool goes it."""
+"""Compute metric values from the ratings of single raters, as a tool does."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.collection import Collection
-from rankgate.data.column_map import ColumnMap, Kind, mapped
-from rankgate.data.formats.registry import detected, opened
+from rankgate.data.column_map import ColumnMap, Kind, map_columns
+from rankgate.data.formats.registry import detect_format, open_input
 from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
 from rankgate.data.read_ratings import read_ratings
-from rankgate.data.scales import SCALES, scale_of
-from rankgate.judging.resolution.apply_rule import resolve
+from rankgate.data.scales import SCALES, parse_scale
+from rankgate.judging.resolution.apply_rule import resolve_ratings
 from rankgate.judging.resolution.rated import RatedEvaluation, RatedPart
 from rankgate.judging.transformers import TRANSFORMERS
-from rankgate.measurement.evaluation.evaluate import chosen_metrics, evaluate
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.scoring.chosen import chosen_convention
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ToolWay:
-    """How a tool makes judgments of ratings for one metric.
+class ToolRule:
+    """The rule by which a tool makes judgments of ratings for one metric.
 
     Attributes:
         scale: that the metric is on; None is the ratings' own.
@@ -44,23 +45,26 @@ class ToolWay:
     rule: str
 
 
-def _searchtweak(label: str, metric: Metric) -> ToolWay:
+def _searchtweak(label: str, metric: Metric) -> ToolRule:
     """Binary metrics by majority, null where it ties; graded ones by the mean.
 
     Each grade is carried to the metric's scale first (app/Services/Scorers; CONVENTIONS 2.2).
     """
     if metric.name in {"P", "AP", "RR"}:
-        return ToolWay("binary", "majority")
-    return ToolWay("detail" if "(d)" in label else "graded", "mean")
+        return ToolRule("binary", "majority")
+    return ToolRule("detail" if "(d)" in label else "graded", "mean")
 
 
-def _quepid(_label: str, _metric: Metric) -> ToolWay:
+def _quepid(_label: str, _metric: Metric) -> ToolRule:
     """The least of the three highest grades (app/services/ratings_manager.rb)."""
-    return ToolWay(None, "top-three")
+    return ToolRule(None, "top-three")
 
 
-WAYS: dict[str, Callable[[str, Metric], ToolWay]] = {"searchtweak": _searchtweak, "quepid": _quepid}
-"""The tools whose way from ratings to values is known, by their convention."""
+TOOL_RULES: dict[str, Callable[[str, Metric], ToolRule]] = {
+    "searchtweak": _searchtweak,
+    "quepid": _quepid,
+}
+"""The tools with a known rule from ratings to values, by their convention."""
 
 
 def score_ratings(
@@ -70,31 +74,31 @@ def score_ratings(
     how: str | Convention,
     **options: Any,
 ) -> RatedEvaluation | None:
-    """As `from_ratings`; None where the input holds judgments, or the tool has no such way."""
+    """Like `from_ratings`; None where the input holds judgments, or the tool has no such rule."""
     column_map = ColumnMap.of(collection.columns)
     kind: Kind = "ratings" if column_map and column_map.rates else "qrels"
-    ratings = mapped(collection.judgments, collection.columns, kind)
+    ratings = map_columns(collection.judgments, collection.columns, kind)
     if not holds_ratings(ratings, how):
         return None
-    rated = replace(collection, judgments=ratings)
-    return from_ratings(rated, runs, metrics, how, **options)
+    rating_collection = replace(collection, judgments=ratings)
+    return from_ratings(rating_collection, runs, metrics, how, **options)
 
 
 def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> bool:
-    """Whether judgments are to be made of single ratings first, by the convention's tool.
+    """True if judgments are made of single ratings first, by the convention's tool.
 
     Raises:
         InputError: the source cannot be read.
         UsageError: an unknown convention.
     """
-    if chosen_convention(how).name not in WAYS:
+    if chosen_convention(how).name not in TOOL_RULES:
         return False
     if isinstance(source, Ratings):
         return True
     if not isinstance(source, str | Path) or str(source) == "-":
         return False
-    place, found = opened(source, None)
-    if "ratings" not in (found or detected(place)[0]).holds:
+    opened_file, file_format = open_input(source, None)
+    if "ratings" not in (file_format or detect_format(opened_file)[0]).holds:
         return False
     content = contents_of(source)
     return content.ratings is not None and content.ratings.table["rater"].n_unique() > 1
@@ -125,40 +129,48 @@ def from_ratings(
         UsageError: no such way; a scale that is not known, so that nothing can be carried.
     """
     rules = chosen_convention(how)
-    if rules.name not in WAYS:
+    if rules.name not in TOOL_RULES:
         raise UsageError(
             f"no way from ratings is known for {rules.name}; resolve them first: "
-            f"rankgate resolve. There are {', '.join(WAYS)}.",
+            f"rankgate resolve. There are {', '.join(TOOL_RULES)}.",
             code="unsupported-rule",
         )
     if not isinstance(collection, Collection):
         collection = Collection(collection)  # type: ignore[arg-type]
-    said = read_ratings(collection.judgments)  # type: ignore[arg-type]
-    graded_on = scale_of(scale) if scale else said.scale
-    groups: dict[ToolWay, list[str]] = {}
-    for label, metric in chosen_metrics(metrics, rules):
-        groups.setdefault(WAYS[rules.name](label, metric), []).append(label)
+    all_ratings = read_ratings(collection.judgments)  # type: ignore[arg-type]
+    graded_on = parse_scale(scale) if scale else all_ratings.scale
+    groups: dict[ToolRule, list[str]] = {}
+    for label, metric in find_ranking_metrics(metrics, rules):
+        groups.setdefault(TOOL_RULES[rules.name](label, metric), []).append(label)
     parts = []
-    for way, labels in groups.items():
-        carried = _carried(way.scale, graded_on, said)
-        result = resolve(said, way.rule, transformer=carried, scale=graded_on)
-        judged = replace(collection, judgments=result.judgments(said.place.label))
-        found = evaluate(judged, runs, labels, rules, bounds=bounds)
-        parts.append(RatedPart(way.scale, result.made_by, found))
+    for tool_rule, labels in groups.items():
+        transformer = _scale_transformer(tool_rule.scale, graded_on, all_ratings)
+        result = resolve_ratings(
+            all_ratings, tool_rule.rule, transformer=transformer, scale=graded_on
+        )
+        resolved_collection = replace(
+            collection, judgments=result.judgments(all_ratings.place.label)
+        )
+        scores = evaluate(resolved_collection, runs, labels, rules, bounds=bounds)
+        parts.append(RatedPart(tool_rule.scale, result.made_by, scores))
     return RatedEvaluation(tuple(parts))
 
 
-def _carried(target: str | None, scale: Scale | None, said: Ratings) -> Transformer | None:
-    """What carries grades to the metric's scale; None where they are on it."""
+def _scale_transformer(
+    target: str | None, scale: Scale | None, all_ratings: Ratings
+) -> Transformer | None:
+    """The transformer of grades to the metric's scale; None where they are on it."""
     if target is None:
         return None
-    ends = (scale.lowest, scale.highest) if scale else None
-    named = {(each.lowest, each.highest): name for name, each in SCALES.items()}
-    own = named.get(ends) if ends else None
-    if own is None:
+    scale_bounds = (scale.lowest, scale.highest) if scale else None
+    scale_names = {
+        (named_scale.lowest, named_scale.highest): name for name, named_scale in SCALES.items()
+    }
+    scale_name = scale_names.get(scale_bounds) if scale_bounds else None
+    if scale_name is None:
         raise UsageError(
-            f"{said.name} does not say on which scale raters graded; give it with --scale, one of "
-            f"{', '.join(SCALES)}.",
+            f"{all_ratings.name} does not say on which scale raters graded; give it with --scale, "
+            f"one of {', '.join(SCALES)}.",
             code="unknown-scale",
         )
-    return None if own == target else TRANSFORMERS[f"{own}-to-{target}"]
+    return None if scale_name == target else TRANSFORMERS[f"{scale_name}-to-{target}"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
-from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.evaluation.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,19 @@ class RatedPart:
 
     scale: str | None
     made_by: Mapping[str, Any]
-    evaluation: Evaluation
+    evaluation: Scores
 
     @property
     def changes(self) -> list[dict[str, Any]]:
         """The change of each run after the first against it: ``run``, ``metric``, ``per_cent``."""
-        first, *others = self.evaluation.runs
+        first, *other_runs = self.evaluation.runs
         return [
             {
                 "run": run.run,
                 "metric": label,
-                "per_cent": badge(run.means[label], first.means[label]),
+                "per_cent": percent_change(run.means[label], first.means[label]),
             }
-            for run in others
+            for run in other_runs
             for label in self.evaluation.metrics
         ]
 
@@ -50,8 +50,8 @@ class RatedPart:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
-        return cls(values["scale"], values["made_by"], Evaluation.from_dict(values))
+        """The part that ``to_dict`` was called on."""
+        return cls(values["scale"], values["made_by"], Scores.from_dict(values))
 
 
 @dataclass(frozen=True)
@@ -71,25 +71,30 @@ class RatedEvaluation(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Those of all parts."""
-        return tuple(notice for part in self.parts for notice in part.evaluation.notices)
+        """The notices of all parts."""
+        return tuple(
+            notice for rated_part in self.parts for notice in rated_part.evaluation.notices
+        )
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**self.head(), "parts": [each.to_dict(per_query=per_query) for each in self.parts]}
+        return {
+            **self.head(),
+            "parts": [rated_part.to_dict(per_query=per_query) for rated_part in self.parts],
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
-        return cls(tuple(RatedPart.from_dict(each) for each in values["parts"]))
+        """The result that ``to_dict`` was called on."""
+        return cls(tuple(RatedPart.from_dict(fields) for fields in values["parts"]))
 
 
-def badge(value: float, before: float) -> int | None:
+def percent_change(value: float, baseline: float) -> int | None:
     """SearchTweak's change in whole per cent, halves away from 0.
 
-    None where there is nothing to take a share of: before is 0, or one of them undefined.
+    None where there is nothing to take a share of: the baseline is 0, or one of them undefined.
     """
-    if not before or not math.isfinite(value) or not math.isfinite(before):
+    if not baseline or not math.isfinite(value) or not math.isfinite(baseline):
         return None
-    change = (value - before) / before * 100
+    change = (value - baseline) / baseline * 100
     return int(abs(change) + 0.5) * (1 if change > 0 else -1)

@@ -1,11 +1,11 @@
-"""Values by single ratings: for each way from ratings to judgments, how, and the values."""
+"""Document of values by single ratings: the rule of each part, and its values."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Section
-from rankgate.core.present.grid import printable
+from rankgate.core.present.grid import make_printable
 from rankgate.core.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
@@ -13,34 +13,38 @@ if TYPE_CHECKING:
 
 
 def document(result: RatedEvaluation, *, per_query: bool = False) -> Document:
-    """The evaluation of each part under a heading that says how its judgments were made."""
-    parts = [part.evaluation.document(per_query=per_query) for part in result.parts]
+    """The evaluation of each part, under a heading with the rule of its judgments."""
+    documents = [rated_part.evaluation.document(per_query=per_query) for rated_part in result.parts]
     sections = tuple(
-        Section(f"part-{number}", _way(part), (*_changes(part), *section.blocks))
-        for number, (part, each) in enumerate(zip(result.parts, parts, strict=True), 1)
-        for section in each.sections
+        Section(
+            f"part-{number}", _rule_sentence(rated_part), (*_changes(rated_part), *section.blocks)
+        )
+        for number, (rated_part, part_document) in enumerate(
+            zip(result.parts, documents, strict=True), 1
+        )
+        for section in part_document.sections
     )
-    rows = [each.rows for each in parts if each.rows is not None]
-    every = [row for each in rows for row in each.rows]
-    return Document("", sections=sections, rows=PlainRows(rows[0].head, every))
+    rows = [part_document.rows for part_document in documents if part_document.rows is not None]
+    all_rows = [row for part_rows in rows for row in part_rows.rows]
+    return Document("", sections=sections, rows=PlainRows(rows[0].head, all_rows))
 
 
-def _changes(part: RatedPart) -> list[str]:
-    """How far each further run is from the first, in whole per cent, a paragraph a run."""
+def _changes(rated_part: RatedPart) -> list[str]:
+    """The change of each further run from the first, in whole per cent, a paragraph a run."""
     values: dict[str, list[str]] = {}
-    for each in part.changes:
-        shown = UNDEFINED if each["per_cent"] is None else f"{each['per_cent']:+d} %"
-        values.setdefault(each["run"], []).append(f"{each['metric']} {shown}")
-    first = part.evaluation.runs[0].run
+    for change in rated_part.changes:
+        change_text = UNDEFINED if change["per_cent"] is None else f"{change['per_cent']:+d} %"
+        values.setdefault(change["run"], []).append(f"{change['metric']} {change_text}")
+    first = rated_part.evaluation.runs[0].run
     return [
-        f"{printable(run)} against {printable(first)}: {', '.join(words)}"
-        for run, words in values.items()
+        f"{make_printable(run)} against {make_printable(first)}: {', '.join(change_texts)}"
+        for run, change_texts in values.items()
     ]
 
 
-def _way(part: RatedPart) -> str:
-    """How the judgments of a part were made."""
-    made_by = part.made_by
+def _rule_sentence(rated_part: RatedPart) -> str:
+    """A sentence on the rule by which the judgments of a part were made."""
+    made_by = rated_part.made_by
     after = f" after {made_by['transformer']}" if "transformer" in made_by else ""
-    scale = f"on the {part.scale} scale, " if part.scale else ""
+    scale = f"on the {rated_part.scale} scale, " if rated_part.scale else ""
     return f"judgments from single ratings, {scale}by {made_by['rule']}{after}"

@@ -9,9 +9,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import encoded, frame
+from rankgate.core.present.codec import encode, frame
 from rankgate.core.present.result import Notice, Result
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels
 
 _UNRESOLVED = {
@@ -21,7 +21,7 @@ _UNRESOLVED = {
     "grades": pl.List(pl.Float64),
 }
 _JUDGED = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
-_UNLIKE = 0.1  # of rates of strata, beyond what rounding leaves
+_RATE_DIFFERENCE = 0.1  # a difference of rates of strata that rounding does not explain
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class ResolvedJudgments(Result):
     def _order(self) -> tuple[str, ...]:
         if not self.counts.get("unordered"):
             return ()
-        words = (
+        message = (
             f"{self.counts['unordered']} pairs have more ratings than slots and not all times: the "
             "first rows of the file were taken."
         )
-        return (words,)
+        return (message,)
 
     def _strata(self) -> tuple[str, ...]:
         if self.qrels is None:
@@ -91,17 +91,17 @@ class ResolvedJudgments(Result):
         table = self.qrels.table
         if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
             return ()
-        drawn = table.filter(pl.col("inclusion").is_not_null())
-        rates = drawn.group_by("stratum").agg(pl.col("inclusion").mean()).sort("stratum")
+        sample_rows = table.filter(pl.col("inclusion").is_not_null())
+        rates = sample_rows.group_by("stratum").agg(pl.col("inclusion").mean()).sort("stratum")
         low, high = rates["inclusion"].min(), rates["inclusion"].max()
-        if low is None or high - low <= _UNLIKE:  # type: ignore[operator]
+        if low is None or high - low <= _RATE_DIFFERENCE:  # type: ignore[operator]
             return ()
-        shown = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
-        words = (
-            f"strata of unlike rates ({shown}): infAP takes them for one and is too high; draw one "
-            "stratum for it, or weigh each document by 1/inclusion."
+        rates_text = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
+        message = (
+            f"strata of unlike rates ({rates_text}): infAP takes them for one and is too high; "
+            "draw one stratum for it, or weigh each document by 1/inclusion."
         )
-        return (words,)
+        return (message,)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -111,16 +111,16 @@ class ResolvedJudgments(Result):
             "made_by": dict(self.made_by),
             "counts": dict(self.counts),
             "cautions": list(self.cautions),
-            "judgments": encoded(self.qrels.table) if self.qrels else [],
-            "unresolved": encoded(self.unresolved),
+            "judgments": encode(self.qrels.table) if self.qrels else [],
+            "unresolved": encode(self.unresolved),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
-        name, made_by, judged = values["ratings"], values["made_by"], values["judgments"]
+        name, made_by, judgments = values["ratings"], values["made_by"], values["judgments"]
         qrels = None
-        if judged:
-            qrels = Qrels(frame(judged, _JUDGED), name, None, (), made_by, Place(name))
+        if judgments:
+            qrels = Qrels(frame(judgments, _JUDGED), name, None, (), made_by, RowLocation(name))
         unresolved = frame(values["unresolved"], _UNRESOLVED)
         return cls(name, qrels, unresolved, made_by, values["counts"])

@@ -11,14 +11,14 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
-from rankgate.data.column_map import mapped
+from rankgate.data.column_map import map_columns
 from rankgate.data.read_ratings import read_ratings
-from rankgate.data.scales import scale_of
-from rankgate.judging.pooling.drawing import as_drawn
-from rankgate.judging.rating.pool_tasks import pool_of
-from rankgate.judging.resolution.apply_rule import resolve as resolved
+from rankgate.data.scales import parse_scale
+from rankgate.judging.pooling.drawing import add_inclusion
+from rankgate.judging.rating.pool_tasks import pool_table
+from rankgate.judging.resolution.apply_rule import resolve_ratings as resolved
 from rankgate.judging.resolution.rules import RULES
-from rankgate.judging.transformers import transformer_of
+from rankgate.judging.transformers import find_transformer
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import ColumnsLike, QrelsLike, RatingsLike
@@ -44,7 +44,7 @@ def rules() -> tuple[RuleFacts, ...]:
             rule.name,
             rule.title,
             rule.source,
-            tuple((name, each.help) for name, each in rule.parameters.items()),
+            tuple((name, parameter.help) for name, parameter in rule.parameters.items()),
         )
         for rule in RULES.values()
     )
@@ -96,41 +96,43 @@ def resolve(
     >>> resolve(said).qrels.table.rows()
     [('q', 'd', 1.0)]
     """
-    said = read_ratings(mapped(ratings, columns, "ratings"), from_=from_)
+    all_ratings = read_ratings(map_columns(ratings, columns, "ratings"), from_=from_)
     result = resolved(
-        said,
+        all_ratings,
         rule,
         _parameters(parameters),
-        transformer=transformer_of(transform),
-        scale=scale_of(scale) if scale else None,
+        transformer=find_transformer(transform),
+        scale=parse_scale(scale) if scale else None,
         slots=slots,
     )
     if sample is not None or rest is not None:
-        result = _sampled(result, sample, rest)
+        result = _add_sample(result, sample, rest)
     return result
 
 
-def _sampled(
+def _add_sample(
     result: ResolvedJudgments, sample: PoolLike | None, rest: QrelsLike | None
 ) -> ResolvedJudgments:
     if sample is None:
         raise UsageError(
             "the rest of a pool goes with its sample; give both.", code="missing-input"
         )
-    left = None if rest is None else read_qrels(rest)
-    return replace(result, qrels=as_drawn(result.judgments(result.name), pool_of(sample), left))
+    undrawn = None if rest is None else read_qrels(rest)
+    return replace(
+        result, qrels=add_inclusion(result.judgments(result.name), pool_table(sample), undrawn)
+    )
 
 
-def _parameters(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
-    if not isinstance(given, list | tuple):
-        return dict(given)  # type: ignore[arg-type]
-    found = {}
-    for word in given:
+def _parameters(parameters: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    if not isinstance(parameters, list | tuple):
+        return dict(parameters)  # type: ignore[arg-type]
+    value_of_name = {}
+    for word in parameters:
         name, equals, value = str(word).partition("=")
         if not equals:
             raise UsageError(
                 f"{word!r} sets nothing; write NAME=VALUE, as in adjudicator=ann.",
                 code="invalid-syntax",
             )
-        found[name.strip()] = value.strip()
-    return found
+        value_of_name[name.strip()] = value.strip()
+    return value_of_name

@@ -17,13 +17,13 @@ from rankgate.measurement.stats.agreement.dawid_skene import dawid_skene
 Smoothing = Annotated[float, Range(0)]
 
 TIE = "tie"
-"""Why a pair is unresolved: as many raters for one grade as for another."""
+"""The reason of an unresolved pair: as many raters for one grade as for another."""
 NO_GRADE = "no grade"
-"""Why a pair is unresolved: nobody could tell."""
+"""The reason of an unresolved pair: nobody could tell."""
 NOT_ADJUDICATED = "not adjudicated"
-"""Why a pair is unresolved: the adjudicator has not graded it, and the other rule has no grade."""
+"""The reason of an unresolved pair: no grade by the adjudicator or by the other rule."""
 DIFFER = "raters differ"
-"""Why a pair is unresolved: raters gave different grades."""
+"""The reason of an unresolved pair: raters gave different grades."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ResolveRule(Declared):
         return parameters_of(self.resolve)
 
 
-def _each(table: pl.DataFrame, grade: pl.Expr) -> pl.DataFrame:
+def _aggregate(table: pl.DataFrame, grade: pl.Expr) -> pl.DataFrame:
     return table.group_by(PAIR, maintain_order=True).agg(
         grade.alias("grade"), pl.lit(None, dtype=pl.String).alias("why")
     )
@@ -56,24 +56,24 @@ def _each(table: pl.DataFrame, grade: pl.Expr) -> pl.DataFrame:
 
 def _majority(table: pl.DataFrame) -> pl.DataFrame:
     votes = table.group_by(*PAIR, "grade").len()
-    most = votes.filter(pl.col("len") == pl.col("len").max().over(PAIR))
-    won = most.group_by(PAIR).agg(
+    top_votes = votes.filter(pl.col("len") == pl.col("len").max().over(PAIR))
+    winners = top_votes.group_by(PAIR).agg(
         pl.when(pl.len() == 1).then(pl.col("grade").first()).alias("grade"),
         pl.when(pl.len() > 1).then(pl.lit(TIE)).alias("why"),
     )
     return (
         table.select(PAIR)
         .unique(maintain_order=True)
-        .join(won, on=PAIR, how="left", maintain_order="left")
+        .join(winners, on=PAIR, how="left", maintain_order="left")
     )
 
 
 def _mean(table: pl.DataFrame) -> pl.DataFrame:
-    return _each(table, pl.col("grade").mean())
+    return _aggregate(table, pl.col("grade").mean())
 
 
 def _median(table: pl.DataFrame) -> pl.DataFrame:
-    return _each(table, pl.col("grade").median())
+    return _aggregate(table, pl.col("grade").median())
 
 
 def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
@@ -90,14 +90,14 @@ def _top_three(table: pl.DataFrame, *, rounded: bool = False) -> pl.DataFrame:
         .otherwise(pl.col("grade").top_k(three).min())
     )
     # halves go up, as Ruby rounds
-    return _each(table, (grade + 0.5).floor() if rounded else grade)
+    return _aggregate(table, (grade + 0.5).floor() if rounded else grade)
 
 
 def _unanimous(table: pl.DataFrame) -> pl.DataFrame:
-    same = pl.col("grade").n_unique() == 1
+    is_unanimous = pl.col("grade").n_unique() == 1
     return table.group_by(PAIR, maintain_order=True).agg(
-        pl.when(same).then(pl.col("grade").first()).alias("grade"),
-        pl.when(~same).then(pl.lit(DIFFER)).alias("why"),
+        pl.when(is_unanimous).then(pl.col("grade").first()).alias("grade"),
+        pl.when(~is_unanimous).then(pl.lit(DIFFER)).alias("why"),
     )
 
 
@@ -109,16 +109,16 @@ def _latest(table: pl.DataFrame, *, order: Literal["time", "file"] = "time") -> 
         order: file takes the last row of each pair; time needs the time of each rating
     """
     if order == "file":
-        return _each(table.sort("row"), pl.col("grade").last())
+        return _aggregate(table.sort("row"), pl.col("grade").last())
     _refuse_unordered(table)
-    return _each(table, pl.col("grade").last())
+    return _aggregate(table, pl.col("grade").last())
 
 
 def _refuse_unordered(table: pl.DataFrame) -> None:
-    """The order of rows says nothing: it changes with the order in which files were joined."""
-    at = pl.col("at")
+    """Refuse last grades without times: the order of rows changes when files are joined."""
+    times = pl.col("at")
     unclear = (  # rows that may be the last, with more than one grade
-        table.filter((at.is_null().any() | (at == at.max())).over(PAIR))
+        table.filter((times.is_null().any() | (times == times.max())).over(PAIR))
         .group_by(PAIR, maintain_order=True)
         .agg(pl.col("grade").n_unique().alias("grades"))
         .filter(pl.col("grades") > 1)
@@ -156,10 +156,12 @@ def _adjudicated(
             f"adjudicator={adjudicator}: no rating of this rater; see the raters' names.",
             code="unknown-choice",
         )
-    own = table.filter(pl.col("rater") == adjudicator).select(*PAIR, pl.col("grade").alias("own"))
-    others = RULES[otherwise].resolve(table)
+    own_grades = table.filter(pl.col("rater") == adjudicator).select(
+        *PAIR, pl.col("grade").alias("own")
+    )
+    other_grades = RULES[otherwise].resolve(table)
     return (
-        others.join(own, on=PAIR, how="left", maintain_order="left")
+        other_grades.join(own_grades, on=PAIR, how="left", maintain_order="left")
         .with_columns(pl.coalesce("own", "grade").alias("grade"))
         .with_columns(pl.when(pl.col("grade").is_null()).then(pl.lit(NOT_ADJUDICATED)).alias("why"))
         .drop("own")
@@ -177,13 +179,13 @@ def _dawid_skene(
         smoothing: added to every cell of a rater's table of errors; 0 is the paper's
     """
     if table.is_empty():
-        return _each(table, pl.col("grade").first())
+        return _aggregate(table, pl.col("grade").first())
     pairs = table.select(PAIR).unique(maintain_order=True).with_row_index("item")
-    coded = table.join(pairs, on=PAIR, maintain_order="left")
-    grades, place = np.unique(coded["grade"].to_numpy(), return_inverse=True)
-    _, rater = np.unique(coded["rater"].to_numpy(), return_inverse=True)
-    item = coded["item"].to_numpy().astype(np.int64)
-    belief = dawid_skene(item, rater, place, smoothing=smoothing).belief
+    numbered_ratings = table.join(pairs, on=PAIR, maintain_order="left")
+    grades, grade_index = np.unique(numbered_ratings["grade"].to_numpy(), return_inverse=True)
+    _, rater = np.unique(numbered_ratings["rater"].to_numpy(), return_inverse=True)
+    pair_index = numbered_ratings["item"].to_numpy().astype(np.int64)
+    belief = dawid_skene(pair_index, rater, grade_index, smoothing=smoothing).belief
     result = belief @ grades if expected else grades[belief.argmax(axis=1)]
     return pairs.drop("item").with_columns(
         pl.Series("grade", result), pl.lit(None, dtype=pl.String).alias("why")

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.judging.pooling.candidates import shuffled
+from rankgate.judging.pooling.candidates import shuffle_batches
 
 
-def assigned(
+def assign_documents(
     pool: pl.DataFrame,
     raters: Sequence[str],
     *,
@@ -39,30 +39,30 @@ def assigned(
         raise UsageError("raters need names that differ; name each once.", code="duplicate-name")
     if not 0 <= overlap <= 1:
         raise UsageError(f"overlap={overlap:g}: a share lies between 0 and 1.", code="out-of-range")
-    most = per_document + (overlap > 0)
-    if per_document < 1 or most > len(names):
+    max_ratings = per_document + (overlap > 0)
+    if per_document < 1 or max_ratings > len(names):
         raise UsageError(
-            f"{most} ratings of a document need as many raters, and there are {len(names)}.",
+            f"{max_ratings} ratings of a document need as many raters, and there are {len(names)}.",
             code="out-of-range",
         )
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(pool))
-    more = round(overlap * len(pool))
+    overlap_count = round(overlap * len(pool))
     load = np.zeros(len(names), np.int64)
-    given: list[list[int]] = [[] for _ in names]
+    rows_of_rater: list[list[int]] = [[] for _ in names]
     for turn, row in enumerate(order.tolist()):
-        count = per_document + (turn < more)
-        fewest = np.lexsort((rng.random(len(names)), load))[:count]
-        load[fewest] += 1
-        for rater in fewest.tolist():
-            given[rater].append(row)
+        count = per_document + (turn < overlap_count)
+        least_loaded = np.lexsort((rng.random(len(names)), load))[:count]
+        load[least_loaded] += 1
+        for rater in least_loaded.tolist():
+            rows_of_rater[rater].append(row)
     return {
-        name: shuffled(pool[sorted(rows)] if rows else pool.clear(), seed + 1 + i)
-        for i, (name, rows) in enumerate(zip(names, given, strict=True))
+        name: shuffle_batches(pool[sorted(rows)] if rows else pool.clear(), seed + 1 + i)
+        for i, (name, rows) in enumerate(zip(names, rows_of_rater, strict=True))
     }
 
 
-def doubled(parts: dict[str, pl.DataFrame]) -> int:
-    """How many documents two raters or more have."""
-    pairs = pl.concat([part.select("query_id", "doc_id") for part in parts.values()])
+def count_doubled(parts: dict[str, pl.DataFrame]) -> int:
+    """Count the documents that two raters or more have."""
+    pairs = pl.concat([rater_pool.select("query_id", "doc_id") for rater_pool in parts.values()])
     return int((pairs.group_by("query_id", "doc_id").len()["len"] > 1).sum())

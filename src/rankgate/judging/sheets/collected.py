@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import decoded, encoded, frame
+from rankgate.core.present.codec import decode, encode, frame
 from rankgate.core.present.result import Notice, Result
+from rankgate.data.formats.pool_file import read_sheet
 from rankgate.data.notes import Note
 from rankgate.data.ratings import SCHEMA, Ratings
-from rankgate.data.scales import scale_of
+from rankgate.data.scales import parse_scale
 from rankgate.data.streams.journal import Journal
-from rankgate.data.text import cells
-from rankgate.judging.rating.pool_tasks import pool_of
-from rankgate.judging.sheets.rows import filled
+from rankgate.judging.rating.pool_tasks import pool_table
+from rankgate.judging.sheets.rows import read_filled_sheets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,22 +69,22 @@ class CollectedRatings(Result):
             UsageError: it cannot be written.
         """
         with Journal.open(path) as journal:
-            said = {_pair(row): row for row in journal.rows if row.get("at") is None}
-            fresh = [row for row in self.rows if said.get(_pair(row)) != row]
-            for row in fresh:
+            saved_rows = {_pair(row): row for row in journal.rows if row.get("at") is None}
+            new_rows = [row for row in self.rows if saved_rows.get(_pair(row)) != row]
+            for row in new_rows:
                 journal.add(row)
-        return len(fresh)
+        return len(new_rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**self.head(), "ratings": self.rows, "notes": encoded(self.notes)}
+        return {**self.head(), "ratings": self.rows, "notes": encode(self.notes)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The result that ``to_dict`` was called on."""
-        kept = {name: dtype for name, dtype in SCHEMA.items() if name not in {"at", "seconds"}}
-        notes = (Note(**decoded(Note, n)) for n in values["notes"])
-        return cls(Ratings(frame(values["ratings"], kept), "ratings"), tuple(notes))
+        schema = {name: dtype for name, dtype in SCHEMA.items() if name not in {"at", "seconds"}}
+        notes = (Note(**decode(Note, n)) for n in values["notes"])
+        return cls(Ratings(frame(values["ratings"], schema), "ratings"), tuple(notes))
 
 
 def collect(
@@ -97,7 +97,7 @@ def collect(
     """Read sheets that came back; find all that came back wrong.
 
     Args:
-        sheets: CSV or XLSX files.
+        sheets: CSV or XLSX files, or tables of any other format.
         pool: the pool that was given out: other documents are refused, missing ones are reported.
         scale: the rating scale, if it differs from that of the sheets: a name, a range such as
             0..4, or a list such as 0,1,10,100.
@@ -110,11 +110,11 @@ def collect(
     """
     if not sheets:
         raise UsageError("no sheet to read; name at least one.", code="missing-input")
-    ratings, notes = filled(
-        [cells.read(path) for path in sheets],
-        scale=scale_of(scale) if scale else None,
+    ratings, notes = read_filled_sheets(
+        [read_sheet(path) for path in sheets],
+        scale=parse_scale(scale) if scale else None,
         rater=rater,
-        pool=None if pool is None else pool_of(pool),
+        pool=None if pool is None else pool_table(pool),
     )
     return CollectedRatings(ratings, notes)
 

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Points
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import printable
-from rankgate.data.files.checks.declare import counted
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import make_printable
+from rankgate.data.files.checks.declare import count_noun
 
 if TYPE_CHECKING:
     from rankgate.judging.sheets.collected import CollectedRatings
@@ -20,7 +20,7 @@ def lines_of_json(result: CollectedRatings) -> str:
 
 
 def document(result: CollectedRatings) -> Document:
-    """How many ratings there are, and what was left empty; CSV has the ratings."""
+    """The number of ratings, and empty rows; CSV has the ratings."""
     first, *more = summary(result)
     table = result.table.drop("at", "seconds")
     return made(
@@ -29,18 +29,21 @@ def document(result: CollectedRatings) -> Document:
 
 
 def summary(result: CollectedRatings, added: int | None = None) -> list[str]:
-    """How many ratings there are, how many were added to a file, and what was left empty."""
+    """Summarize the ratings, those added to a file, and empty rows."""
     table = result.table
     graded = len(table) - table["grade"].null_count()
     unsure = len(table) - graded
     raters = table["rater"].n_unique()
     lines = [
-        f"{counted(graded, 'grade')} by {counted(raters, 'rater')}; {unsure} could not be graded"
+        (
+            f"{count_noun(graded, 'grade')} by {count_noun(raters, 'rater')}; {unsure} "
+            "could not be graded"
+        )
     ]
     if added is not None and added < len(table):
         lines.append(f"added: {added}; the others are in the file already")
     for note in result.notes:
-        shown = ", ".join(map(printable, note.examples))
+        examples = ", ".join(map(make_printable, note.examples))
         more = ", …" if note.count > len(note.examples) else ""
-        lines.append(f"{note.what}: {note.count} ({shown}{more})")
+        lines.append(f"{note.what}: {note.count} ({examples}{more})")
     return lines

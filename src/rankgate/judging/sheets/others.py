@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.judging.standing import PAIR, standing
+from rankgate.judging.standing import PAIR, counting_ratings
 
 if TYPE_CHECKING:
     from rankgate.data.ratings import Ratings
 
 
-def others_said(ratings: Ratings, rater: str) -> dict[tuple[str, str], tuple[str, str]]:
+def other_ratings_by_pair(ratings: Ratings, rater: str) -> dict[tuple[str, str], tuple[str, str]]:
     """Grades and comments of all others by pair, lowest grade first, without names.
 
     A rating without a grade is shown as ``cannot tell``; its reason counts as a comment.
     """
     label = pl.col("grade").map_elements(lambda grade: f"{grade:g}", pl.String)
     table = (
-        standing(ratings)
+        counting_ratings(ratings)
         .table.filter(pl.col("rater") != rater)
         .sort("grade", nulls_last=True)
         .with_columns(
@@ -27,9 +27,9 @@ def others_said(ratings: Ratings, rater: str) -> dict[tuple[str, str], tuple[str
             pl.coalesce("comment", "reason").alias("words"),
         )
     )
-    said = pl.format("{}: {}", "label", "words").drop_nulls()
-    found = table.group_by(PAIR, maintain_order=True).agg("label", said.alias("said"))
+    comment = pl.format("{}: {}", "label", "words").drop_nulls()
+    rows_by_pair = table.group_by(PAIR, maintain_order=True).agg("label", comment.alias("said"))
     return {
-        (query, document): (", ".join(labels), "; ".join(words))
-        for query, document, labels, words in found.iter_rows()
+        (query, document): (", ".join(labels), "; ".join(comments))
+        for query, document, labels, comments in rows_by_pair.iter_rows()
     }

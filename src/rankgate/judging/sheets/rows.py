@@ -10,80 +10,85 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.core.formulas import guarded, unguarded
+from rankgate.core.formulas import guard_cell, unguard_cell
 from rankgate.core.frozen import dataclass
 from rankgate.data.notes import Note
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.ratings import SCHEMA, Ratings
-from rankgate.data.scales import scale_of
-from rankgate.judging.rating.tasks import check_of
+from rankgate.data.scales import parse_scale
+from rankgate.judging.rating.tasks import check_word
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
     from rankgate.data.text.cells import Cell, Cells, CsvRow
     from rankgate.judging.rating.tasks import Task
 
-_NEEDED = ("query", "document", "grade")
-_FIRST = ("check", "query", "document")
-_LAST = ("grade", "cannot tell", "comment", "rater", "scale", "guideline")
+_REQUIRED_COLUMNS = ("query", "document", "grade")
+_FIRST_COLUMNS = ("check", "query", "document")
+_LAST_COLUMNS = ("grade", "cannot tell", "comment", "rater", "scale", "guideline")
 
-_OTHERS = ("others' grades", "others' comments")
+_OTHER_COLUMNS = ("others' grades", "others' comments")
 
 _DATE = re.compile(r"^\d{1,4}[-/.]\w{1,9}([-/.]\d{2,4})?( \d\d:\d\d(:\d\d)?)?$")
 _POWER = re.compile(r"^\d([.,]\d+)?E[+-]?\d+$", re.IGNORECASE)
 _DIGITS = re.compile(r"^\d+$")
 
 
-def sheet(
+def make_sheet(
     tasks: Sequence[Task],
     rater: str,
     scale: str,
     guideline: str = "",
-    given: Mapping[tuple[str, str], tuple[str, str]] | None = None,
+    other_ratings: Mapping[tuple[str, str], tuple[str, str]] | None = None,
 ) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of one rater's sheet; no cell is taken for a formula.
+    """The header and the rows of one rater's sheet; spreadsheets read no cell as a formula.
 
-    What systems and ranks a document had is not in it. ``check`` fits the ids of its row, so
-    that ids which a spreadsheet program changed are noticed. `given` are the grades and comments
-    of other raters by pair, for an adjudicator; without it the sheet is blind.
+    Systems and ranks are not in it. ``check`` fits the ids of its row, so
+    that ids which a spreadsheet program changed are noticed. `other_ratings` are the grades and
+    comments of other raters by pair, for an adjudicator; without it the sheet is blind.
     """
-    asked = _names(task.query for task in tasks)
-    shown = _names(task.document for task in tasks)
-    titles = [name if name != "text" else "query text" for name in asked]
+    query_names = _field_names(task.query for task in tasks)
+    document_names = _field_names(task.document for task in tasks)
+    titles = [name if name != "text" else "query text" for name in query_names]
     fields = [
-        f"{name} of document" if name in {*_LAST, *_FIRST, *_OTHERS, *titles} else name
-        for name in shown
+        f"{name} of document"
+        if name in {*_LAST_COLUMNS, *_FIRST_COLUMNS, *_OTHER_COLUMNS, *titles}
+        else name
+        for name in document_names
     ]
-    others = [] if given is None else list(_OTHERS)
-    head = [*_FIRST, *titles, *fields, *others, *_LAST]
+    other_columns = [] if other_ratings is None else list(_OTHER_COLUMNS)
+    header = [*_FIRST_COLUMNS, *titles, *fields, *other_columns, *_LAST_COLUMNS]
     rows = [
         [
-            check_of(*task.pair),
-            guarded(task.query_id),
-            guarded(task.doc_id),
-            *(guarded(task.query.get(name, "")) for name in asked),
-            *(guarded(task.document.get(name, "")) for name in shown),
-            *(guarded(words) for words in (given or {}).get(task.pair, ("", ""))[: len(others)]),
+            check_word(*task.pair),
+            guard_cell(task.query_id),
+            guard_cell(task.doc_id),
+            *(guard_cell(task.query.get(name, "")) for name in query_names),
+            *(guard_cell(task.document.get(name, "")) for name in document_names),
+            *(
+                guard_cell(text)
+                for text in (other_ratings or {}).get(task.pair, ("", ""))[: len(other_columns)]
+            ),
             "",
             "",
             "",
-            guarded(rater),
+            guard_cell(rater),
             scale,
-            guarded(guideline),
+            guard_cell(guideline),
         ]
         for task in tasks
     ]
-    return head, rows
+    return header, rows
 
 
-def _names(result: Iterable[object]) -> list[str]:
+def _field_names(result: Iterable[object]) -> list[str]:
     names: dict[str, None] = {}
-    for each in result:
-        names.update(dict.fromkeys(each))  # type: ignore[call-overload]
+    for fields in result:
+        names.update(dict.fromkeys(fields))  # type: ignore[call-overload]
     return list(names)
 
 
-def filled(
+def read_filled_sheets(
     sheets: Sequence[Cells],
     *,
     scale: Scale | None = None,
@@ -105,36 +110,39 @@ def filled(
         DuplicateError: one rater rates a document twice.
     """
     grades = scale or _scale(sheets)
-    known = (
-        {check_of(q, d): (q, d) for q, d in pool.select("query_id", "doc_id").iter_rows()}
+    pair_of_check = (
+        {check_word(q, d): (q, d) for q, d in pool.select("query_id", "doc_id").iter_rows()}
         if (pool is not None)
         else None
     )
-    rows, places, empty = list[dict[str, object]](), list[tuple[str, int]](), list[str]()
-    seen: dict[tuple[str, str, str], str] = {}
-    for each in sheets:
-        _refuse_columns(each)
-        for row in each.rows:
-            reader = _Reader(each, row)
-            pair = reader.pair(known)
+    rows, places, empty_rows = list[dict[str, object]](), list[tuple[str, int]](), list[str]()
+    first_location: dict[tuple[str, str, str], str] = {}
+    for sheet_cells in sheets:
+        _refuse_columns(sheet_cells)
+        for row in sheet_cells.rows:
+            reader = _Reader(sheet_cells, row)
+            pair = reader.pair(pair_of_check)
             grade, reason = reader.grade(grades), reader.text("cannot tell")
-            where = f"{each.label}:{row.line}"
+            location = f"{sheet_cells.label}:{row.line}"
             if grade is None and not reason:
-                empty.append(where)
+                empty_rows.append(location)
                 continue
             reader.refuse_both(grade, reason)
-            who = reader.rater(rater)
-            if (other := seen.setdefault((*pair, who), where)) != where:
+            rater_name = reader.rater(rater)
+            if (
+                other_location := first_location.setdefault((*pair, rater_name), location)
+            ) != location:
                 problem = (
-                    f"{who} rates '{pair[1]}' of query '{pair[0]}' here and in {other}; keep one."
+                    f"{rater_name} rates '{pair[1]}' of query '{pair[0]}' here and in "
+                    f"{other_location}; keep one."
                 )
-                raise DuplicateError(problem, source=each.label, line=row.line)
-            places.append((each.label, row.line))
+                raise DuplicateError(problem, source=sheet_cells.label, line=row.line)
+            places.append((sheet_cells.label, row.line))
             rows.append(
                 {
                     "query_id": pair[0],
                     "doc_id": pair[1],
-                    "rater": who,
+                    "rater": rater_name,
                     "grade": grade,
                     "reason": reason or None,
                     "comment": reader.text("comment") or None,
@@ -142,33 +150,37 @@ def filled(
                 }
             )
     label = sheets[0].label if len(sheets) == 1 else f"{len(sheets)} sheets"
-    place = Place(label, lambda i: places[i][1] if len(sheets) == 1 else None)
-    table = pl.DataFrame(rows, schema={name: SCHEMA[name] for name in _KEPT})
-    result = Ratings(table, "ratings", grades, place)
-    return result, _notes(empty, sheets, known, table)
+    source = RowLocation(label, lambda i: places[i][1] if len(sheets) == 1 else None)
+    table = pl.DataFrame(rows, schema={name: SCHEMA[name] for name in _RATING_COLUMNS})
+    result = Ratings(table, "ratings", grades, source)
+    return result, _notes(empty_rows, sheets, pair_of_check, table)
 
 
-_KEPT = ("query_id", "doc_id", "rater", "grade", "reason", "comment", "guideline")
+_RATING_COLUMNS = ("query_id", "doc_id", "rater", "grade", "reason", "comment", "guideline")
 
 
 def _notes(
-    empty: list[str],
+    empty_rows: list[str],
     sheets: Sequence[Cells],
-    known: dict[str, tuple[str, str]] | None,
+    pair_of_check: dict[str, tuple[str, str]] | None,
     table: pl.DataFrame,
 ) -> tuple[Note, ...]:
-    unchecked = [each.label for each in sheets if "check" not in each.names]
-    rated = {check_of(q, d) for q, d in table.select("query_id", "doc_id").iter_rows()}
-    left = [" ".join(pair) for check, pair in (known or {}).items() if check not in rated]
+    unchecked_sheets = [
+        sheet_cells.label for sheet_cells in sheets if "check" not in sheet_cells.names
+    ]
+    rated_checks = {check_word(q, d) for q, d in table.select("query_id", "doc_id").iter_rows()}
+    unrated_pairs = [
+        " ".join(pair) for check, pair in (pair_of_check or {}).items() if check not in rated_checks
+    ]
     return (
-        *Note.of("rows without a grade, left unrated", empty),
-        *Note.of("sheets without a column check, whose ids cannot be verified", unchecked),
-        *Note.of("documents of the pool that nobody rated", left),
+        *Note.of("rows without a grade, left unrated", empty_rows),
+        *Note.of("sheets without a column check, whose ids cannot be verified", unchecked_sheets),
+        *Note.of("documents of the pool that nobody rated", unrated_pairs),
     )
 
 
 def _refuse_columns(sheet: Cells) -> None:
-    missing = [name for name in _NEEDED if name not in sheet.names]
+    missing = [name for name in _REQUIRED_COLUMNS if name not in sheet.names]
     if missing:
         problem = (
             f"no column {missing[0]} among {', '.join(filter(None, sheet.names))[:200]}; keep the "
@@ -180,18 +192,20 @@ def _refuse_columns(sheet: Cells) -> None:
 def _scale(sheets: Sequence[Cells]) -> Scale | None:
     """The scale that the sheets name, all the same."""
     first: tuple[str, str] | None = None
-    for each in sheets:
-        for row in each.rows:
-            words = str(row.cells.get("scale") or "").strip()
-            if words and first is None:
-                first = (words, f"{each.label}:{row.line}")
-            elif words and first and words != first[0]:
+    for sheet_cells in sheets:
+        for row in sheet_cells.rows:
+            scale_text = str(row.cells.get("scale") or "").strip()
+            if scale_text and first is None:
+                first = (scale_text, f"{sheet_cells.label}:{row.line}")
+            elif scale_text and first and scale_text != first[0]:
                 problem = (
-                    f"scale {words}, and {first[0]} in {first[1]}; grades of two scales do not "
-                    "go together: fix the line, or read the sheets one by one."
+                    f"scale {scale_text}, and {first[0]} in {first[1]}; grades of two scales do "
+                    "not go together: fix the line, or read the sheets one by one."
                 )
-                raise InputError(problem, source=each.label, line=row.line, code="mixed-scales")
-    return scale_of(first[0]) if first else None
+                raise InputError(
+                    problem, source=sheet_cells.label, line=row.line, code="mixed-scales"
+                )
+    return parse_scale(first[0]) if first else None
 
 
 @dataclass(frozen=True)
@@ -208,38 +222,45 @@ class _Reader:
 
     def text(self, name: str) -> str:
         cell = self.row.cells.get(name)
-        return "" if cell is None else unguarded(str(cell)).strip()
+        return "" if cell is None else unguard_cell(str(cell)).strip()
 
-    def pair(self, known: dict[str, tuple[str, str]] | None) -> tuple[str, str]:
+    def pair(self, pair_of_check: dict[str, tuple[str, str]] | None) -> tuple[str, str]:
         check = self.text("check")
-        query, document = self._id("query", check, known), self._id("document", check, known)
-        fits = check_of(query, document)
-        if check and check != fits:
+        query, document = (
+            self._id("query", check, pair_of_check),
+            self._id("document", check, pair_of_check),
+        )
+        expected_check = check_word(query, document)
+        if check and check != expected_check:
             raise self.error(
                 f"query '{query}', document '{document}': the ids are not those that were given out"
-                f"{self._ought(check, known)}; {_suspect(query, document)}"
+                f"{self._ought(check, pair_of_check)}; {_damage_hint(query, document)}"
             )
-        if known is not None and fits not in known:
+        if pair_of_check is not None and expected_check not in pair_of_check:
             raise self.error(
                 f"document '{document}' of query '{query}' is not in the pool; was a row added?"
             )
         return query, document
 
-    def _id(self, name: str, check: str, known: dict[str, tuple[str, str]] | None) -> str:
+    def _id(self, name: str, check: str, pair_of_check: dict[str, tuple[str, str]] | None) -> str:
         cell = self.row.cells.get(name)
         if cell is None or cell == "":
-            raise self.error(f"{name} is empty{self._ought(check, known)}; fill it in again.")
+            raise self.error(
+                f"{name} is empty{self._ought(check, pair_of_check)}; fill it in again."
+            )
         if not isinstance(cell, str):
             raise self.error(
-                f"{name} holds {cell}, a {_kind(cell)} that a spreadsheet program made of an id"
-                f"{self._ought(check, known)}; format the column as text and enter the id again."
+                f"{name} holds {cell}, a {_cell_kind(cell)} that a spreadsheet program made of "
+                "an id"
+                f"{self._ought(check, pair_of_check)}; format the column as text and enter the id "
+                "again."
             )
-        return unguarded(cell)
+        return unguard_cell(cell)
 
-    def _ought(self, check: str, known: dict[str, tuple[str, str]] | None) -> str:
-        if known is None or check not in known:
+    def _ought(self, check: str, pair_of_check: dict[str, tuple[str, str]] | None) -> str:
+        if pair_of_check is None or check not in pair_of_check:
             return ""
-        query, document = known[check]
+        query, document = pair_of_check[check]
         return f" (the pool says query '{query}', document '{document}')"
 
     def grade(self, scale: Scale | None) -> float | None:
@@ -252,11 +273,14 @@ class _Reader:
                 f"grade {str(cell)[:40]!r} is not a number; write one, with a point, or leave the "
                 "cell empty and say why under 'cannot tell'."
             )
-        on = [each for each, _ in scale.labels] if scale else []
-        if scale and (not scale.lowest <= grade <= scale.highest or (on and grade not in on)):
-            listed = ", ".join(f"{each:g}" for each in on)
-            most = listed or f"{scale.lowest:g} to {scale.highest:g}"
-            raise self.error(f"grade {grade:g} is not on the scale ({most}); fix it.")
+        allowed_grades = [allowed_grade for allowed_grade, _ in scale.labels] if scale else []
+        if scale and (
+            not scale.lowest <= grade <= scale.highest
+            or (allowed_grades and grade not in allowed_grades)
+        ):
+            grades_text = ", ".join(f"{allowed_grade:g}" for allowed_grade in allowed_grades)
+            scale_text = grades_text or f"{scale.lowest:g} to {scale.highest:g}"
+            raise self.error(f"grade {grade:g} is not on the scale ({scale_text}); fix it.")
         return grade
 
     def refuse_both(self, grade: float | None, reason: str) -> None:
@@ -265,13 +289,15 @@ class _Reader:
                 f"grade {grade:g}, and cannot tell ({reason[:40]}); empty one of the two cells."
             )
 
-    def rater(self, given: str | None) -> str:
-        own = self.text("rater")
-        if given and own and own != given:
-            raise self.error(f"rater {own}, where {given} was said; leave one of them out.")
-        if not (own or given):
+    def rater(self, default_rater: str | None) -> str:
+        stated_rater = self.text("rater")
+        if default_rater and stated_rater and stated_rater != default_rater:
+            raise self.error(
+                f"rater {stated_rater}, where {default_rater} was said; leave one of them out."
+            )
+        if not (stated_rater or default_rater):
             raise self.error("it does not say who rated; fill in rater, or add --rater NAME.")
-        return own or str(given)
+        return stated_rater or str(default_rater)
 
 
 def _number(cell: Cell) -> float | None:
@@ -284,18 +310,18 @@ def _number(cell: Cell) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _kind(cell: Cell) -> str:
+def _cell_kind(cell: Cell) -> str:
     return "number" if isinstance(cell, int | float) else "date"
 
 
-def _suspect(query: str, document: str) -> str:
-    """What a program may have done to an id."""
-    for word in (query, document):
-        if _POWER.match(word):
-            return f"{word} looks like a number that a spreadsheet program shortened."
-        if _DATE.match(word) and not _DIGITS.match(word):
-            return f"{word} looks like a date that a spreadsheet program made."
-    for word in (query, document):
-        if _DIGITS.match(word):
-            return f"{word} may have lost zeros to a spreadsheet program."
+def _damage_hint(query: str, document: str) -> str:
+    """Explain how a spreadsheet program may have damaged an id."""
+    for identifier in (query, document):
+        if _POWER.match(identifier):
+            return f"{identifier} looks like a number that a spreadsheet program shortened."
+        if _DATE.match(identifier) and not _DIGITS.match(identifier):
+            return f"{identifier} looks like a date that a spreadsheet program made."
+    for identifier in (query, document):
+        if _DIGITS.match(identifier):
+            return f"{identifier} may have lost zeros to a spreadsheet program."
     return "restore the row as it was."

@@ -12,16 +12,16 @@ from rankgate.core.declare import Count, Share
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
-from rankgate.core.present.suffixes import form_of, is_known
-from rankgate.core.target import replacing
+from rankgate.core.present.suffixes import find_form, has_known_suffix
+from rankgate.core.target import replace_file
 from rankgate.data.read_ratings import read_ratings
-from rankgate.data.scales import scale_of
+from rankgate.data.scales import parse_scale
 from rankgate.data.text import cells
-from rankgate.judging.rating.pool_tasks import pool_of, tasks
+from rankgate.judging.rating.pool_tasks import pool_table, read_tasks
 from rankgate.judging.rating.session import grades_of
-from rankgate.judging.sheets.assignment import assigned, doubled
-from rankgate.judging.sheets.others import others_said
-from rankgate.judging.sheets.rows import sheet
+from rankgate.judging.sheets.assignment import assign_documents, count_doubled
+from rankgate.judging.sheets.others import other_ratings_by_pair
+from rankgate.judging.sheets.rows import make_sheet
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import RatingsLike
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Form = Literal["csv", "xlsx"]
 FORMS = ("csv", "xlsx")
-"""What sheets are written as."""
+"""File formats of sheets."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,27 @@ class Sheets(Result):
         Raises:
             UsageError: a place where nothing can be written, a name that no file can have.
         """
-        place = Path(target)
-        if len(self.tables) == 1 and is_known(place) and not place.is_dir():
-            paths, form = [place], "xlsx" if form_of(place, FORMS) == "xlsx" else "csv"
+        target_path = Path(target)
+        if len(self.tables) == 1 and has_known_suffix(target_path) and not target_path.is_dir():
+            paths, form = (
+                [target_path],
+                "xlsx" if find_form(target_path, FORMS) == "xlsx" else "csv",
+            )
         else:
-            paths = [place / f"{_plain(name)}.{form}" for name in self.tables]
-            _made(place)
-        grades = _listed(self.scale)
-        for path, (head, rows) in zip(paths, self.tables.values(), strict=True):
-            with replacing(path) as out:
+            paths = [target_path / f"{_check_file_name(name)}.{form}" for name in self.tables]
+            _make_folder(target_path)
+        grades = _grade_choices(self.scale)
+        for path, (header, rows) in zip(paths, self.tables.values(), strict=True):
+            with replace_file(path) as out:
                 if form == "xlsx":
                     choices = {"grade": grades} if grades else {}
-                    cells.write_xlsx(head, rows, out, choices=choices)
+                    cells.write_xlsx(header, rows, out, choices=choices)
                 else:
-                    cells.write_csv(head, rows, out)
+                    cells.write_csv(header, rows, out)
         return tuple(paths)
 
     def __len__(self) -> int:
-        """How many raters get one."""
+        """The number of raters."""
         return len(self.tables)
 
     def _table(self) -> pl.DataFrame:
@@ -126,23 +129,25 @@ def sheets(
         InputError: files that cannot be read, a document without text.
         UsageError: raters, shares or a scale that cannot be.
     """
-    scale_of(scale)
-    said = None if show is None else read_ratings(show)
-    parts = assigned(pool_of(pool), raters, per_document=per_document, overlap=overlap, seed=seed)
+    parse_scale(scale)
+    other_ratings = None if show is None else read_ratings(show)
+    parts = assign_documents(
+        pool_table(pool), raters, per_document=per_document, overlap=overlap, seed=seed
+    )
     tables = {
-        name: sheet(
-            tasks(part, queries, documents),
+        name: make_sheet(
+            read_tasks(rater_pool, queries, documents),
             name,
             scale,
             guideline,
-            None if said is None else others_said(said, name),
+            None if other_ratings is None else other_ratings_by_pair(other_ratings, name),
         )
-        for name, part in parts.items()
+        for name, rater_pool in parts.items()
     }
-    return Sheets(tables, scale, doubled(parts), seed)
+    return Sheets(tables, scale, count_doubled(parts), seed)
 
 
-def _plain(name: str) -> str:
+def _check_file_name(name: str) -> str:
     if name in {".", ".."} or any(sign in name for sign in '/\\:*?"<>|\0'):
         raise UsageError(
             f"rater {name!r}: no file can have this name; use letters and digits.",
@@ -151,7 +156,7 @@ def _plain(name: str) -> str:
     return name
 
 
-def _made(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
@@ -161,9 +166,9 @@ def _made(folder: Path) -> None:
         ) from None
 
 
-def _listed(scale: str) -> list[str]:
+def _grade_choices(scale: str) -> list[str]:
     """The grades that a cell can be chosen from; none where they are too many."""
     try:
-        return [f"{grade:g}" for grade in grades_of(scale_of(scale))]
+        return [f"{grade:g}" for grade in grades_of(parse_scale(scale))]
     except UsageError:
         return []

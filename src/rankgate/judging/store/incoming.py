@@ -1,4 +1,4 @@
-"""What a file brings into a project of a store: read, mapped, added in one transaction."""
+"""Import a file into a project of a store: read, mapped, added in one transaction."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.column_map import ColumnMap, mapped
+from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.files.conversion import Conversion
 from rankgate.data.formats import registry
-from rankgate.data.formats.writing import unrated
+from rankgate.data.formats.writing import unrated_pairs
 from rankgate.data.notes import Loss, Note
 from rankgate.data.ratings import Ratings
 from rankgate.data.read import contents_of
-from rankgate.judging.transformers import transformer_of
+from rankgate.judging.transformers import find_transformer
 from rankgate.store import imports
 from rankgate.store.kept import extras, judgments, runs
 from rankgate.store.material import documents, projects, queries
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from rankgate.store.database import Connection
     from rankgate.store.kept.blobs import Blobs
 
-KEPT = ("qrels", "ratings", "queries", "documents", "runs")
+STORE_PARTS = ("qrels", "ratings", "queries", "documents", "runs")
 """The parts of a file that a store takes."""
 
 
 @dataclass(frozen=True)
-class Incoming:
+class ImportedFile:
     """A file that was read.
 
     Attributes:
         contents: what it holds for a store.
         label: the file.
         form: the name of its format.
-        reason: why it was taken for that.
+        reason: the reason for this format.
         losses: columns that nobody named.
     """
 
@@ -61,14 +61,14 @@ def read_incoming(
     columns: ColumnsLike | None = None,
     transform: str | Path | Transformer | None = None,
     final: str | None = None,
-) -> Incoming:
+) -> ImportedFile:
     """Read a file for a store, without judgments that follow from its ratings.
 
     Args:
         source: a path; ``NAME:PATH`` names the format.
         from_: the name of the format; found by looking into the file if not given.
         columns: the columns of a sheet that have no usual name, as of `column_map`.
-        transform: what grades become on the project's scale, as of `transformer_of`.
+        transform: what grades become on the project's scale, as of `find_transformer`.
         final: the rater, or the column of grades, whose grades are final words.
 
     Raises:
@@ -76,23 +76,29 @@ def read_incoming(
             transformer does not map.
         UsageError: no such format, column or transformer.
     """
-    place, found = registry.opened(mapped(source, columns), from_)
+    opened_file, file_format = registry.open_input(map_columns(source, columns), from_)
     reason = "it was named"
-    if found is None:
-        found, reason = registry.detected(place)
-    contents = contents_of(place, found.name)
-    kept = contents if contents.ratings is None else replace(contents, qrels=None)
-    if not set(kept.parts) & set(KEPT):
+    if file_format is None:
+        file_format, reason = registry.detect_format(opened_file)
+    contents = contents_of(opened_file, file_format.name)
+    store_contents = contents if contents.ratings is None else replace(contents, qrels=None)
+    if not set(store_contents.parts) & set(STORE_PARTS):
         raise InputError(
-            "there is nothing for a store in it.", source=place.label, code="no-such-content"
+            "there is nothing for a store in it.", source=opened_file.label, code="no-such-content"
         )
-    kept = _transformed(kept, transformer_of(transform))
-    if final is not None and kept.ratings is not None:
-        kept = replace(kept, ratings=_final(kept.ratings, final))
-    return Incoming(kept, place.label, found.name, reason, _unnamed(source, columns))
+    store_contents = _transform_grades(store_contents, find_transformer(transform))
+    if final is not None and store_contents.ratings is not None:
+        store_contents = replace(store_contents, ratings=_mark_final(store_contents.ratings, final))
+    return ImportedFile(
+        store_contents,
+        opened_file.label,
+        file_format.name,
+        reason,
+        _unnamed_columns(source, columns),
+    )
 
 
-def _transformed(contents: FileContents, transformer: Transformer | None) -> FileContents:
+def _transform_grades(contents: FileContents, transformer: Transformer | None) -> FileContents:
     """Grades on the project's scale: those of ratings, or of judgments."""
     if transformer is None:
         return contents
@@ -101,35 +107,41 @@ def _transformed(contents: FileContents, transformer: Transformer | None) -> Fil
     if contents.qrels is None:
         return contents
     qrels = contents.qrels
-    said = qrels.table.with_columns(pl.lit("the judgments").alias("rater"))
-    carried = transformer(Ratings(said, qrels.name, qrels.scale, qrels.place))
-    table = carried.table.drop("rater").select(qrels.table.columns)
+    rated_table = qrels.table.with_columns(pl.lit("the judgments").alias("rater"))
+    transformed = transformer(Ratings(rated_table, qrels.name, qrels.scale, qrels.place))
+    table = transformed.table.drop("rater").select(qrels.table.columns)
     return replace(contents, qrels=replace(qrels, table=table, scale=transformer.scale))
 
 
-def _final(said: Ratings, rater: str) -> Ratings:
-    if rater not in said.table["rater"]:
-        known = ", ".join(said.table["rater"].unique(maintain_order=True).head(10))
-        problem = f"no rater or column of grades {rater!r}; there are {known}."
-        raise InputError(problem, source=said.place.label, code="missing-column")
-    return replace(said, table=said.table.with_columns(
-        pl.when(pl.col("rater") == rater).then(pl.lit(ratings.FINAL)).otherwise("rater")
-        .alias("rater")))  # fmt: skip
+def _mark_final(all_ratings: Ratings, rater: str) -> Ratings:
+    if rater not in all_ratings.table["rater"]:
+        names = ", ".join(all_ratings.table["rater"].unique(maintain_order=True).head(10))
+        problem = f"no rater or column of grades {rater!r}; there are {names}."
+        raise InputError(problem, source=all_ratings.place.label, code="missing-column")
+    return replace(
+        all_ratings,
+        table=all_ratings.table.with_columns(
+            pl.when(pl.col("rater") == rater)
+            .then(pl.lit(ratings.FINAL))
+            .otherwise("rater")
+            .alias("rater")
+        ),
+    )
 
 
-def _unnamed(source: str | Path, columns: ColumnsLike | None) -> tuple[Loss, ...]:
+def _unnamed_columns(source: str | Path, columns: ColumnsLike | None) -> tuple[Loss, ...]:
     """Columns of a sheet of several raters that are left behind."""
-    how = ColumnMap.of(columns)
-    if how is None or not how.several:
+    column_map = ColumnMap.of(columns)
+    if column_map is None or not column_map.several:
         return ()
-    return Loss.of("columns that are not named", how.unused(source))
+    return Loss.of("columns that are not named", column_map.unused(source))
 
 
-def bring(
+def add_contents(
     connection: Connection,
     blobs: Blobs,
     project: int,
-    found: Incoming,
+    incoming: ImportedFile,
     *,
     batch: str | None = None,
     created_by: int | None = None,
@@ -141,7 +153,7 @@ def bring(
         connection: of a store, to write.
         blobs: of the store.
         project: its number.
-        found: the file.
+        incoming: the file.
         batch: a batch to which pairs without a rating are added; it is made if there is none.
         created_by: a user.
         target: what the report calls the store.
@@ -150,82 +162,92 @@ def bring(
         InputError: grades that are not on the project's scale.
         UsageError: a run or judgments of this name are there already.
     """
-    kept = found.contents
-    name = Path(found.label).name
-    rows, again = _brought(connection, blobs, project, found, created_by)
+    contents = incoming.contents
+    name = Path(incoming.label).name
+    rows, repeated_count = _add_parts(connection, blobs, project, incoming, created_by)
     if batch is not None:
-        rows["tasks"] = _unrated(connection, project, batch, kept)
-    if kept.extra:
-        extras.keep(connection, blobs, project, name, kept.extra)
-    repeated = Note.of("ratings that the store has already", [found.label] * again)
+        rows["tasks"] = _add_unrated_pairs(connection, project, batch, contents)
+    if contents.extra:
+        extras.save_extra(connection, blobs, project, name, contents.extra)
+    repeated = Note.of("ratings that the store has already", [incoming.label] * repeated_count)
     return Conversion(
-        source=found.label,
+        source=incoming.label,
         target=target,
-        from_format=found.form,
-        reason=found.reason,
+        from_format=incoming.form,
+        reason=incoming.reason,
         to_format="store",
         rows=rows,
-        notes=(*kept.notes, *repeated),
-        losses=(*found.losses, *kept.losses(*KEPT, "extra")),
+        notes=(*contents.notes, *repeated),
+        losses=(*incoming.losses, *contents.losses(*STORE_PARTS, "extra")),
     )
 
 
 def project_for(connection: Connection, name: str, contents: FileContents) -> int:
     """The number of a project, made with the scale of the file if there is none."""
     try:
-        return projects.named(connection, name).id
+        return projects.get_by_name(connection, name).id
     except UsageError as error:
         if error.code != "unknown-project":
             raise
-    made = projects.add(connection, name)
+    project = projects.add(connection, name)
     holder = contents.ratings or contents.qrels
     if holder is not None and holder.scale is not None:
         with suppress(UsageError):  # a range without a list of grades
-            projects.set_scale(connection, made.id, holder.scale)
-    return made.id
+            projects.set_scale(connection, project.id, holder.scale)
+    return project.id
 
 
-def _unrated(connection: Connection, project: int, name: str, contents: FileContents) -> int:
-    """Add the pairs that nobody has rated to a batch; how many are new."""
+def _add_unrated_pairs(
+    connection: Connection, project: int, name: str, contents: FileContents
+) -> int:
+    """Add the pairs that nobody has rated to a batch; return the number of new ones."""
     pair = ["query_id", "doc_id"]
-    tables = [unrated(contents)]
+    tables = [unrated_pairs(contents)]
     for extra in contents.extra.values():
-        known = extra.get("pairs") if isinstance(extra, dict) else None
-        tables += [pl.DataFrame(list(known), pair, orient="row")] if known else []
+        extra_pairs = extra.get("pairs") if isinstance(extra, dict) else None
+        tables += [pl.DataFrame(list(extra_pairs), pair, orient="row")] if extra_pairs else []
     pairs = pl.concat(tables).unique(maintain_order=True)
     if contents.ratings is not None:
         pairs = pairs.join(contents.ratings.table, pair, "anti", maintain_order="left")
     try:
-        found = batches.named(connection, project, name)
+        batch = batches.get_by_name(connection, project, name)
     except UsageError:
-        found = batches.add(connection, project, name)
-    return batches.add_pairs(connection, found, pairs)
+        batch = batches.add_batch(connection, project, name)
+    return batches.add_pairs(connection, batch, pairs)
 
 
-def _brought(
-    connection: Connection, blobs: Blobs, project: int, found: Incoming, created_by: int | None
+def _add_parts(
+    connection: Connection,
+    blobs: Blobs,
+    project: int,
+    incoming: ImportedFile,
+    created_by: int | None,
 ) -> tuple[dict[str, int], int]:
-    """How many rows of each part there are, and how many ratings were there before."""
-    contents = found.contents
+    """Add the contents; return the rows of each part, and the number of known ratings."""
+    contents = incoming.contents
     rows: dict[str, int] = {}
-    again = 0
+    repeated_count = 0
     if contents.queries is not None:
-        rows["queries"] = queries.add(connection, project, contents.queries)
+        rows["queries"] = queries.add_queries(connection, project, contents.queries)
     if contents.documents is not None:
-        rows["documents"] = documents.add(connection, project, contents.documents)
+        rows["documents"] = documents.add_documents(connection, project, contents.documents)
     if contents.ratings is not None:
-        known = [
-            each.get("models", ()) for each in contents.extra.values() if isinstance(each, dict)
+        model_names = [
+            extra.get("models", ()) for extra in contents.extra.values() if isinstance(extra, dict)
         ]
-        models = tuple(name for names in known for name in names)
-        source = Path(found.label).name
-        new = imports.add(connection, project, contents.ratings, source=source, models=models)
+        models = tuple(name for names in model_names for name in names)
+        source = Path(incoming.label).name
+        new = imports.add_ratings(
+            connection, project, contents.ratings, source=source, models=models
+        )
         rows["ratings"] = len(contents.ratings.table)
-        again = rows["ratings"] - new
+        repeated_count = rows["ratings"] - new
     if contents.qrels is not None and len(contents.qrels.table):
-        made = judgments.add(connection, blobs, project, contents.qrels, created_by=created_by)
-        rows["qrels"] = made.rows
+        stored_judgments = judgments.add_judgments(
+            connection, blobs, project, contents.qrels, created_by=created_by
+        )
+        rows["qrels"] = stored_judgments.rows
     for run in contents.runs:
-        stored = runs.add(connection, blobs, project, run, created_by=created_by)
-        rows["runs"] = rows.get("runs", 0) + stored.rows
-    return rows, again
+        stored_run = runs.add_run(connection, blobs, project, run, created_by=created_by)
+        rows["runs"] = rows.get("runs", 0) + stored_run.rows
+    return rows, repeated_count

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from rankgate.data.qrels import Scale
-from rankgate.data.scales import possible_grades, scale_of
+from rankgate.data.scales import parse_scale, possible_grades
 from rankgate.judging.store.store_listing import StoreListing
 from rankgate.store.kept import judgments, runs
 from rankgate.store.material import projects
@@ -35,33 +35,40 @@ def add_project(
     """
     grades = None
     if scale is not None:
-        found = scale_of(scale)
-        named = dict(found.labels) | dict(labels or {})
-        every = tuple((each, named.get(each, f"{each:g}")) for each in possible_grades(found))
-        grades = Scale(found.lowest, found.highest, every)
+        grade_scale = parse_scale(scale)
+        label_of_grade = dict(grade_scale.labels) | dict(labels or {})
+        labelled_grades = tuple(
+            (grade, label_of_grade.get(grade, f"{grade:g}"))
+            for grade in possible_grades(grade_scale)
+        )
+        grades = Scale(grade_scale.lowest, grade_scale.highest, labelled_grades)
     with store.write() as connection:
-        made = projects.add(connection, name, title=title, scale=grades)
-        audit.record(connection, COMMAND_LINE, "project.add", name, project=made.id)
+        project = projects.add(connection, name, title=title, scale=grades)
+        audit.record(connection, COMMAND_LINE, "project.add", name, project=project.id)
 
 
 def list_projects(store: Store) -> StoreListing:
     """Every project with what it holds."""
     with store.read() as connection:
-        rows = tuple(_held(connection, each) for each in projects.listed(connection))
+        rows = tuple(
+            _project_row(connection, project) for project in projects.list_projects(connection)
+        )
     return StoreListing(store.name, "projects", rows)
 
 
-def _held(connection: Connection, project: projects.Project) -> dict[str, Any]:
-    done = tasks.progress(connection, project.id)
+def _project_row(connection: Connection, project: projects.Project) -> dict[str, Any]:
+    progress = tasks.progress(connection, project.id)
     grades = projects.grades(connection, project.id)
     return {
         "name": project.name,
-        "scale": ", ".join(f"{each.grade:g}" for each in grades),
-        "tasks": done.total,
-        "done": done.done,
-        "disputed": done.disputed,
-        "runs": len(runs.listed(connection, project.id)),
-        "judgments": ", ".join(each.name for each in judgments.listed(connection, project.id)),
+        "scale": ", ".join(f"{grade.grade:g}" for grade in grades),
+        "tasks": progress.total,
+        "done": progress.done,
+        "disputed": progress.disputed,
+        "runs": len(runs.list_runs(connection, project.id)),
+        "judgments": ", ".join(
+            qrels.name for qrels in judgments.list_judgments(connection, project.id)
+        ),
     }
 
 
@@ -73,19 +80,19 @@ def add_user(store: Store, name: str, password: str | None, *, admin: bool = Fal
     """
     hashed = None if password is None else secrets.password_hash(password)
     with store.write() as connection:
-        made = users.add(connection, name, hashed, admin=admin)
-        audit.record(connection, COMMAND_LINE, "user.add", made.name, details={"admin": admin})
+        user = users.add(connection, name, hashed, admin=admin)
+        audit.record(connection, COMMAND_LINE, "user.add", user.name, details={"admin": admin})
 
 
 def set_password(store: Store, name: str, password: str) -> None:
-    """Give a user another password; their sessions end.
+    """Set the password of a user; their sessions end.
 
     Raises:
         UsageError: no such user; a weak password.
     """
     hashed = secrets.password_hash(password)
     with store.write() as connection:
-        users.set_password(connection, users.named(connection, name).id, hashed)
+        users.set_password(connection, users.get_by_name(connection, name).id, hashed)
         audit.record(connection, COMMAND_LINE, "user.password", name)
 
 
@@ -96,11 +103,12 @@ def set_role(store: Store, name: str, project: str, role: str | None) -> None:
         UsageError: no such user, project or role.
     """
     with store.write() as connection:
-        found = projects.named(connection, project).id
-        projects.refuse_archived(connection, found)
-        users.grant(connection, found, users.named(connection, name).id, role)
-        audit.record(connection, COMMAND_LINE, "user.role", name, project=found,
-                     details={"role": role})  # fmt: skip
+        project_id = projects.get_by_name(connection, project).id
+        projects.refuse_archived(connection, project_id)
+        users.grant(connection, project_id, users.get_by_name(connection, name).id, role)
+        audit.record(
+            connection, COMMAND_LINE, "user.role", name, project=project_id, details={"role": role}
+        )
 
 
 def remove_user(store: Store, name: str) -> str:
@@ -110,7 +118,7 @@ def remove_user(store: Store, name: str) -> str:
         UsageError: no such user; the only admin.
     """
     with store.write() as connection:
-        pseudonym = users.remove(connection, users.named(connection, name).id)
+        pseudonym = users.remove(connection, users.get_by_name(connection, name).id)
         audit.record(connection, COMMAND_LINE, "user.remove", pseudonym)
     return pseudonym
 
@@ -119,17 +127,17 @@ def list_users(store: Store) -> StoreListing:
     """Every user with their roles."""
     with store.read() as connection:
         roles_by_user: dict[str, list[str]] = {}
-        for project in projects.listed(connection):
+        for project in projects.list_projects(connection):
             for user, role in users.members(connection, project.id):
                 roles_by_user.setdefault(user.name, []).append(f"{project.name}: {role}")
         rows = tuple(
             {
-                "name": each.name,
-                "admin": "yes" if each.admin else "",
-                "disabled": "yes" if each.disabled else "",
-                "roles": ", ".join(roles_by_user.get(each.name, [])),
+                "name": user.name,
+                "admin": "yes" if user.admin else "",
+                "disabled": "yes" if user.disabled else "",
+                "roles": ", ".join(roles_by_user.get(user.name, [])),
             }
-            for each in users.listed(connection)
+            for user in users.list_users(connection)
         )
     return StoreListing(store.name, "users", rows)
 
@@ -150,13 +158,19 @@ def add_token(
     """
     end = None if days is None else datetime.now(UTC) + timedelta(days=days)
     with store.write() as connection:
-        place = None if project is None else projects.named(connection, project).id
-        owner = users.named(connection, user)
-        made, secret = tokens.issue(
-            connection, owner.id, name, scopes, project=place, expires_at=end
+        project_id = None if project is None else projects.get_by_name(connection, project).id
+        owner = users.get_by_name(connection, user)
+        token, secret = tokens.issue_token(
+            connection, owner.id, name, scopes, project=project_id, expires_at=end
         )
-        audit.record(connection, COMMAND_LINE, "token.add", str(made.id), project=place,
-                     details={"user": owner.name, "scopes": list(made.scopes)})  # fmt: skip
+        audit.record(
+            connection,
+            COMMAND_LINE,
+            "token.add",
+            str(token.id),
+            project=project_id,
+            details={"user": owner.name, "scopes": list(token.scopes)},
+        )
     return secret
 
 
@@ -167,24 +181,24 @@ def revoke_token(store: Store, token: int) -> None:
         UsageError: there is none of this number.
     """
     with store.write() as connection:
-        tokens.revoke(connection, token)
+        tokens.revoke_token(connection, token)
         audit.record(connection, COMMAND_LINE, "token.revoke", str(token))
 
 
 def list_tokens(store: Store) -> StoreListing:
     """Every token, without its secret."""
     with store.read() as connection:
-        names = {each.id: each.name for each in users.listed(connection)}
+        names = {user.id: user.name for user in users.list_users(connection)}
         rows = tuple(
             {
-                "number": each.id,
-                "name": each.name,
-                "user": names[each.user],
-                "scopes": " ".join(each.scopes),
-                "made": f"{each.created_at:%Y-%m-%d}",
-                "expires": f"{each.expires_at:%Y-%m-%d}" if each.expires_at else "",
-                "revoked": f"{each.revoked_at:%Y-%m-%d}" if each.revoked_at else "",
+                "number": token.id,
+                "name": token.name,
+                "user": names[token.user],
+                "scopes": " ".join(token.scopes),
+                "made": f"{token.created_at:%Y-%m-%d}",
+                "expires": f"{token.expires_at:%Y-%m-%d}" if token.expires_at else "",
+                "revoked": f"{token.revoked_at:%Y-%m-%d}" if token.revoked_at else "",
             }
-            for each in tokens.listed(connection)
+            for token in tokens.list_tokens(connection)
         )
     return StoreListing(store.name, "tokens", rows)

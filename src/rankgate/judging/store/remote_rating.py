@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RemoteRating(Closing):
-    """Rates the tasks of a batch as the user whose token it is; each rating is sent at once.
+    """Rate the tasks of a batch as the user of the token; each rating is sent at once.
 
     Args:
         project: of a server.
@@ -41,9 +41,9 @@ class RemoteRating(Closing):
 
     @property
     def _task(self) -> dict[str, Any]:
-        found: dict[str, Any] | None = self._state["task"]
-        assert found is not None
-        return found
+        task: dict[str, Any] | None = self._state["task"]
+        assert task is not None
+        return task
 
     @property
     def screen(self) -> Screen | None:
@@ -55,18 +55,19 @@ class RemoteRating(Closing):
             problem = "this batch compares two documents or lists; rate it on the server's page."
             raise UsageError(problem, code="unsupported-batch")
         (side,) = task["sides"]
-        asked = {name: task["query"][name] for name in ("text", "information_need")}
-        shown = {
-            each["name"]: "".join(text for text, _ in each["segments"]) for each in side["fields"]
+        query_fields = {name: task["query"][name] for name in ("text", "information_need")}
+        document_fields = {
+            field["name"]: "".join(text for text, _ in field["segments"])
+            for field in side["fields"]
         }
         return Screen(
             task["query"]["query_id"],
             side["doc_id"],
-            {name: text for name, text in asked.items() if text},
-            shown | ({"url": side["url"]} if side["url"] else {}),
+            {name: text for name, text in query_fields.items() if text},
+            document_fields | ({"url": side["url"]} if side["url"] else {}),
             self.done,
             self.total,
-            {each["key"]: (each["grade"], each["label"]) for each in self._state["scale"]},
+            {grade["key"]: (grade["grade"], grade["label"]) for grade in self._state["scale"]},
         )
 
     def rate(self, grade: float) -> None:
@@ -78,20 +79,20 @@ class RemoteRating(Closing):
         self._send("ratings", rating_id=str(uuid4()), grade=grade, seconds=self._seconds)
 
     def cannot_tell(self, reason: str = "") -> None:
-        """Say that the current pair cannot be graded, and why."""
-        why = reason.strip() or CANNOT_TELL
-        self._send("ratings", rating_id=str(uuid4()), reason=why, seconds=self._seconds)
+        """Record that the current pair cannot be graded, with a reason."""
+        reason_text = reason.strip() or CANNOT_TELL
+        self._send("ratings", rating_id=str(uuid4()), reason=reason_text, seconds=self._seconds)
 
     def skip(self) -> None:
-        """Put the current pair behind all others."""
+        """Move the current pair to the end."""
         self._show(self._client.post("ratings/later", task=self._task["id"], batch=self._batch))
 
     def undo(self) -> bool:
         """Take the last rating of this session back, and show its pair again."""
         if not self._given:
             return False
-        taken = {"task": self._given.pop(), "rating_id": str(uuid4()), "batch": self._batch}
-        self._show(self._client.post("ratings/withdraw", **taken))
+        withdrawal = {"task": self._given.pop(), "rating_id": str(uuid4()), "batch": self._batch}
+        self._show(self._client.post("ratings/withdraw", **withdrawal))
         return True
 
     @property
@@ -105,4 +106,4 @@ class RemoteRating(Closing):
         self._show(state)
 
     def close(self) -> None:
-        """Nothing is to be done: the server lets others have the pair after a while."""
+        """Do nothing: the server releases the pair after a while."""

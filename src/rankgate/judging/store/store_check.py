@@ -9,7 +9,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.store.check import check as found_in
-from rankgate.store.check import clean
+from rankgate.store.check import delete_unused_blobs
 
 if TYPE_CHECKING:
     from rankgate.store.store import Store
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreFinding:
-    """Something that is wrong with a store: what, of which row or blob, and a sentence."""
+    """A problem of a store: a code, its row or blob, and a sentence."""
 
     code: str
     subject: str
@@ -41,7 +41,7 @@ class StoreCheck(Result):
 
     def _table(self) -> pl.DataFrame:
         names = dict.fromkeys(("code", "subject", "problem"), pl.String)
-        return pl.DataFrame([vars(each) for each in self.findings], names)
+        return pl.DataFrame([vars(finding) for finding in self.findings], names)
 
 
 def check_store(store: Store) -> StoreCheck:
@@ -50,16 +50,16 @@ def check_store(store: Store) -> StoreCheck:
     Raises:
         UsageError: the database cannot be reached.
     """
-    made = (StoreFinding(**vars(each)) for each in found_in(store))
-    return StoreCheck(store.name, tuple(made))
+    findings = (StoreFinding(**vars(finding)) for finding in found_in(store))
+    return StoreCheck(store.name, tuple(findings))
 
 
 def clean_store(store: Store) -> str:
-    """Delete the blobs that nothing refers to; what was done, in one line.
+    """Delete the blobs that nothing refers to; report it in one line.
 
     Raises:
         UsageError: the database cannot be reached.
     """
-    count, size = clean(store)
-    word = "blob" if count == 1 else "blobs"
-    return f"deleted {count:,} {word} that nothing refers to, {size:,} bytes"
+    count, size = delete_unused_blobs(store)
+    noun = "blob" if count == 1 else "blobs"
+    return f"deleted {count:,} {noun} that nothing refers to, {size:,} bytes"

@@ -1,4 +1,4 @@
-"""Hashes of a store's tables, and the drill: whether a backup restores to the same store."""
+"""Hashes of a store's tables, and the drill of restoring a backup."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StoreHashes(Result):
     problems: tuple[str, ...] = ()
 
     def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([vars(each) for each in self.tables])
+        return pl.DataFrame([vars(content) for content in self.tables])
 
 
 def store_hashes(store: Store) -> StoreHashes:
@@ -86,13 +86,16 @@ def drill(
             name = str(path)
         target = into or str(Path(folder, "restored.db"))
         restore(path, target, blobs or None)
-        with Store.open(target) as restored:
-            found = _contents(hashes(restored))
-            problems = tuple(str(each.problem) for each in check(restored))
+        with Store.open(target) as restored_store:
+            contents = _contents(hashes(restored_store))
+            problems = tuple(str(finding.problem) for finding in check(restored_store))
             return StoreHashes(
-                restored.name if into else "a temporary store", found, name, problems
+                restored_store.name if into else "a temporary store", contents, name, problems
             )
 
 
-def _contents(found: Mapping[str, TableHash]) -> tuple[TableContent, ...]:
-    return tuple(TableContent(name, each.rows, each.sha256) for name, each in sorted(found.items()))
+def _contents(hash_of_table: Mapping[str, TableHash]) -> tuple[TableContent, ...]:
+    return tuple(
+        TableContent(name, table_hash.rows, table_hash.sha256)
+        for name, table_hash in sorted(hash_of_table.items())
+    )

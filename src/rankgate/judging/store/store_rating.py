@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.data.streams.closing import Closing
-from rankgate.judging.rating.session import CANNOT_TELL, grades_of, keys_of
+from rankgate.judging.rating.session import CANNOT_TELL, grade_keys, grades_of
 from rankgate.judging.rating.terminal import Screen
 from rankgate.store.material import projects
 from rankgate.store.people import raters, users
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StoreRating(Closing):
-    """Rates the tasks of a batch, one after another; a rating is in the store when it is given.
+    """Rate the tasks of a batch, one after another; a rating is in the store when it is given.
 
     Args:
         project: an open project.
@@ -33,12 +33,12 @@ class StoreRating(Closing):
     def __init__(self, project: StoredProject, batch: str, rater: str) -> None:
         self._project = project
         with self._project.write() as connection:
-            self._batch = batches.named(connection, project.number, batch).id
+            self._batch = batches.get_by_name(connection, project.number, batch).id
             scale = projects.scale(connection, project.number)
-            known = {each.name: each.id for each in users.listed(connection)}
+            user_ids = {user.name: user.id for user in users.list_users(connection)}
             self._rater = (
-                raters.of_user(connection, known[rater])
-                if rater in known
+                raters.rater_of_user(connection, user_ids[rater])
+                if rater in user_ids
                 else raters.ensure(connection, rater)
             ).id
         if scale is None:
@@ -49,7 +49,7 @@ class StoreRating(Closing):
         labels = dict(scale.labels)
         self._keys = {
             key: (grade, labels.get(grade, f"{grade:g}"))
-            for key, grade in keys_of(grades_of(scale)).items()
+            for key, grade in grade_keys(grades_of(scale)).items()
         }
         self._given: list[int] = []
         self._take()
@@ -59,12 +59,12 @@ class StoreRating(Closing):
             number = next_task.take(
                 connection, self._project.number, self._rater, batch=self._batch
             )
-            self._task: Task | None = None if number is None else tasks.get(connection, number)
-            self.done = tasks.done_by(connection, self._project.number, self._batch).get(
+            self._task: Task | None = None if number is None else tasks.get_task(connection, number)
+            self.done = tasks.count_done(connection, self._project.number, self._batch).get(
                 self._rater, 0
             )
-            left = tasks.left_for(connection, self._batch, self._rater)
-        self.total = self.done + left
+            remaining_count = tasks.count_remaining(connection, self._batch, self._rater)
+        self.total = self.done + remaining_count
         self._shown = time.monotonic()
 
     @property
@@ -73,13 +73,13 @@ class StoreRating(Closing):
         task = self._task
         if task is None or task.document is None:
             return None
-        asked = {"text": task.query.text, "information_need": task.query.information_need}
-        shown = {name: str(value) for name, value in task.document.fields.items()}
+        query_fields = {"text": task.query.text, "information_need": task.query.information_need}
+        document_fields = {name: str(value) for name, value in task.document.fields.items()}
         return Screen(
             task.query.query_id,
             task.document.doc_id,
-            {name: text for name, text in asked.items() if text},
-            shown | ({"url": task.document.url} if task.document.url else {}),
+            {name: text for name, text in query_fields.items() if text},
+            document_fields | ({"url": task.document.url} if task.document.url else {}),
             self.done,
             self.total,
             self._keys,
@@ -94,7 +94,7 @@ class StoreRating(Closing):
         self._keep(grade, None)
 
     def cannot_tell(self, reason: str = "") -> None:
-        """Say that the current pair cannot be graded, and why."""
+        """Record that the current pair cannot be graded, with a reason."""
         self._keep(None, reason.strip() or CANNOT_TELL)
 
     def _keep(self, grade: float | None, reason: str | None) -> None:
@@ -102,17 +102,22 @@ class StoreRating(Closing):
         seconds = round(time.monotonic() - self._shown, 3)
         with self._project.write() as connection:
             ratings.rate(
-                connection, self._task.id, self._rater, rating_id=ratings.new_rating_id(),
-                grade=grade, reason=reason, seconds=seconds,
-            )  # fmt: skip
+                connection,
+                self._task.id,
+                self._rater,
+                rating_id=ratings.new_rating_id(),
+                grade=grade,
+                reason=reason,
+                seconds=seconds,
+            )
         self._given.append(self._task.id)
         self._take()
 
     def skip(self) -> None:
-        """Put the current pair behind all others."""
+        """Move the current pair to the end."""
         assert self._task is not None
         with self._project.write() as connection:
-            next_task.put_off(connection, self._task.id, self._rater)
+            next_task.postpone(connection, self._task.id, self._rater)
         self._take()
 
     def undo(self) -> bool:
@@ -128,7 +133,7 @@ class StoreRating(Closing):
         return True
 
     def close(self) -> None:
-        """Let others have the pair on the screen."""
+        """Release the pair on the screen."""
         if self._task is not None:
             with self._project.write() as connection:
                 next_task.release(connection, self._task.id, self._rater)

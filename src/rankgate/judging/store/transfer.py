@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.files.convert import convert
-from rankgate.judging.store.incoming import bring, project_for, read_incoming
+from rankgate.judging.store.incoming import add_contents, project_for, read_incoming
 from rankgate.store.kept import extras, judgments, runs
-from rankgate.store.kept.blobs import Hashes
+from rankgate.store.kept.blobs import HashOnlyBlobs
 from rankgate.store.material import documents, projects, queries
 from rankgate.store.rating import ratings
 
@@ -58,13 +58,13 @@ def import_file(
         InputError: a file that cannot be read; grades that are not on the project's scale.
         UsageError: no such format; a run or judgments of this name are there already.
     """
-    found = read_incoming(source, from_=from_, columns=columns, transform=transform, final=final)
+    incoming = read_incoming(source, from_=from_, columns=columns, transform=transform, final=final)
     target = f"{store.name} project {project}"
     with store.trial() if dry_run else store.write() as connection:
-        number = project_for(connection, project, found.contents)
+        number = project_for(connection, project, incoming.contents)
         projects.refuse_archived(connection, number)
-        blobs = Hashes() if dry_run else store.blobs
-        return bring(connection, blobs, number, found, batch=batch, target=target)
+        blobs = HashOnlyBlobs() if dry_run else store.blobs
+        return add_contents(connection, blobs, number, incoming, batch=batch, target=target)
 
 
 def contents_in(
@@ -74,7 +74,7 @@ def contents_in(
     judgments_name: str | None = None,
     run_names: tuple[str, ...] = (),
 ) -> FileContents:
-    """What a project holds, as the contents of a file.
+    """The contents of a project, as those of a file.
 
     Args:
         store: an open store.
@@ -86,23 +86,25 @@ def contents_in(
         UsageError: there is no such thing.
     """
     with store.read() as connection:
-        number = projects.named(connection, project).id
-        rated = None
+        number = projects.get_by_name(connection, project).id
+        project_ratings = None
         if judgments_name is None:
             try:
-                rated = ratings.table(connection, number, name=project)
+                project_ratings = ratings.read_ratings(connection, number, name=project)
             except InputError:
-                rated = None
+                project_ratings = None
         qrels = None
         if judgments_name is not None:
-            qrels = judgments.read(connection, store.blobs, number, judgments_name)
+            qrels = judgments.read_judgments(connection, store.blobs, number, judgments_name)
         return FileContents(
             qrels=qrels,
-            ratings=rated,
-            queries=queries.table(connection, number),
-            documents=documents.table(connection, number),
-            runs=tuple(runs.read(connection, store.blobs, number, name) for name in run_names),
-            extra=extras.kept(connection, store.blobs, number),
+            ratings=project_ratings,
+            queries=queries.queries_table(connection, number),
+            documents=documents.documents_table(connection, number),
+            runs=tuple(
+                runs.read_stored_run(connection, store.blobs, number, name) for name in run_names
+            ),
+            extra=extras.read_extras(connection, store.blobs, number),
         )
 
 
@@ -116,7 +118,7 @@ def export_file(
     judgments_name: str | None = None,
     run_names: tuple[str, ...] = (),
 ) -> Conversion:
-    """Write what a project holds into a file; ratings of every rater, in the order recorded.
+    """Write the contents of a project into a file; ratings of every rater, in recorded order.
 
     Args:
         store: an open store.
@@ -132,8 +134,10 @@ def export_file(
         UsageError: there is no such thing; no such format; the file cannot be written.
     """
     contents = contents_in(store, project, judgments_name=judgments_name, run_names=run_names)
-    made = convert(contents, target, to=to, as_=as_)
+    conversion = convert(contents, target, to=to, as_=as_)
     return replace(
-        made, source=f"{store.name} project {project}", from_format="store",
+        conversion,
+        source=f"{store.name} project {project}",
+        from_format="store",
         reason="it was named",
-    )  # fmt: skip
+    )

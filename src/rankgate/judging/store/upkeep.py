@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rankgate.core.errors import UsageError
 from rankgate.store import versions
-from rankgate.store.address import address, file_of, shown
-from rankgate.store.database import engine_of
-from rankgate.store.store import reported
+from rankgate.store.address import address, display_address, file_of
+from rankgate.store.database import make_engine
+from rankgate.store.store import database_errors
 
 
-def upgraded(url: str | None) -> tuple[str, tuple[str, ...]]:
+def upgrade_store(url: str | None) -> tuple[str, tuple[str, ...]]:
     """Bring a store to the newest version.
 
     Returns:
@@ -18,19 +18,20 @@ def upgraded(url: str | None) -> tuple[str, tuple[str, ...]]:
     Raises:
         UsageError: there is no store, or one of a newer version.
     """
-    place = address(url)
-    file = file_of(place)
+    store_url = address(url)
+    file = file_of(store_url)
     missing = UsageError(
-        f"{shown(place)}: there is no store; make one with rankgate store init.", code="no-store"
+        f"{display_address(store_url)}: there is no store; make one with rankgate store init.",
+        code="no-store",
     )
     if file is not None and not file.is_file():
         raise missing
-    engine = engine_of(place)
+    engine = make_engine(store_url)
     try:
-        with reported(place):
+        with database_errors(store_url):
             with engine.connect() as connection:
                 if versions.version(connection) is None:
                     raise missing
-            return shown(place), versions.upgrade(engine)
+            return display_address(store_url), versions.upgrade(engine)
     finally:
         engine.dispose()

@@ -1,1 +1,1 @@
-"""Files described: format, contents, overlap, the share judged."""
+"""Descriptions of files: format, contents, overlap, the share judged."""

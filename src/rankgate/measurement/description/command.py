@@ -1,4 +1,4 @@
-"""``rankgate describe``: what files are."""
+"""``rankgate describe``: the format and contents of files."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.present.write import FORMS
 from rankgate.measurement.description.describe import describe
 
 
 @click.command("describe")
 @click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
-@options.from_
-@options.as_either
-@options_of(describe, "cutoff -k")
-@options_of(describe, "columns NAME=COLUMN,...")
+@options.from_option
+@options.as_kind
+@verb_options(describe, "cutoff -k")
+@options.table_columns
 @options.form(*FORMS)
 @options.output
-def command(files: tuple[str, ...], form: str, output: str | None, **chosen: Any) -> None:
+def command(files: tuple[str, ...], form: str, output: str | None, **arguments: Any) -> None:
     """Show what each FILE holds: format, queries, documents, grades, ties, hashes.
 
-    For several files also what they have in common, and how much of the first documents of
+    For several files also what they have in common, and which share of the first documents of
     the runs is judged.
 
     \b
     rankgate describe ratings.csv
     rankgate describe qrels.txt bm25.run dense.run -k 20
     """
-    with Progress(len(files)):
-        result = describe(list(files), **chosen)
+    with TerminalProgress(len(files)):
+        result = describe(list(files), **arguments)
     print_result(result, form, output)

@@ -58,7 +58,7 @@ class RunSummary:
     """A run in figures.
 
     Attributes:
-        name: of the run.
+        name: the name of the run.
         tag: its tag, if it has one.
         queries: with documents.
         rows: ranked documents of all queries.
@@ -93,7 +93,7 @@ class RatingSummary:
     ungraded: int
 
 
-def judgments_of(qrels: Qrels) -> Judgments:
+def summarise_judgments(qrels: Qrels) -> Judgments:
     """Judgments in figures."""
     table = qrels.table
     best = table.group_by("query_id").agg(n=pl.len(), best=pl.col("grade").max())
@@ -111,18 +111,18 @@ def judgments_of(qrels: Qrels) -> Judgments:
     )
 
 
-def ranking_of(run: Run) -> RunSummary:
+def summarise_run(run: Run) -> RunSummary:
     """A run in figures; reads all of it."""
-    ranked = RawRun(run.name, run.table)
+    raw_run = RawRun(run.name, run.table)
     scores = run.table["score"]
     return RunSummary(
         name=run.name,
         tag=run.tag,
-        queries=len(ranked.query_ids),
+        queries=len(raw_run.query_ids),
         rows=len(run.table),
         documents=run.table["doc_id"].n_unique(),
-        per_query=_spread(pl.Series(ranked.lengths)),
-        tied=int(ranked.tied.sum()),
+        per_query=_spread(pl.Series(raw_run.lengths)),
+        tied=int(raw_run.tied.sum()),
         lowest=scores.min(),  # type: ignore[arg-type]
         highest=scores.max(),  # type: ignore[arg-type]
         sha256=run.sha256,
@@ -135,7 +135,7 @@ def _spread(lengths: pl.Series) -> Spread | None:
     return Spread(int(lengths.min()), float(lengths.median()), int(lengths.max()))  # type: ignore[arg-type]
 
 
-def rated_of(ratings: Ratings) -> RatingSummary:
+def summarise_ratings(ratings: Ratings) -> RatingSummary:
     """Ratings in figures."""
     table = ratings.table
     graded = table.filter(pl.col("grade").is_not_null())

@@ -45,12 +45,12 @@ class Description:
 
 @dataclass(frozen=True)
 class SharedIds:
-    """What two files have in common, and how many each has.
+    """Ids that two files have in common, and the number of ids of each.
 
     Attributes:
         first, second: the files.
         queries: of the first, of the second, of both.
-        documents: likewise.
+        queries: numbers of the first, of the second, of both.
     """
 
     first: str
@@ -61,7 +61,7 @@ class SharedIds:
 
 @dataclass(frozen=True)
 class JudgedDepth:
-    """How much of the tops of a run is judged.
+    """The share of judged documents in the first documents of a run.
 
     Attributes:
         qrels, run: the names.
@@ -92,5 +92,5 @@ class Descriptions(Result):
     holes: tuple[JudgedDepth, ...]
 
     def _table(self) -> pl.DataFrame:
-        rows = [(each.file, each.format, each.bytes, each.sha256) for each in self.files]
+        rows = [(file.file, file.format, file.bytes, file.sha256) for file in self.files]
         return pl.DataFrame(rows, ["file", "format", "bytes", "sha256"], orient="row")

@@ -1,4 +1,4 @@
-"""Side tables of a collection: what there is, and how much of it the judgments know."""
+"""Side tables of a collection: their ids, and how many of them the judgments have."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels, read_run
-from rankgate.data.column_map import mapped
-from rankgate.data.columns import renamed
-from rankgate.data.formats.tags import tags_of
-from rankgate.data.logs.items import read_candidates, read_described
-from rankgate.data.logs.user_items import read_meetings
+from rankgate.data.column_map import map_columns
+from rankgate.data.columns import rename_columns
+from rankgate.data.formats.tags import read_tags
+from rankgate.data.logs.items import read_candidates, read_described_table
+from rankgate.data.logs.user_items import read_user_items
 from rankgate.data.sample import Sample
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class SideTable:
     Attributes:
         name: the field of the collection.
         source: its file, or ``in memory``.
-        of: what its ids are: queries or documents.
+        of: the kind of its ids: queries or documents.
         ids: different ids in it.
         judged: queries or documents that have judgments.
         matched: those of them that the table has.
@@ -44,23 +44,24 @@ class SideTable:
 
 
 def side_tables(collection: Collection, qrels: Qrels) -> tuple[SideTable, ...]:
-    """The side tables that a collection states, read.
+    """Read the side tables that a collection states.
 
     Raises:
         InputError: a table that cannot be read.
     """
     judged = {
-        "queries": qrels.table["query_id"].unique(), "documents": qrels.table["doc_id"].unique(),
-    }  # fmt: skip
+        "queries": qrels.table["query_id"].unique(),
+        "documents": qrels.table["doc_id"].unique(),
+    }
     tables = []
-    for name, (of, read) in _TABLES.items():
+    for name, (kind, read) in _TABLES.items():
         source = _source(collection, name)
         if source is None:
             continue
         ids = read(collection, source, judged["queries"]).cast(pl.String).drop_nulls().unique()
-        matched = int(judged[of].is_in(ids.implode()).sum())
-        where = str(source) if isinstance(source, str | Path) else "in memory"
-        tables.append(SideTable(name, where, of, len(ids), len(judged[of]), matched))
+        matched = int(judged[kind].is_in(ids.implode()).sum())
+        label = str(source) if isinstance(source, str | Path) else "in memory"
+        tables.append(SideTable(name, label, kind, len(ids), len(judged[kind]), matched))
     return tuple(tables)
 
 
@@ -85,23 +86,23 @@ def _sample(_: Collection, source: Any, queries: pl.Series) -> pl.Series:
 
 
 def _judgments(collection: Collection, source: Any, _: pl.Series) -> pl.Series:
-    return read_qrels(mapped(source, collection.columns, "qrels")).table["query_id"]
+    return read_qrels(map_columns(source, collection.columns, "qrels")).table["query_id"]
 
 
 _Reader = Callable[["Collection", Any, pl.Series], pl.Series]
 
 _TABLES: Mapping[str, tuple[str, _Reader]] = {
-    "tags": ("queries", lambda _, source, queries: tags_of(source, queries)["query_id"]),
+    "tags": ("queries", lambda _, source, queries: read_tags(source, queries)["query_id"]),
     "sample": ("queries", _sample),
     "predicted": ("queries", _judgments),
     "saw": ("queries", _judgments),
-    "sequences": ("queries", lambda _, source, queries: tags_of(source, queries)["query_id"]),
-    "items": ("documents", lambda _, source, __: read_described(source).ids),
-    "users": ("queries", lambda _, source, __: read_described(source, "users").ids),
+    "sequences": ("queries", lambda _, source, queries: read_tags(source, queries)["query_id"]),
+    "items": ("documents", lambda _, source, __: read_described_table(source).ids),
+    "users": ("queries", lambda _, source, __: read_described_table(source, "users").ids),
     "training": (
         "queries",
         lambda collection, source, _: (
-            read_meetings(renamed(source, collection.frame_columns)).users
+            read_user_items(rename_columns(source, collection.frame_columns)).users
         ),
     ),
     "candidates": ("queries", lambda _, source, __: read_candidates(source)[0]["query_id"]),
@@ -110,4 +111,4 @@ _TABLES: Mapping[str, tuple[str, _Reader]] = {
         lambda collection, source, _: read_run(collection.run_source(source)).query_ids,
     ),
 }
-"""By field of a collection what its ids are, and how they are read."""
+"""For each field of a collection, the kind of its ids and the function that reads them."""

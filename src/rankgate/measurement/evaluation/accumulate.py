@@ -15,26 +15,31 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import Run
 from rankgate.data.collection import Collection
-from rankgate.data.columns import renamed
-from rankgate.data.digest import digest
+from rankgate.data.columns import rename_columns
+from rankgate.data.digest import hash_table
 from rankgate.data.scores import Counts
-from rankgate.measurement.evaluation.batch_totals import BatchTotals, part_from, plain, totals_of
-from rankgate.measurement.evaluation.evaluate import is_of_lists, known_metrics
+from rankgate.measurement.evaluation.batch_totals import (
+    BatchTotals,
+    part_from_plain,
+    part_to_plain,
+    totals_from_scores,
+)
 from rankgate.measurement.evaluation.lists.builder import ListBuilder
-from rankgate.measurement.evaluation.lists.known_items import everyone, judged_items
-from rankgate.measurement.evaluation.lists.parts import relevant_among, within
-from rankgate.measurement.evaluation.rankings import measured_run, rankings_of
+from rankgate.measurement.evaluation.lists.known_items import all_users, judged_items
+from rankgate.measurement.evaluation.lists.parts import measure_part, relevant_judgments
+from rankgate.measurement.evaluation.metric_selection import find_metrics, is_of_lists
+from rankgate.measurement.evaluation.rankings import measure_run, read_rankings
 from rankgate.measurement.evaluation.sequences.asked import refuse_tasks
 from rankgate.measurement.metrics.exact import ExactMean
 from rankgate.measurement.metrics.lists import Sums
-from rankgate.measurement.metrics.lists.accumulate import number_of
+from rankgate.measurement.metrics.lists.accumulate import final_value
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from rankgate.measurement.metrics.views import SUBTOPICS
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.alignment.subtopics import (
-    by_categories,
     categories_of,
+    judge_by_categories,
     with_known_subtopics,
     with_subtopics,
 )
@@ -42,12 +47,12 @@ from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.input_cautions import BatchCautions
 from rankgate.measurement.scoring.job import Job
 from rankgate.measurement.scoring.list_values import ListBlock
-from rankgate.measurement.scoring.mean import of_parts
+from rankgate.measurement.scoring.mean import mean_of_parts
 from rankgate.measurement.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.data.logs.user_items import Meetings
+    from rankgate.data.logs.user_items import UserItems
     from rankgate.measurement.evaluation.lists.top import TopLists
     from rankgate.measurement.evaluation.rankings import Rankings
     from rankgate.measurement.metrics.declare import Metric
@@ -103,53 +108,53 @@ class Accumulator:
             UsageError: an unknown metric or convention; metrics of lists without their items.
         """
         self._how = chosen_convention(convention)
-        self._metrics = known_metrics(metrics, self._how, FACET_METRICS)
+        self._metrics = find_metrics(metrics, self._how, FACET_METRICS)
         refuse_tasks(self._metrics)
         self._collection = collection
-        whole = {label: each for label, each in self._metrics if is_of_lists(each)}
-        self._builder = ListBuilder.of(whole, self._how, collection)
+        list_metrics = {label: metric for label, metric in self._metrics if is_of_lists(metric)}
+        self._builder = ListBuilder.of(list_metrics, self._how, collection)
         self._plan = Plan.of(self._metrics, [self._how])
-        self._catalogue = self._builder.base() if whole or item_parts else None
-        known = self._catalogue is None or open_catalogue or len(self._catalogue.items)
-        if not known:
-            what = "metrics of lists" if whole else "slices of items"
-            words = (
-                f"{what} need all items beforehand; give the catalogue, training or a table of "
+        self._catalogue = self._builder.base() if list_metrics or item_parts else None
+        has_items = self._catalogue is None or open_catalogue or len(self._catalogue.items)
+        if not has_items:
+            subject = "metrics of lists" if list_metrics else "slices of items"
+            message = (
+                f"{subject} need all items beforehand; give the catalogue, training or a table of "
                 "items."
             )
-            raise UsageError(words, code="missing-input")
-        read = self._builder.tables
+            raise UsageError(message, code="missing-input")
+        tables = self._builder.tables
         self._categories = None
-        if self._subtopics and read.items is not None and collection.items.category:
-            of = read.items.words(collection.items.category)
-            self._categories = categories_of(read.items.ids, of)
-        self._builder.tables = replace(read, items=None, users=None)  # the catalogue has it
+        if self._subtopics and tables.items is not None and collection.items.category:
+            item_categories = tables.items.words(collection.items.category)
+            self._categories = categories_of(tables.items.ids, item_categories)
+        self._builder.tables = replace(tables, items=None, users=None)  # the catalogue has it
         self._kept: Flags | None = None
         self._seen = BatchTotals()
 
     def with_items(self, ids: pl.Series) -> Accumulator:
-        """The same with more items in `catalogue`; nothing has been seen yet.
+        """Copy the accumulator with more items in `catalogue`, before any batch.
 
         Args:
             ids: of the items, such as those of `unknown_items`.
         """
         assert self._catalogue is not None
-        found = copy(self)
-        found._catalogue, found._seen = self._catalogue.with_items(ids), BatchTotals()  # noqa: SLF001 - of this class
-        return found
+        accumulator = copy(self)
+        accumulator._catalogue, accumulator._seen = self._catalogue.with_items(ids), BatchTotals()  # noqa: SLF001 - of this class
+        return accumulator
 
-    def of_items(self, kept: Flags) -> Accumulator:
-        """The same for a part of the items, as the slices of a scorecard measure it.
+    def of_items(self, is_included: Flags) -> Accumulator:
+        """Copy the accumulator for a part of the items, as the slices of a scorecard measure it.
 
         Only its items are relevant, and users to whom none of them is have no accuracy; lists are
         cut first, and have its items only.
 
         Args:
-            kept: ``(I,)``, which items of `catalogue` there are.
+            is_included: ``(I,)``, which items of `catalogue` there are.
         """
-        found = copy(self)
-        found._kept, found._seen = kept, BatchTotals()  # noqa: SLF001 - of this class
-        return found
+        accumulator = copy(self)
+        accumulator._kept, accumulator._seen = is_included, BatchTotals()  # noqa: SLF001 - of this class
+        return accumulator
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -163,23 +168,23 @@ class Accumulator:
 
     @property
     def catalogue_size(self) -> int:
-        """How many items there are; 0 without metrics of lists."""
+        """The number of items; 0 without metrics of lists."""
         return 0 if self._catalogue is None else len(self._catalogue.items)
 
     @property
     def categories(self) -> pl.DataFrame | None:
-        """Of each item its categories, where they are subtopics; None without such metrics."""
+        """The categories of items, if they are subtopics; None without such metrics."""
         return self._categories
 
     @property
-    def train(self) -> Meetings | None:
-        """Who met which item in training, if it is given."""
+    def train(self) -> UserItems | None:
+        """The items of users in training, if it is given."""
         return None if self._builder.train is None else self._builder.train.met
 
     @property
     def counts(self) -> Counts:
         """The counts behind the numbers so far."""
-        judged = {k: part.value for k, part in sorted(self._seen.judged_at.items())}
+        judged = {k: share.value for k, share in sorted(self._seen.judged_at.items())}
         cautions = self._seen.cautions.of_run
         return Counts(judged_at=judged, cautions=cautions, **self._seen.counts)  # type: ignore[arg-type]
 
@@ -195,17 +200,21 @@ class Accumulator:
                 the catalogue.
             UsageError: a metric of lists needs what was not given.
         """
-        judged, found = self._read(qrels, run)
+        judged, rankings = self._read(qrels, run)
         train = self._builder.leaving
-        wanted = judged if self._kept is None else self._relevant(judged, self._kept)
-        total, source = measured_run(wanted, found, self._plan, train, strict=False)
+        measured_judgments = judged if self._kept is None else self._relevant(judged, self._kept)
+        total, source = measure_run(measured_judgments, rankings, self._plan, train, strict=False)
         if self._catalogue is not None:
-            block = self._block(self._catalogue, judged, found)
+            block = self._block(self._catalogue, judged, rankings)
             lists = self._plan.lists
-            own = block.measure(lists) if self._kept is None else within(block, lists, self._kept)
-            total = total.merge(Measurement(self._plan, lists=own))
+            list_values = (
+                block.measure(lists)
+                if self._kept is None
+                else measure_part(block, lists, self._kept)
+            )
+            total = total.merge(Measurement(self._plan, lists=list_values))
         scores = total.score(0, source, strict=False, exact=True)
-        self._seen = self._seen.added(totals_of(scores))
+        self._seen = self._seen.added(totals_from_scores(scores))
 
     def unknown_items(self, qrels: QrelsLike, run: RunLike) -> pl.Series:
         """The items of a batch that are judged or in lists, and not in the catalogue.
@@ -217,10 +226,10 @@ class Accumulator:
         Raises:
             InputError: data that cannot be read.
         """
-        judged, found = self._read(qrels, run)
+        judged, rankings = self._read(qrels, run)
         if self._catalogue is None:
             return pl.Series("doc_id", [], dtype=pl.String)
-        return _unknown(self._catalogue, judged, self._builder.top(judged, found))
+        return _unknown(self._catalogue, judged, self._builder.top(judged, rankings))
 
     def merge(self, other: Accumulator | Mapping[str, Any]) -> None:
         """Add what another has seen.
@@ -231,54 +240,57 @@ class Accumulator:
         Raises:
             UsageError: it has others.
         """
-        found = other.state() if isinstance(other, Accumulator) else other
-        mine = self._kind()
-        for name, what in mine.items():
-            if found.get(name) != what:
+        other_state = other.state() if isinstance(other, Accumulator) else other
+        own_kind = self._kind()
+        for name, setting in own_kind.items():
+            if other_state.get(name) != setting:
                 word = name.replace("_", " ")
                 raise UsageError(
                     f"the accumulators differ in {word}; merge accumulators of the same kind.",
                     code="accumulators-differ",
                 )
-        lists = found["lists"]
+        lists = other_state["lists"]
         if lists is not None:
-            lists = [part_from(part) for part in lists]
-        means = {label: (ExactMean(*part[:3]), part[3]) for label, part in found["means"].items()}
-        judged_at = {k: ExactMean(*part) for k, part in found["judged_at"].items()}
-        cautions = BatchCautions(**found["cautions"])
-        fresh = BatchTotals(dict(found["counts"]), means, judged_at, lists, cautions)
-        self._seen = self._seen.added(fresh)
+            lists = [part_from_plain(list_part) for list_part in lists]
+        means = {
+            label: (ExactMean(*numbers[:3]), numbers[3])
+            for label, numbers in other_state["means"].items()
+        }
+        judged_at = {k: ExactMean(*numbers) for k, numbers in other_state["judged_at"].items()}
+        cautions = BatchCautions(**other_state["cautions"])
+        added_totals = BatchTotals(dict(other_state["counts"]), means, judged_at, lists, cautions)
+        self._seen = self._seen.added(added_totals)
 
     def pooled(self, parts: Sequence[Accumulator], times: Sequence[int]) -> Accumulator:
-        """What accumulators of the same kind have seen, each so many times, as in a resample."""
-        found = copy(self)
-        again = (repeat(each._seen, n) for each, n in zip(parts, times, strict=True))  # noqa: SLF001 - of this class
-        found._seen = reduce(BatchTotals.added, chain.from_iterable(again), BatchTotals())  # noqa: SLF001 - as above
-        return found
+        """Combine accumulators of the same kind, each so many times, as in a resample."""
+        total = copy(self)
+        repeated = (repeat(source._seen, n) for source, n in zip(parts, times, strict=True))  # noqa: SLF001 - of this class
+        total._seen = reduce(BatchTotals.added, chain.from_iterable(repeated), BatchTotals())  # noqa: SLF001 - as above
+        return total
 
     def mean_of(self, label: str) -> ExactMean | None:
         """The exact mean of a metric that is the mean of values of users; None of any other."""
         lists = dict(zip(self._plan.lists, self._seen.lists or (), strict=False))
         if label in lists:
-            part = lists[label]
-            mean = self._plan.lists[label].merge == "mean" and not isinstance(part, Sums)
-            return part[0] if mean else None
+            list_part = lists[label]
+            mean = self._plan.lists[label].merge == "mean" and not isinstance(list_part, Sums)
+            return list_part[0] if mean else None
         if dict(self._metrics)[label].aggregate != "mean" or label not in self._seen.means:
             return None
         return self._seen.means[label][0]
 
     def state(self) -> dict[str, Any]:
-        """What was seen as plain values: words, whole numbers and arrays, to be sent and merged."""
+        """The totals as plain values: text, whole numbers and arrays, to be sent and merged."""
         lists = self._seen.lists
         if lists is not None:
-            lists = [plain(part) for part in lists]
+            lists = [part_to_plain(list_part) for list_part in lists]
         return {
             **self._kind(),
             "counts": dict(self._seen.counts),
             "means": {
-                label: [*astuple(part), hits] for label, (part, hits) in self._seen.means.items()
+                label: [*astuple(mean), hits] for label, (mean, hits) in self._seen.means.items()
             },
-            "judged_at": {k: list(astuple(part)) for k, part in self._seen.judged_at.items()},
+            "judged_at": {k: list(astuple(mean)) for k, mean in self._seen.judged_at.items()},
             "lists": lists,
             "cautions": self._seen.cautions.to_dict(),
         }
@@ -286,58 +298,60 @@ class Accumulator:
     def result(self) -> dict[str, float]:
         """The number of each metric; NaN where nothing was seen that has one."""
         lists = dict(zip(self._plan.lists, self._seen.lists or (), strict=False))
-        found = {}
+        numbers = {}
         for label, metric in self._metrics:
-            found[label] = float("nan")
+            numbers[label] = float("nan")
             if label in lists:
-                found[label] = number_of(self._plan.lists[label], lists[label])
-            elif (part := self._seen.means.get(label)) is not None:
+                numbers[label] = final_value(self._plan.lists[label], lists[label])
+            elif (mean_and_hits := self._seen.means.get(label)) is not None:
                 job = Job.of(label, metric, self._how)
                 unknown = self._seen.counts["unknown_queries"]
-                mean, hits = part
-                found[label] = of_parts(np.array([mean.sum, mean.count, hits]), job, unknown)
-        return found
+                mean, hits = mean_and_hits
+                numbers[label] = mean_of_parts(np.array([mean.sum, mean.count, hits]), job, unknown)
+        return numbers
 
     def _kind(self) -> dict[str, Any]:
-        """What accumulators that are merged have in common."""
+        """The settings that merged accumulators must share."""
         base = self._catalogue
-        items = "" if base is None else digest(base.items.to_frame("doc_id"))
+        catalogue_hash = "" if base is None else hash_table(base.items.to_frame("doc_id"))
         return {
             "schema_version": SCHEMA_VERSION,
             "metrics": [f"{label}: {metric}" for label, metric in self._metrics],
             "convention": self._how.hash,
-            "catalogue": items,
+            "catalogue": catalogue_hash,
         }
 
     @property
     def _subtopics(self) -> bool:
-        return any(each.view == SUBTOPICS for _, each in self._metrics)
+        return any(metric.view == SUBTOPICS for _, metric in self._metrics)
 
     def _read(self, qrels: QrelsLike, run: RunLike) -> tuple[JudgmentIndex, Rankings]:
-        """A batch as it is measured."""
+        """Read a batch."""
         judged = JudgmentIndex.read(
-            renamed(qrels, self._collection.frame_columns), subtopics=self._subtopics
+            rename_columns(qrels, self._collection.frame_columns), subtopics=self._subtopics
         )
         if self._subtopics and len(judged.query_ids):
             judged = self._with_subtopics(judged, judged)
-        found = rankings_of(renamed(run, self._collection.frame_columns), "run")
-        if isinstance(found, Run) and found.queries is None:
-            found = replace(found, queries=_NOBODY)  # a batch may have no rankings left
-        return judged, judged.ranked(found)
+        rankings = read_rankings(rename_columns(run, self._collection.frame_columns), "run")
+        if isinstance(rankings, Run) and rankings.queries is None:
+            rankings = replace(rankings, queries=_NOBODY)  # a batch may have no rankings left
+        return judged, judged.ranked(rankings)
 
     def _with_subtopics(self, index: JudgmentIndex, judged: JudgmentIndex) -> JudgmentIndex:
-        """Some judgments of a batch with subtopics: as judged, or the categories of items."""
+        """Add subtopics to judgments of a batch: as judged, or the categories of items."""
         if self._categories is None or judged.by_subtopic.by_subtopic:
             return with_subtopics(index, judged.by_subtopic)
-        return with_known_subtopics(index, by_categories(judged.qrels, self._categories))
+        return with_known_subtopics(index, judge_by_categories(judged.qrels, self._categories))
 
-    def _relevant(self, judged: JudgmentIndex, kept: Flags) -> JudgmentIndex:
+    def _relevant(self, judged: JudgmentIndex, is_included: Flags) -> JudgmentIndex:
         """The judgments of a batch where only the items of a part are relevant."""
         assert self._catalogue is not None
-        some = relevant_among(judged.qrels, self._catalogue.items.filter(pl.Series(kept)))
-        if some is None:
+        relevant_qrels = relevant_judgments(
+            judged.qrels, self._catalogue.items.filter(pl.Series(is_included))
+        )
+        if relevant_qrels is None:
             return JudgmentIndex.without_queries(judged.name)
-        index = JudgmentIndex.of(some)
+        index = JudgmentIndex.of(relevant_qrels)
         return index if judged.subtopics is None else self._with_subtopics(index, judged)
 
     def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
@@ -348,16 +362,18 @@ class Accumulator:
                 f"item '{item}' is not in the catalogue; give all items there are, or begin with "
                 "open_catalogue=True and add those of unknown_items."
             )
-            place = run.name if item in top.shown else judged.name
-            raise InputError(problem, source=place, code="unknown-item")
-        catalogue = self._builder.of_batch(base, judged, everyone(judged, [top]))
+            source = run.name if item in top.shown else judged.name
+            raise InputError(problem, source=source, code="unknown-item")
+        catalogue = self._builder.of_batch(base, judged, all_users(judged, [top]))
         top = top.of_users(catalogue.queries)
-        listed = self._builder.listed(catalogue, judged, run, top)
-        self._builder.refuse_lacking(listed)
-        return ListBlock(listed, catalogue.queries)
+        lists = self._builder.listed(catalogue, judged, run, top)
+        self._builder.refuse_lacking(lists)
+        return ListBlock(lists, catalogue.queries)
 
 
 def _unknown(base: Catalogue, judged: JudgmentIndex, top: TopLists) -> pl.Series:
-    """The judged items and those in lists that a catalogue lacks."""
-    named = pl.concat([judged_items(judged).alias("doc_id"), top.shown.alias("doc_id")]).unique()
-    return named.filter(~named.is_in(base.items.implode())).sort()
+    """The items of judgments and lists that a catalogue lacks."""
+    used_items = pl.concat(
+        [judged_items(judged).alias("doc_id"), top.shown.alias("doc_id")]
+    ).unique()
+    return used_items.filter(~used_items.is_in(base.items.implode())).sort()

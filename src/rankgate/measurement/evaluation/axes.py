@@ -1,4 +1,4 @@
-"""Describe the axes of conventions: meaning, choices, and what each tool chooses."""
+"""Describe the axes of conventions: meaning, permitted values, and each tool's choice."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
-from rankgate.measurement.evaluation.convention import EVERY, default_of
+from rankgate.measurement.evaluation.convention import EVERY_METRIC, default_value
 from rankgate.measurement.metrics.catalogue import by_name
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.measurement.scoring.axes import axes as declared_axes
-from rankgate.measurement.scoring.differences import written
+from rankgate.measurement.scoring.differences import value_text
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AxisDetails:
-    """One axis, and what each convention chooses on it.
+    """One axis, with the choice of each convention.
 
     Attributes:
         name: as ``--override`` takes it.
@@ -54,7 +54,7 @@ class Axes(Result):
     axes: tuple[AxisDetails, ...]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of axes."""
         return len(self.axes)
 
     def _table(self) -> pl.DataFrame:
@@ -69,64 +69,85 @@ class Axes(Result):
 
 def axes() -> Axes:
     """Every axis, then every parameter of a metric on which the conventions differ."""
-    hows = list(CONVENTIONS.values())
+    named_conventions = list(CONVENTIONS.values())
     plain = [
         AxisDetails(
             name=axis.name,
             about=axis.help,
             takes=axis.takes,
-            default=written(axis.default),
+            default=value_text(axis.default),
             each=axis.each,
-            chosen=_sorted((how.name, written(getattr(how, axis.name))) for how in hows),
+            chosen=_group_by_value(
+                (convention.name, value_text(getattr(convention, axis.name)))
+                for convention in named_conventions
+            ),
         )
         for axis in declared_axes().values()
     ]
-    return Axes((*plain, *_parameter_axes(hows)))
+    return Axes((*plain, *_parameter_axes(named_conventions)))
 
 
-def _parameter_axes(hows: list[Convention]) -> list[AxisDetails]:
+def _parameter_axes(conventions: list[Convention]) -> list[AxisDetails]:
     """Parameters that some convention binds: for all metrics at once, or for one."""
-    every = {key for how in hows for key in how.parameters.get(EVERY, {})}
-    found = []
-    for key in sorted(every):
-        metric = next(each for each in by_name.values() if key in each.parameters)
-        values = [(how.name, _bound(how, EVERY, metric, key)) for how in hows]
-        about = f"a parameter of every metric that has it, such as {metric.name}"
-        found.append(_parameter_axis(key, about, metric, values))
+    shared_keys = {
+        key
+        for used_convention in conventions
+        for key in used_convention.parameters.get(EVERY_METRIC, {})
+    }
+    details = []
+    for key in sorted(shared_keys):
+        metric = next(candidate for candidate in by_name.values() if key in candidate.parameters)
+        values = [
+            (used_convention.name, _bound_value(used_convention, EVERY_METRIC, metric, key))
+            for used_convention in conventions
+        ]
+        description = f"a parameter of every metric that has it, such as {metric.name}"
+        details.append(_parameter_axis(key, description, metric, values))
     for metric in by_name.values():
-        about = f"a parameter of {metric.name}; `rankgate metrics {metric.name}` has the formula"
+        description = (
+            f"a parameter of {metric.name}; `rankgate metrics {metric.name}` has the formula"
+        )
         for key in metric.parameters:
-            if any(key in how.parameters.get(metric.name, {}) for how in hows):
-                values = [(how.name, _bound(how, metric.name, metric, key)) for how in hows]
-                found.append(_parameter_axis(f"{metric.name}.{key}", about, metric, values))
-    return found
+            if any(
+                key in used_convention.parameters.get(metric.name, {})
+                for used_convention in conventions
+            ):
+                values = [
+                    (used_convention.name, _bound_value(used_convention, metric.name, metric, key))
+                    for used_convention in conventions
+                ]
+                details.append(_parameter_axis(f"{metric.name}.{key}", description, metric, values))
+    return details
 
 
 def _parameter_axis(
-    name: str, about: str, metric: Metric, values: list[tuple[str, str]]
+    name: str, description: str, metric: Metric, values: list[tuple[str, str]]
 ) -> AxisDetails:
     declared = metric.parameters[name.rpartition(".")[2]]
-    words = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+    kind_names = {"int": "a whole number", "float": "a number", "bool": "true or false"}
     return AxisDetails(
         name=name,
-        about=about,
-        takes=" or ".join(declared.choices) or words.get(declared.kind, "a value"),
-        default="required" if declared.required else written(declared.default),
+        about=description,
+        takes=" or ".join(declared.choices) or kind_names.get(declared.kind, "a value"),
+        default="required" if declared.required else value_text(declared.default),
         each=True,
-        chosen=_sorted(values),
+        chosen=_group_by_value(values),
     )
 
 
-def _bound(how: Convention, name: str, metric: Metric, key: str) -> str:
-    """What a convention binds for one metric, else for every metric, else the default."""
-    every = how.parameters.get(EVERY, {})
-    bound = {**every, **how.parameters.get(name, {})}
-    return written(bound.get(key, default_of(metric, key)))
+def _bound_value(how: Convention, name: str, metric: Metric, key: str) -> str:
+    """The value that a convention binds for one metric, else for every metric, else the default."""
+    shared_parameters = how.parameters.get(EVERY_METRIC, {})
+    bound = {**shared_parameters, **how.parameters.get(name, {})}
+    return value_text(bound.get(key, default_value(metric, key)))
 
 
-def _sorted(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Names by value, the most usual value first."""
-    found: dict[str, list[str]] = {}
+def _group_by_value(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Group names by value, the most usual value first."""
+    names_by_value: dict[str, list[str]] = {}
     for name, value in values:
-        found.setdefault(value, []).append(name)
-    return {value: tuple(found[value]) for value in sorted(found, key=lambda v: -len(found[v]))}
+        names_by_value.setdefault(value, []).append(name)
+    return {
+        value: tuple(names_by_value[value])
+        for value in sorted(names_by_value, key=lambda v: -len(names_by_value[v]))
+    }

@@ -1,4 +1,4 @@
-"""What batches of users add up to: exact sums, in any order."""
+"""Totals over batches of users: exact sums, in any order."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.measurement.metrics.exact import ExactMean
 from rankgate.measurement.metrics.lists import Sums
-from rankgate.measurement.metrics.lists.accumulate import Part, add_parts
+from rankgate.measurement.metrics.lists.accumulate import PartialResult, merge_partials
 from rankgate.measurement.scoring.input_cautions import BatchCautions
 
 if TYPE_CHECKING:
-    from rankgate.data import Scores
+    from rankgate.data import RunScores
 
-COUNTED = (
+SUMMED_COUNTS = (
     "queries",
     "missing",
     "zero_result",
@@ -28,7 +28,7 @@ COUNTED = (
 
 @dataclass
 class BatchTotals:
-    """What all batches so far add up to.
+    """Totals of all batches so far.
 
     Attributes:
         counts: by name, as of `Counts`.
@@ -38,56 +38,65 @@ class BatchTotals:
         cautions: what the reader should know of the judgments and the run.
     """
 
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMMED_COUNTS, 0))
     means: dict[str, tuple[ExactMean, int]] = field(default_factory=dict)
     judged_at: dict[int, ExactMean] = field(default_factory=dict)
     lists: list[Any] | None = None
     cautions: BatchCautions = field(default_factory=BatchCautions)
 
     def added(self, other: BatchTotals) -> BatchTotals:
-        """Both together."""
+        """Add two totals."""
         lists = self.lists if other.lists is None else other.lists
         if self.lists is not None and other.lists is not None:
-            lists = [add_parts(one, two) for one, two in zip(self.lists, other.lists, strict=True)]
+            lists = [
+                merge_partials(first, second)
+                for first, second in zip(self.lists, other.lists, strict=True)
+            ]
         return BatchTotals(
-            {name: self.counts[name] + other.counts[name] for name in COUNTED},
-            merged(self.means, other.means, add_mean),
-            merged(self.judged_at, other.judged_at, add),
+            {name: self.counts[name] + other.counts[name] for name in SUMMED_COUNTS},
+            merge_mappings(self.means, other.means, add_mean),
+            merge_mappings(self.judged_at, other.judged_at, add),
             lists,
             self.cautions + other.cautions,
         )
 
 
-def totals_of(scores: Scores) -> BatchTotals:
-    """The sums of scores that were made with ``exact``."""
-    counts = {name: getattr(scores.counts, name) for name in COUNTED}
+def totals_from_scores(scores: RunScores) -> BatchTotals:
+    """The totals of scores that were made with ``exact``."""
+    counts = {name: getattr(scores.counts, name) for name in SUMMED_COUNTS}
     parts = scores.parts
     lists = None if parts.lists is None else list(parts.lists)
     cautions = BatchCautions.of(scores)
     return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists, cautions)
 
 
-def merged(
-    one: Mapping[Any, Any], two: Mapping[Any, Any], both: Callable[[Any, Any], Any]
+def merge_mappings(
+    left: Mapping[Any, Any], right: Mapping[Any, Any], combine: Callable[[Any, Any], Any]
 ) -> dict[Any, Any]:
-    """Two mappings, with what both have added up."""
-    return {**one, **two, **{name: both(one[name], two[name]) for name in one if name in two}}
+    """Merge two mappings, and combine the values of shared keys."""
+    return {
+        **left,
+        **right,
+        **{name: combine(left[name], right[name]) for name in left if name in right},
+    }
 
 
-def add_mean(one: tuple[ExactMean, int], two: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
-    """Two means of a metric, with how many queries have a hit."""
-    return one[0] + two[0], one[1] + two[1]
+def add_mean(left: tuple[ExactMean, int], right: tuple[ExactMean, int]) -> tuple[ExactMean, int]:
+    """Add two means of a metric, with the numbers of queries with a hit."""
+    return left[0] + right[0], left[1] + right[1]
 
 
-def plain(part: Part) -> Any:  # noqa: ANN401 - of a metric of lists
-    """A part as plain values."""
-    if isinstance(part, Sums):
-        return {each.name: getattr(part, each.name) for each in fields(part)}
-    return [list(astuple(each)) for each in part]
+def part_to_plain(list_part: PartialResult) -> Any:  # noqa: ANN401 - of a metric of lists
+    """Convert a part to plain values."""
+    if isinstance(list_part, Sums):
+        return {
+            exact_mean.name: getattr(list_part, exact_mean.name) for exact_mean in fields(list_part)
+        }
+    return [list(astuple(exact_mean)) for exact_mean in list_part]
 
 
-def part_from(plain: Any) -> Part:  # noqa: ANN401 - as above
-    """From `plain`."""
+def part_from_plain(plain: Any) -> PartialResult:  # noqa: ANN401 - as above
+    """Restore a part from `part_to_plain`."""
     if isinstance(plain, Mapping):
         return Sums(**plain)
-    return tuple(ExactMean(*each) for each in plain)
+    return tuple(ExactMean(*numbers) for numbers in plain)

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.data import read_run
-from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.catalogue import CATALOGUE
 from rankgate.measurement.scoring.score import score
 
@@ -17,35 +17,36 @@ if TYPE_CHECKING:
     from rankgate.measurement.evaluation.scored_system import Scorer
     from rankgate.measurement.metrics.declare import Metric
 
-RISING = tuple(metric.name for metric in CATALOGUE if metric.ideal_order_optimal)
+CEILING_METRICS = tuple(metric.name for metric in CATALOGUE if metric.ideal_order_optimal)
 """Our metrics that no order of some documents raises above the order of falling grades."""
 
-_HIDING = ("retrieved", "shown")  # ideals that are made of what was retrieved
+_RETRIEVED_IDEALS = ("retrieved", "shown")  # ideals that are made of retrieved documents
 
 
-def target_of(
+def choose_target(
     scorer: Scorer,
-    wanted: str | Metric | None,
+    target: str | Metric | None,
 ) -> tuple[str, Metric]:
-    """The metric whose ceiling is asked for: the one said, else the first nDCG with a cutoff.
+    """The metric whose ceiling is computed: the given one, else the first nDCG with a cutoff.
 
     Raises:
         UsageError: the best order is not known for it, it has no cutoff, or one below the depth.
     """
-    if wanted is None:
-        known = [pair for pair in scorer.metrics if _fits(pair[1], scorer.depth)]
-        known.sort(key=lambda pair: pair[1].name != "nDCG")
-        if not known:
+    if target is None:
+        usable = [pair for pair in scorer.metrics if _has_ceiling(pair[1], scorer.depth)]
+        usable.sort(key=lambda pair: pair[1].name != "nDCG")
+        if not usable:
             raise UsageError(
                 f"no metric has a ceiling within {scorer.depth} documents; name one "
                 "besides them with --target, such as nDCG@10.",
                 code="no-ceiling",
             )
-        return known[0]
-    label, metric = chosen_metrics(wanted, scorer.how)[0]
+        return usable[0]
+    label, metric = find_ranking_metrics(target, scorer.how)[0]
     if not metric.ideal_order_optimal:
         raise UsageError(
-            f"{label}: a ceiling is not defined for it; choose one of {', '.join(RISING)}.",
+            f"{label}: a ceiling is not defined for it; choose one of "
+            f"{', '.join(CEILING_METRICS)}.",
             code="no-ceiling",
         )
     cutoff = cutoff_of(metric)
@@ -67,13 +68,13 @@ def cutoff_of(metric: Metric) -> int | None:
     return None if cutoff is None else int(cutoff)
 
 
-def hides_what_is_lost(scorer: Scorer, metric: Metric) -> bool:
-    """Whether the ideal is made of what was retrieved, so that every ceiling is 1."""
-    how = scorer.how.for_metric(metric)
-    return bool(metric.bound(how.defaults(metric)).get("ideal") in _HIDING)
+def has_retrieved_ideal(scorer: Scorer, metric: Metric) -> bool:
+    """True if the ideal is made of retrieved documents, so that every ceiling is 1."""
+    metric_convention = scorer.how.for_metric(metric)
+    return bool(metric.bound(metric_convention.defaults(metric)).get("ideal") in _RETRIEVED_IDEALS)
 
 
-def best_there_is(scorer: Scorer, target: tuple[str, Metric]) -> pl.DataFrame:
+def best_ranking_values(scorer: Scorer, target: tuple[str, Metric]) -> pl.DataFrame:
     """``query_id`` and ``value`` of the ranking of all judged documents, the best first."""
     return ceiling(scorer, target, scorer.qrels.table.select("query_id", "doc_id", "grade"))
 
@@ -83,37 +84,39 @@ def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame
 
     Args:
         scorer: judgments and convention.
-        target: label and metric, whose best order is that of falling grades.
+        target: label and metric; its best order is the order of falling grades.
         candidates: ``query_id``, ``doc_id``, ``grade`` (null or below 0: unjudged); with ``rank``
             and ``movable`` where some keep their order below those that may be ordered.
 
     Returns:
         ``query_id`` and ``value``, a row for each judged query that counts; null where undefined.
     """
-    worth = pl.col("grade").fill_null(-1.0).clip(-1.0)
+    grade = pl.col("grade").fill_null(-1.0).clip(-1.0)
     if "movable" not in candidates.columns:
         candidates = candidates.with_columns(rank=0, movable=True)
     fixed = pl.col("rank") * (~pl.col("movable")).cast(pl.Int64)
-    ordered = candidates.sort(
-        "query_id", fixed, worth, descending=[False, False, True], maintain_order=True
+    ranked_rows = candidates.sort(
+        "query_id", fixed, grade, descending=[False, False, True], maintain_order=True
     ).select(
         "query_id",
         "doc_id",
         (pl.len() - pl.int_range(pl.len())).over("query_id").cast(pl.Float64).alias("score"),
     )
-    if ordered.is_empty():
+    if ranked_rows.is_empty():
         return pl.DataFrame(
-            {"query_id": scorer.index.query_ids, "value": None}, schema_overrides=_VALUE
+            {"query_id": scorer.index.query_ids, "value": None}, schema_overrides=_VALUE_SCHEMA
         )
     # a query that has no candidates has an empty list, even where tools want every query
-    how = replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
-    result = score(scorer.index, read_run(ordered), [target], how)
+    used_convention = (
+        replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
+    )
+    result = score(scorer.index, read_run(ranked_rows), [target], used_convention)
     return result.table.select("query_id", "value")
 
 
-_VALUE = {"query_id": pl.String, "value": pl.Float64}
+_VALUE_SCHEMA = {"query_id": pl.String, "value": pl.Float64}
 
 
-def _fits(metric: Metric, depth: int) -> bool:
+def _has_ceiling(metric: Metric, depth: int) -> bool:
     cutoff = cutoff_of(metric)
     return metric.ideal_order_optimal and cutoff is not None and cutoff <= depth

@@ -12,18 +12,18 @@ from rankgate.core.present.result import Notice, Result
 from rankgate.measurement.metrics.catalogue import by_name
 from rankgate.measurement.scoring import Convention, convention
 from rankgate.measurement.scoring.axes import axes
-from rankgate.measurement.scoring.differences import written
+from rankgate.measurement.scoring.differences import value_text
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
 
-EVERY = "*"
+EVERY_METRIC = "*"
 """Stands for every metric among the parameters that a convention binds."""
 
 
 @dataclass(frozen=True)
 class AxisChoice:
-    """What a convention chooses on one axis.
+    """The choice of a convention on one axis.
 
     Attributes:
         axis: its name: ``ties``; ``nDCG.gain`` of a metric's parameter; ``RR@.ties`` where a
@@ -58,7 +58,9 @@ class ConventionDetails(Result):
     """
 
     kind: ClassVar[str] = "convention"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.conventions:details"
+    document_from: ClassVar[str] = (
+        "rankgate.measurement.evaluation.documents.conventions:convention_document"
+    )
 
     name: str
     title: str
@@ -89,13 +91,13 @@ class ConventionDetails(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What its tool does that is not reproduced."""
-        return tuple(Notice("not-reproduced", words, self.name) for words in self.defects)
+        """Behaviour of the tool that is not reproduced."""
+        return tuple(Notice("not-reproduced", text, self.name) for text in self.defects)
 
     def _table(self) -> pl.DataFrame:
         """Every choice: ``axis``, ``value``, ``usual``, ``about``."""
-        every = (*self.choices, *self.parameters, *self.special)
-        return pl.DataFrame([vars(each) for each in every])
+        all_choices = (*self.choices, *self.parameters, *self.special)
+        return pl.DataFrame([vars(choice) for choice in all_choices])
 
 
 def convention_details(name: str | Convention) -> ConventionDetails:
@@ -112,8 +114,8 @@ def _choices(how: Convention) -> list[AxisChoice]:
     return [
         AxisChoice(
             axis.name,
-            written(getattr(how, axis.name)),
-            written(getattr(how, axis.name)) == written(axis.default),
+            value_text(getattr(how, axis.name)),
+            value_text(getattr(how, axis.name)) == value_text(axis.default),
             axis.help,
         )
         for axis in axes().values()
@@ -121,30 +123,34 @@ def _choices(how: Convention) -> list[AxisChoice]:
 
 
 def _parameters(how: Convention) -> list[AxisChoice]:
-    found = []
+    choices = []
     for name, bound in how.parameters.items():
         metric = by_name.get(name)
         for key, value in bound.items():
-            usual = metric is not None and written(default_of(metric, key)) == written(value)
-            label = key if name == EVERY else f"{name}.{key}"
-            about = "every metric that has it" if name == EVERY else ""
-            found.append(AxisChoice(label, written(value), usual, about))
-    return found
+            usual = metric is not None and value_text(default_value(metric, key)) == value_text(
+                value
+            )
+            label = key if name == EVERY_METRIC else f"{name}.{key}"
+            description = "every metric that has it" if name == EVERY_METRIC else ""
+            choices.append(AxisChoice(label, value_text(value), usual, description))
+    return choices
 
 
 def _special(how: Convention) -> list[AxisChoice]:
-    found = []
-    for name, chosen in how.special.items():
-        for key, value in chosen.items():
+    choices = []
+    for name, axis_values in how.special.items():
+        for key, value in axis_values.items():
             axis = axes().get(key)
-            about = axis.help if axis else ""
+            description = axis.help if axis else ""
             if isinstance(value, dict) and not axis:
-                value = {k: v for each in value.values() for k, v in each.items()}  # noqa: PLW2901
-            found.append(AxisChoice(f"{name}.{key}", written(value), usual=False, about=about))
-    return found
+                value = {k: v for table in value.values() for k, v in table.items()}  # noqa: PLW2901
+            choices.append(
+                AxisChoice(f"{name}.{key}", value_text(value), usual=False, about=description)
+            )
+    return choices
 
 
-def default_of(metric: Metric, key: str) -> object:
-    """What a parameter of a metric is where nothing is said."""
+def default_value(metric: Metric, key: str) -> object:
+    """The default of a metric's parameter."""
     declared = metric.parameters.get(key)
     return declared.default if declared else None

@@ -23,21 +23,23 @@ class Conventions(Result):
     """
 
     kind: ClassVar[str] = "conventions"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.conventions:listed"
+    document_from: ClassVar[str] = (
+        "rankgate.measurement.evaluation.documents.conventions:conventions_document"
+    )
 
     conventions: tuple[ConventionDetails, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Their names, in the order of the list."""
-        return tuple(each.name for each in self.conventions)
+        return tuple(details.name for details in self.conventions)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of conventions."""
         return len(self.conventions)
 
     def __iter__(self) -> Iterator[Convention]:
-        """Each as a value that ``evaluate`` takes."""
+        """Each convention as a value that ``evaluate`` takes."""
         return map(convention, self.names)
 
     def __getitem__(self, name: str) -> Convention:
@@ -50,7 +52,10 @@ class Conventions(Result):
 
     def _table(self) -> pl.DataFrame:
         """One row a convention: ``name``, ``title``, ``source``, ``hash``."""
-        rows = [(each.name, each.title, each.source, each.hash) for each in self.conventions]
+        rows = [
+            (details.name, details.title, details.source, details.hash)
+            for details in self.conventions
+        ]
         return pl.DataFrame(rows, ["name", "title", "source", "hash"], orient="row")
 
 
@@ -61,5 +66,5 @@ def conventions() -> Conventions:
     >>> every.names[:2], every["trec"].ties
     (('trec', 'trec9'), 'doc_id_desc')
     """
-    every = (*CONVENTIONS.values(), *of_plugins().by_name.values())
-    return Conventions(tuple(map(ConventionDetails.of, every)))
+    all_conventions = (*CONVENTIONS.values(), *of_plugins().by_name.values())
+    return Conventions(tuple(map(ConventionDetails.of, all_conventions)))

@@ -1,4 +1,4 @@
-"""Which systems another beats at everything (Pareto)."""
+"""Pareto dominance between systems."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def dominators(
     {'a': 'b', 'b': None, 'c': 'b'}
     """
     names = list(means)
-    goods = np.array([means[name] for name in names], np.float64).reshape(len(names), -1)
-    goods = np.where(higher, goods, -goods)
-    goods = goods[:, ~np.isnan(goods).any(axis=0)]
-    found: dict[str, str | None] = {}
-    for name, own in zip(names, goods, strict=True):
-        over = (goods >= own).all(axis=1) & (goods > own).any(axis=1)
-        found[name] = names[int(over.argmax())] if over.any() else None
-    return found
+    directed_means = np.array([means[name] for name in names], np.float64).reshape(len(names), -1)
+    directed_means = np.where(higher, directed_means, -directed_means)
+    directed_means = directed_means[:, ~np.isnan(directed_means).any(axis=0)]
+    dominator_of: dict[str, str | None] = {}
+    for name, values in zip(names, directed_means, strict=True):
+        dominates = (directed_means >= values).all(axis=1) & (directed_means > values).any(axis=1)
+        dominator_of[name] = names[int(dominates.argmax())] if dominates.any() else None
+    return dominator_of

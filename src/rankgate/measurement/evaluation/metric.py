@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.measurement.metrics.lists import LIST_METRICS, NEEDS
-from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.lists.declare import split_list_metrics
 from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
 from rankgate.measurement.metrics.sequences.declare import SequenceMetric
 from rankgate.measurement.metrics.subtopics import FACET_METRICS
-from rankgate.measurement.metrics.trec import NAMED
+from rankgate.measurement.metrics.trec import METRICS_BY_TREC_NAME
 from rankgate.measurement.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring.convention import Convention, Empty
 
-_TOGETHER = {"mean": "mean", "items": "one number for all lists", "ratio": "ratio of sums"}
+_AGGREGATES = {"mean": "mean", "items": "one number for all lists", "ratio": "ratio of sums"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ class MetricDetails(Result):
     """
 
     kind: ClassVar[str] = "metric"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.metrics:details"
+    document_from: ClassVar[str] = (
+        "rankgate.measurement.evaluation.documents.metrics:metric_document"
+    )
 
     name: str
     title: str
@@ -108,8 +110,8 @@ class MetricDetails(Result):
 
     @classmethod
     def of(cls, metric: Metric) -> MetricDetails:
-        """The details of a declared metric, without what is bound to it."""
-        own = lists_apart({metric.name: metric})[1].get(metric.name)
+        """Collect the details of a declared metric, without bound parameters."""
+        list_metric = split_list_metrics({metric.name: metric})[1].get(metric.name)
         return cls(
             name=metric.name,
             title=metric.title,
@@ -119,16 +121,19 @@ class MetricDetails(Result):
             low=_bound(metric.low),
             high=metric.high,
             higher_is_better=metric.higher_is_better,
-            aggregate=metric.aggregate if own is None else _TOGETHER[own.merge],
+            aggregate=metric.aggregate if list_metric is None else _AGGREGATES[list_metric.merge],
             aliases=metric.aliases,
             trec=metric.trec,
             source=metric.source,
             sees=metric.sees,
             blind_to=metric.blind_to,
-            conventions={name: _bindings(how, metric) for name, how in CONVENTIONS.items()}
-            if own is None
-            else _variants(own),
-            needs=() if own is None else tuple(NEEDS[need] for need in own.needs),
+            conventions={
+                name: _bindings(used_convention, metric)
+                for name, used_convention in CONVENTIONS.items()
+            }
+            if list_metric is None
+            else _variants(list_metric),
+            needs=() if list_metric is None else tuple(NEEDS[need] for need in list_metric.needs),
         )
 
 
@@ -142,7 +147,7 @@ def metric_details(name: str) -> MetricDetails:
         UsageError: an unknown name; the nearest ones are in the message.
     """
     known_too = (*FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
-    return MetricDetails.of(NAMED.get(name.strip()) or parse(name, known_too))
+    return MetricDetails.of(METRICS_BY_TREC_NAME.get(name.strip()) or parse(name, known_too))
 
 
 def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
@@ -158,22 +163,26 @@ def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
 
 
 def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
-    """The conventions whose tools have a metric on lists: what they bind, what they call it."""
-    found: dict[str, Mapping[str, Any]] = {}
-    having = ((name, how) for name, how in CONVENTIONS.items() if how.has(metric.name))
-    for name, how in having:
-        bound = dict(how.parameters.get(metric.name, {}))
-        named = [
-            f"{theirs}, here {ours}" if "(" in ours else theirs
-            for theirs, ours in how.spellings.items()
-            if ours.partition("(")[0].partition("@")[0] == metric.name
+    """The conventions whose tools have a metric on lists, with parameters and names."""
+    variants: dict[str, Mapping[str, Any]] = {}
+    tools_with_metric = (
+        (name, used_convention)
+        for name, used_convention in CONVENTIONS.items()
+        if used_convention.has(metric.name)
+    )
+    for name, used_convention in tools_with_metric:
+        bound = dict(used_convention.parameters.get(metric.name, {}))
+        tool_names = [
+            f"{tool_name}, here {metric_name}" if "(" in metric_name else tool_name
+            for tool_name, metric_name in used_convention.spellings.items()
+            if metric_name.partition("(")[0].partition("@")[0] == metric.name
         ]
-        found[name] = {"parameters": bound, "called": named}
-    return found
+        variants[name] = {"parameters": bound, "called": tool_names}
+    return variants
 
 
 def _empty_value(how: Convention, metric: Metric, kind: Empty) -> float | str:
-    """What a query counts for which a metric has no value: a number, or what is done instead."""
+    """The value of a query without a value of the metric: a number, or the treatment in words."""
     undefined = isinstance(metric, SequenceMetric) and metric.undefined
     value = None if undefined else how.empty(metric, kind)
     if value is None:

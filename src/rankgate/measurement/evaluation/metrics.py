@@ -31,18 +31,20 @@ class Metrics(Result):
     """
 
     kind: ClassVar[str] = "metrics"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.metrics:listed"
+    document_from: ClassVar[str] = (
+        "rankgate.measurement.evaluation.documents.metrics:metrics_document"
+    )
 
     metrics: tuple[MetricDetails, ...]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of metrics."""
         return len(self.metrics)
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
         """The details that tables show, by `COLUMNS`."""
-        return [tuple(getattr(each, name) for name in COLUMNS) for each in self.metrics]
+        return [tuple(getattr(details, name) for name in COLUMNS) for details in self.metrics]
 
     def _table(self) -> pl.DataFrame:
         import polars as pl
@@ -52,14 +54,14 @@ class Metrics(Result):
 
 def metrics() -> Metrics:
     """Every built-in metric, by what it sees, and those of plug-ins."""
-    others = of_plugins().by_name.values()
-    every = (
+    plugin_metrics = of_plugins().by_name.values()
+    all_metrics = (
         *CATALOGUE,
         *FACET_METRICS,
         *PREFERENCE_METRICS,
         *SAMPLE_METRICS,
         *LIST_METRICS,
         *SEQUENCE_METRICS,
-        *others,
+        *plugin_metrics,
     )
-    return Metrics(tuple(map(MetricDetails.of, every)))
+    return Metrics(tuple(map(MetricDetails.of, all_metrics)))

@@ -1,8 +1,8 @@
-"""Judgments of people that a model saw before it judged, and checks of what is stated of it.
+"""Judgments of people that a model saw before it judged, and checks of the user's statement.
 
 People's judgments correct a model only where the model judged without them. A model that was
 shown them, as examples or in training, repeats them: it errs less in these queries than elsewhere,
-and what it does elsewhere is not corrected.
+and people's judgments do not correct its errors elsewhere.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
-from rankgate.data.column_map import mapped
-from rankgate.measurement.stats.represented import chance_of_sample, represented
+from rankgate.data.column_map import map_columns
+from rankgate.measurement.stats.represented import chance_of_sample, estimate_population
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 NONE, UNKNOWN = "none", "unknown"
 
 _PAIR = ("query_id", "doc_id")
-_FEW = 30  # judgments; that a model agrees with so few of people says nothing
+_FEWEST_JUDGMENTS = 30  # judgments; agreement on so few shows nothing
 _AGREEMENT = 0.9
 """Cohen's kappa from which a model of unknown training is refused. People agree with each other,
 and models that saw no labels with people, at about .2 to .8."""
-_LEAST = 10  # judged queries, that their grades are compared with those of the others
-_CHANCE = {UNKNOWN: 0.01}
+_FEWEST_QUERIES = 10  # judged queries, at least, to compare their grades with those of the others
+_CHANCE_BY_LABEL = {UNKNOWN: 0.01}
 _DECLARED_CHANCE = 0.001
-_FAR = 5.0  # standard errors, where queries had unequal chances
+_MOST_ERRORS = 5.0  # standard errors, where queries had unequal chances
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ModelSaw:
 
     @classmethod
     def of(cls, saw: QrelsLike | ModelSaw, columns: ColumnsLike | None = None) -> ModelSaw:
-        """From the word none or unknown, or from judgments.
+        """Read the word none or unknown, or judgments.
 
         Raises:
             InputError: judgments that cannot be read.
@@ -69,7 +69,7 @@ class ModelSaw:
             return saw
         if isinstance(saw, str) and saw in {NONE, UNKNOWN}:
             return cls(saw)
-        judgments = read_qrels(mapped(saw, columns, "qrels"))
+        judgments = read_qrels(map_columns(saw, columns, "qrels"))
         queries = judgments.table["query_id"].unique().sort()
         return cls(judgments.name, tuple(queries.to_list()))
 
@@ -96,7 +96,7 @@ class ModelSaw:
         """The judgments of the queries that the model did not see.
 
         Raises:
-            UsageError: nothing is left.
+            UsageError: the model saw all queries.
         """
         if not self.query_ids:
             return judgments
@@ -116,34 +116,36 @@ class ModelSaw:
             return system
         unseen = ~pl.col("query_id").is_in(self.query_ids)
         return replace(
-            system, scores=system.scores.filter(unseen), lists=system.lists.filter(unseen),
+            system,
+            scores=system.scores.filter(unseen),
+            lists=system.lists.filter(unseen),
             queries=system.queries.filter(unseen),
-        )  # fmt: skip
+        )
 
     def checked(self, people: Qrels, model: Qrels) -> ModelSaw:
-        """The same with the agreement of the model with people, on the judgments of both.
+        """Add the agreement of the model with people, on the judgments of both.
 
         Raises:
             UsageError: the model repeats people's judgments; or it agrees with them as closely as
                 no rater does, and it is not known what it saw.
         """
-        both = people.table.join(model.table, on=_PAIR, suffix="_model")
-        if len(both) < _FEW:
+        joined = people.table.join(model.table, on=_PAIR, suffix="_model")
+        if len(joined) < _FEWEST_JUDGMENTS:
             return self
-        if (both["grade"] == both["grade_model"]).all():
+        if (joined["grade"] == joined["grade_model"]).all():
             raise UsageError(
-                f"the predicted judgments repeat all {len(both):,} of people's: the model saw "
+                f"the predicted judgments repeat all {len(joined):,} of people's: the model saw "
                 "them, or the files are the same; let it judge without them.",
                 code="model-saw-judgments",
             )
-        kappa = _kappa(both)
+        kappa = _kappa(joined)
         if self.label == UNKNOWN and kappa is not None and kappa >= _AGREEMENT:
             raise UsageError(
-                f"the predicted judgments agree with people's {len(both):,} far more closely than "
-                f"raters do who do not see each other's grades (kappa {kappa:.2f}; {_AGREEMENT} "
-                "is the limit where it is not known what the model saw): it probably saw them. "
-                "Give the judgments that it saw, as --predicted-saw FILE, or state that it saw "
-                "none with --predicted-saw none.",
+                f"the predicted judgments agree with people's {len(joined):,} far more closely "
+                f"than raters do who do not see each other's grades (kappa {kappa:.2f}; "
+                f"{_AGREEMENT} is the limit where it is not known what the model saw): it probably "
+                "saw them. Give the judgments that it saw, as --predicted-saw FILE, or state that "
+                "it saw none with --predicted-saw none.",
                 code="model-saw-judgments",
             )
         return replace(self, agreement=kappa)
@@ -167,24 +169,26 @@ class ModelSaw:
         """
         names, grades = _grades_by_query([system.lists for system in models])
         in_sample = np.isin(names, list(judged))
-        if in_sample.sum() < _LEAST or in_sample.all():
+        if in_sample.sum() < _FEWEST_QUERIES or in_sample.all():
             return self
         if sample.table is None:
             p = chance_of_sample(grades, in_sample)
-            if p >= _CHANCE.get(self.label, _DECLARED_CHANCE):
+            if p >= _CHANCE_BY_LABEL.get(self.label, _DECLARED_CHANCE):
                 return self
             size = f"p = {p:.1g}"
         else:
             weights, strata = sample.weights(names[in_sample].tolist())
             sizes = sample.sizes(names.tolist())
-            estimates = [represented(column, weights, strata) for column in grades[in_sample].T]
-            away = max(
+            estimates = [
+                estimate_population(column, weights, strata) for column in grades[in_sample].T
+            ]
+            distance = max(
                 abs(estimate.mean - mean) / max(estimate.sampled_error, 1e-12)
                 for estimate, mean in zip(estimates, sizes @ grades / sizes.sum(), strict=True)
             )
-            if away <= _FAR:
+            if distance <= _MOST_ERRORS:
                 return self
-            size = f"{away:.1f} standard errors"
+            size = f"{distance:.1f} standard errors"
         judged_mean, other_mean = grades[in_sample][:, 0].mean(), grades[~in_sample][:, 0].mean()
         text = (
             "the model grades the queries that people judged otherwise than the others (mean "
@@ -196,7 +200,7 @@ class ModelSaw:
         return replace(self, difference=text)
 
     def refuse_different(self) -> None:
-        """Stop where the model grades judged queries otherwise than the others.
+        """Raise an error if the model grades judged queries differently from the others.
 
         Raises:
             UsageError: it does.
@@ -210,22 +214,28 @@ def _grades_by_query(lists: Sequence[pl.DataFrame]) -> tuple[np.ndarray, np.ndar
     pairs = pl.concat([table.select(*_PAIR, "grade") for table in lists])
     pairs = pairs.drop_nulls("grade").unique(_PAIR)
     grade, low, high = pl.col("grade"), pairs["grade"].min(), pairs["grade"].max()
-    table = pairs.group_by("query_id").agg(
-        mean=grade.mean(), spread=grade.std(ddof=0), lowest=(grade == low).mean(),
-        highest=(grade == high).mean(),
-    ).sort("query_id")  # fmt: skip
+    table = (
+        pairs.group_by("query_id")
+        .agg(
+            mean=grade.mean(),
+            spread=grade.std(ddof=0),
+            lowest=(grade == low).mean(),
+            highest=(grade == high).mean(),
+        )
+        .sort("query_id")
+    )
     return table["query_id"].to_numpy(), table.drop("query_id").to_numpy()
 
 
-def _kappa(both: pl.DataFrame) -> float | None:
+def _kappa(joined: pl.DataFrame) -> float | None:
     """Cohen's kappa of the columns ``grade`` and ``grade_model``."""
     from rankgate.measurement.stats.agreement.kappa import cohen_values  # few ask for it
 
-    grades = np.union1d(both["grade"].to_numpy(), both["grade_model"].to_numpy())
+    grades = np.union1d(joined["grade"].to_numpy(), joined["grade_model"].to_numpy())
     counts = np.zeros((1, len(grades), len(grades)))
-    ours, theirs = (
-        np.searchsorted(grades, both[name].to_numpy()) for name in ("grade", "grade_model")
+    people_codes, model_codes = (
+        np.searchsorted(grades, joined[name].to_numpy()) for name in ("grade", "grade_model")
     )
-    np.add.at(counts[0], (ours, theirs), 1.0)
+    np.add.at(counts[0], (people_codes, model_codes), 1.0)
     kappa = float(cohen_values(counts, grades)[0])
     return kappa if np.isfinite(kappa) else None

@@ -1,4 +1,4 @@
-"""The same runs, scored by the judgments of a model."""
+"""Score runs by the judgments of a model, too."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data import read_qrels, read_run
-from rankgate.data.column_map import mapped
+from rankgate.data import read_qrels
+from rankgate.data.column_map import map_columns
 from rankgate.measurement.evaluation.model_saw import ModelSaw
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 
@@ -28,7 +28,7 @@ _PAIR = ("query_id", "doc_id")
 
 @dataclass(frozen=True)
 class ModelJudgments:
-    """A model's judgments, read, and what the model saw.
+    """A model's judgments, read, with those that it saw.
 
     Attributes:
         judgments: of all queries; those that the model saw judgments of are left out.
@@ -40,7 +40,7 @@ class ModelJudgments:
 
     @classmethod
     def of(cls, collection: Collection) -> ModelJudgments | None:
-        """The predicted judgments of a collection, read; None where it has none.
+        """Read the predicted judgments of a collection; None if it has none.
 
         Raises:
             InputError: judgments that cannot be read.
@@ -49,18 +49,22 @@ class ModelJudgments:
         predicted = collection.predicted
         if predicted is None:
             return None
-        seen = ModelSaw.of(predicted.saw, collection.columns)
-        judgments = read_qrels(mapped(predicted.judgments, collection.columns, "qrels"))
-        unseen = seen.without_seen(judgments)
-        every, left = (table.table["query_id"].n_unique() for table in (judgments, unseen))
-        return cls(unseen, replace(seen, left_out=every - left))
+        model_saw = ModelSaw.of(predicted.saw, collection.columns)
+        judgments = read_qrels(map_columns(predicted.judgments, collection.columns, "qrels"))
+        unseen = model_saw.without_seen(judgments)
+        all_count, unseen_count = (
+            table.table["query_id"].n_unique() for table in (judgments, unseen)
+        )
+        return cls(unseen, replace(model_saw, left_out=all_count - unseen_count))
 
 
 @dataclass(frozen=True)
-class Modelled:
+class ModelScores:
     """Systems by people's judgments and by a model's.
 
     Attributes:
+        scorer: of people's judgments of the queries that the model did not see.
+        model_scorer: of the model's.
         systems: by people's; where they judged a part of the documents, with estimated values.
         models: the same systems by the model's.
         saw: what the model saw, with its agreement with people.
@@ -68,16 +72,21 @@ class Modelled:
             ``drawn_documents.PARTS``; empty where people judged whole queries.
     """
 
+    scorer: Scorer
+    model_scorer: Scorer
     systems: Sequence[ScoredRun]
     models: Sequence[ScoredRun]
     saw: ModelSaw
     parts: Sequence[pl.DataFrame] = ()
 
 
-def with_model(
-    scorer: Scorer, predicted: ModelJudgments, sample: Sample, systems: Sequence[ScoredRun],
+def score_by_model(
+    scorer: Scorer,
+    predicted: ModelJudgments,
+    sample: Sample,
+    systems: Sequence[ScoredRun],
     runs: Sequence[Any],
-) -> Modelled:  # fmt: skip
+) -> ModelScores:
     """Score runs by judgments that a model made, too.
 
     Queries whose judgments the model saw are left out on both sides.
@@ -85,9 +94,9 @@ def with_model(
     Args:
         scorer: of people's judgments.
         predicted: the model's, of all queries.
-        sample: how what people judged was drawn.
+        sample: the design of the sample that people judged.
         systems: the baseline and the candidates, by people's judgments.
-        runs: of them.
+        runs: the runs of the systems.
 
     Raises:
         InputError: judgments that lack some of people's.
@@ -95,62 +104,64 @@ def with_model(
     """
     judgments = predicted.judgments
     people = predicted.saw.without_seen(scorer.qrels)
-    _refuse_lacking(people, judgments)
+    _refuse_missing(people, judgments)
     saw = predicted.saw.checked(people, judgments)
     systems = [saw.unseen_part(system) for system in systems]
-    own = replace(scorer, qrels=judgments, index=JudgmentIndex.of(judgments), builder=None)
-    models = [own.scored(run) for run in runs]
+    unseen = replace(scorer, qrels=people, index=JudgmentIndex.of(people))
+    model = replace(scorer, qrels=judgments, index=JudgmentIndex.of(judgments))
+    models = [model.scored(run) for run in runs]
     if sample.documents is None:
-        _refuse_partly(systems, models)
+        _refuse_partial_judgments(systems, models)
         judged = people.table["query_id"].unique().to_list()
         saw = saw.with_difference(judged, models, sample)
-        return Modelled(systems, models, saw)
-    from rankgate.measurement.evaluation.drawn_documents import corrected  # few ask for it
+        return ModelScores(unseen, model, systems, models, saw)
+    from rankgate.measurement.evaluation.drawn_documents import correct_runs  # few ask for it
 
     documents = sample.documents.filter(~pl.col("query_id").is_in(saw.query_ids))
-    read = [read_run(run) for run in runs]
-    unseen = replace(scorer, qrels=people, index=JudgmentIndex.of(people), builder=None)
-    results = corrected(unseen, judgments, documents, read)
-    named = [
+    ranked = [unseen.ranked(run) for run in runs]
+    results = correct_runs(unseen, judgments, documents, ranked)
+    scored_runs = [
         replace(result.run, name=system.name, qrels_sha256=system.qrels_sha256)
         for result, system in zip(results, systems, strict=True)
     ]
-    return Modelled(named, models, saw, [result.parts for result in results])
+    return ModelScores(
+        unseen, model, scored_runs, models, saw, [result.parts for result in results]
+    )
 
 
-_UNEVEN = 0.05
+_MOST_DIFFERENCE = 0.05
 
 
-def _refuse_partly(systems: Sequence[ScoredRun], models: Sequence[ScoredRun]) -> None:
-    """Stop where people judged fewer of the first documents of the same queries than the model.
+def _refuse_partial_judgments(systems: Sequence[ScoredRun], models: Sequence[ScoredRun]) -> None:
+    """Check that people did not judge fewer of the first documents than the model.
 
     Raises:
         UsageError: the documents that they left out count as irrelevant by people alone.
     """
     for people, model in zip(systems, models, strict=True):
-        both = people.queries.join(model.queries, on="query_id", suffix="_model")
-        mine, theirs = (
-            float(np.mean(both[name].fill_null(0.0).to_numpy()))
+        joined = people.queries.join(model.queries, on="query_id", suffix="_model")
+        people_share, model_share = (
+            float(np.mean(joined[name].fill_null(0.0).to_numpy()))
             for name in ("judged", "judged_model")
         )
-        if theirs - mine > _UNEVEN:
+        if model_share - people_share > _MOST_DIFFERENCE:
             raise UsageError(
                 f"of the first {people.depth} documents of {people.name} people judged "
-                f"{mine:.0%} and the model {theirs:.0%}, in the same queries: what people left "
-                "out counts as irrelevant for them alone; let people judge whole lists, or give "
-                "the chance of each document: --sample FILE with doc_id and inclusion, as rankgate "
-                "pool --strata writes it.",
+                f"{people_share:.0%} and the model {model_share:.0%}, in the same queries: what "
+                "people left out counts as irrelevant for them alone; let people judge whole "
+                "lists, or give the chance of each document: --sample FILE with doc_id and "
+                "inclusion, as rankgate pool --strata writes it.",
                 code="sampled-documents",
             )
 
 
-def _refuse_lacking(people: Qrels, model: Qrels) -> None:
-    both = people.table.join(model.table, on=_PAIR, how="left", suffix="_model")
-    lacking = both.filter(pl.col("grade_model").is_null())
-    if len(lacking):
-        query, doc = lacking.select(_PAIR).row(0)
+def _refuse_missing(people: Qrels, model: Qrels) -> None:
+    joined = people.table.join(model.table, on=_PAIR, how="left", suffix="_model")
+    missing = joined.filter(pl.col("grade_model").is_null())
+    if len(missing):
+        query, doc = missing.select(_PAIR).row(0)
         raise InputError(
-            f"lacks {len(lacking):,} of the {len(both):,} documents that people judged (query "
+            f"lacks {len(missing):,} of the {len(joined):,} documents that people judged (query "
             f"{query}, document {doc}, …): a model that judges less where people judged, or only "
             "what is easy, biases what it is corrected by; let it judge them too.",
             source=model.name,

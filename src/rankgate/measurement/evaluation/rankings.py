@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
-from rankgate.data.dataframes import by_system
-from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, source_of
+from rankgate.data.dataframes import frames_by_system
+from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, make_source
+from rankgate.data.objects import read_rankings as rankings_of_object
 from rankgate.data.read import is_ranking
 from rankgate.measurement.scoring.run_names import distinct_names
-from rankgate.measurement.scoring.sources import RunSource, measured
+from rankgate.measurement.scoring.sources import RunSource, measure
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import RunLike, RunsLike
-    from rankgate.measurement.evaluation.training import Train
+    from rankgate.measurement.evaluation.training import TrainingData
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
     from rankgate.measurement.scoring.plan import Measurement, Plan, Source
 
@@ -25,36 +26,36 @@ Rankings: TypeAlias = Run | MatrixInput
 """A run, by ids or by numbers."""
 
 
-def measured_run(
+def measure_run(
     judgments: JudgmentIndex,
     run: Rankings,
     plan: Plan,
-    train: Train | None = None,
+    train: TrainingData | None = None,
     *,
     strict: bool = True,
 ) -> tuple[Measurement, Source]:
-    """What a plan measures on the rankings of one run, from which what users had leaves.
+    """Measure a plan on the rankings of one run, without the items that users had in training.
 
     Args:
-        judgments: what the run is measured against.
+        judgments: the judgments that the run is measured against.
         run: by ids or by numbers.
-        plan: what is measured.
-        train: what users had in training, where that leaves their rankings.
-        strict: whether it is an error that there are no rankings or judgments.
+        plan: the plan.
+        train: the training data whose items are removed from the rankings.
+        strict: True if missing rankings or judgments are an error.
 
     Returns:
         the measurement, and the source that it was taken from.
 
     Raises:
-        InputError, DuplicateError: what is wrong with the run; matrices of different sizes.
+        InputError, DuplicateError: an error in the run; matrices of different sizes.
     """
     if isinstance(run, MatrixInput):
-        _refuse_unlike(judgments, run)
+        _refuse_size_mismatch(judgments, run)
         if strict and judgments.query_ids.is_empty():
             raise InputError("no judgments found.", source=judgments.name, code="no-judgments")
         if strict and not run.users.size:
             raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
-    own_ids = any(way.alignment.own_id == "dropped" for way in plan.ways)
+    own_ids = any(mode.alignment.own_id == "dropped" for mode in plan.ways)
     if isinstance(run, MatrixInput) and run.users.given is None:
         own_ids = False  # the number of a row is not the id of a document
     if isinstance(run, MatrixInput) and not own_ids:
@@ -62,38 +63,38 @@ def measured_run(
 
         matrix = MatrixSource(run, judgments, train.seen(run) if train else None)
         try:
-            return measured(replace(plan, duplicates=matrix.duplicates), matrix), matrix
+            return measure(replace(plan, duplicates=matrix.duplicates), matrix), matrix
         except DuplicateError:
-            if {way.duplicates for way in plan.ways} == {"error"}:
+            if {mode.duplicates for mode in plan.ways} == {"error"}:
                 raise
-    source = RunSource(by_ids(run, train), judgments)
-    return measured(plan, source), source
+    source = RunSource(run_by_ids(run, train), judgments)
+    return measure(plan, source), source
 
 
-def _refuse_unlike(judgments: JudgmentIndex, run: MatrixInput) -> None:
-    """Rows that are users by their place must be of the same users."""
+def _refuse_size_mismatch(judgments: JudgmentIndex, run: MatrixInput) -> None:
+    """Check that rows without names, which are users by position, are of the same users."""
     truth = judgments.given
     if not isinstance(truth, MatrixInput):
         return
     pairs = [("rows", truth.users, run.users, "query_ids")]
     if not isinstance(truth, Padded) and not isinstance(run, Padded):
         pairs.append(("columns", truth.items, run.items, "doc_ids"))
-    for word, ours, theirs, name in pairs:
-        if ours.given is None and theirs.given is None and ours.size != theirs.size:
+    for word, judged_ids, run_ids, name in pairs:
+        if judged_ids.given is None and run_ids.given is None and judged_ids.size != run_ids.size:
             problem = (
-                f"{theirs.size} {word}, where {truth.name} has {ours.size}; make them equal, "
-                f"or say whose they are with {name}."
+                f"{run_ids.size} {word}, where {truth.name} has {judged_ids.size}; make them "
+                f"equal, or say whose they are with {name}."
             )
             raise InputError(problem, source=run.name, code="wrong-shape")
 
 
-def by_ids(run: Rankings, train: Train | None = None) -> Run:
-    """A run by ids, without what users had in training."""
-    found = read_run(run)
-    return found if train is None else train.without(found)
+def run_by_ids(run: Rankings, train: TrainingData | None = None) -> Run:
+    """A run by ids, without items that users had in training."""
+    run_by_ids = read_run(run)
+    return run_by_ids if train is None else train.without(run_by_ids)
 
 
-def rankings_of(run: RunLike, name: str) -> Rankings:
+def read_rankings(run: RunLike, name: str) -> Rankings:
     """A run, which stays a matrix where it is one.
 
     Raises:
@@ -102,9 +103,7 @@ def rankings_of(run: RunLike, name: str) -> Rankings:
     """
     if isinstance(run, str | Path):
         return read_run(run, name)
-    from rankgate.data.memory.libraries import from_library
-
-    run = from_library(run)
+    run = rankings_of_object(run, "run")
     if not is_source(run):
         return read_run(run, name)
     dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # of torch: torch.int64
@@ -114,25 +113,22 @@ def rankings_of(run: RunLike, name: str) -> Rankings:
             "the items of each user, or rankgate.Matrix(array) for scores."
         )
         raise InputError(problem, source=name, code="ambiguous-input")
-    return source_of(run, name)
+    return make_source(run, name)
 
 
-def named_runs(runs: RunsLike) -> list[Run]:
+def read_named_runs(runs: RunsLike) -> list[Run]:
     """One run, several, or ``{name: run}``, each under its own name."""
-    return [read_run(run) for run in named_rankings(runs)]
+    return [read_run(run) for run in read_named_rankings(runs)]
 
 
-def named_rankings(runs: RunsLike) -> list[Rankings]:
-    """As `named_runs`, but what is a matrix stays so."""
-    runs = by_system(runs) or runs
+def read_named_rankings(runs: RunsLike) -> list[Rankings]:
+    """Like `read_named_runs`, but a matrix stays a matrix."""
+    runs = rankings_of_object(runs, "run")
+    runs = frames_by_system(runs) or runs
     if isinstance(runs, Mapping) and not is_ranking(runs):
         by_name: Mapping[str, Any] = runs
-        return [replace(rankings_of(run, name), name=name) for name, run in by_name.items()]
-    several: list[Any] = [*runs] if isinstance(runs, list | tuple) else [runs]
-    if len(several) > 1 and not all(isinstance(run, str | Path) for run in several):
-        from rankgate.data.memory.libraries import is_pair
-
-        several = [runs] if is_pair(runs) else several
-    named = [rankings_of(run, f"run{i}") for i, run in enumerate(several, 1)]
-    names = distinct_names([run.name for run in named], several)
-    return [replace(run, name=name) for run, name in zip(named, names, strict=True)]
+        return [replace(read_rankings(run, name), name=name) for name, run in by_name.items()]
+    run_inputs: list[Any] = [*runs] if isinstance(runs, list | tuple) else [runs]
+    numbered = [read_rankings(run, f"run{i}") for i, run in enumerate(run_inputs, 1)]
+    names = distinct_names([run.name for run in numbered], run_inputs)
+    return [replace(run, name=name) for run, name in zip(numbered, names, strict=True)]

@@ -14,10 +14,15 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.clusters import with_clusters
 from rankgate.data.collection import Collection
 from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
-from rankgate.data.formats.run_meta import ASKED
+from rankgate.data.formats.run_meta import REQUEST_COLUMNS
 from rankgate.data.formats.tags import matching_tags
-from rankgate.measurement.evaluation.evaluate import chosen_metrics, is_of_lists, known_metrics
-from rankgate.measurement.evaluation.sequences.asked import in_tasks, refuse_with_tasks
+from rankgate.measurement.evaluation.metric_selection import (
+    find_metrics,
+    find_ranking_metrics,
+    is_of_lists,
+    list_builder,
+)
+from rankgate.measurement.evaluation.sequences.asked import is_scored_by_task, refuse_with_tasks
 from rankgate.measurement.metrics.declare import NO_MEANS
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -26,14 +31,14 @@ from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.score import score
 
 if TYPE_CHECKING:
-    from rankgate.data import Qrels, Run, Scores
+    from rankgate.data import Qrels, Run, RunScores
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
 DEPTH = 10
-"""How far lists are kept when nothing is said."""
+"""The default depth of the lists that are kept."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,12 @@ class Scorer:
 
     Attributes:
         qrels: the judgments.
-        index: the same, laid out.
+        index: the index of the judgments.
         metrics: each with its label.
         how: the convention.
         depth: the last rank of the lists that are kept.
         tags: ``query_id`` and columns of tags that are known of queries, or None.
-        builder: how lists are read, where metrics of lists are asked for or items leave.
+        builder: the reader of lists, if metrics of lists are used or items are removed.
         asked: whether metrics of rankings were asked for; else the usual ones are scored, and
             are left out where metrics of lists have values of users.
         collection: what metrics need besides judgments and runs.
@@ -76,9 +81,9 @@ class Scorer:
         slices: Sequence[str] = (),
         every_kind: bool = False,
     ) -> Scorer:
-        """From what ``evaluate`` takes; metrics of lists and of tasks only with ``every_kind``.
+        """Make a scorer; metrics of lists and of tasks are scored only with ``every_kind``.
 
-        Where metrics of lists are asked for and none of rankings, the usual ones are scored too.
+        Where metrics of lists are given and none of rankings, the usual ones are scored too.
         ``slices`` are the tags that are needed, where a file has more.
 
         Raises:
@@ -86,20 +91,20 @@ class Scorer:
             UsageError: an unknown metric or convention.
         """
         collection, rules = Collection.of(collection), chosen_convention(how)
-        builder, asked = None, True
+        builder, has_ranking_metrics = None, True
         if not every_kind:
-            chosen = tuple(chosen_metrics(metrics, rules))
-            builder = _builder({}, rules, collection)
+            ranking_metrics = tuple(find_ranking_metrics(metrics, rules))
+            builder = list_builder({}, rules, collection)
         else:
-            every = known_metrics(metrics, rules)
-            lists = dict(pair for pair in every if is_of_lists(pair[1]))
-            chosen = tuple(pair for pair in every if pair[0] not in lists)
-            asked = bool(chosen)
-            chosen = chosen or tuple(chosen_metrics(DEFAULT_METRICS, rules))
-            builder = _builder(lists, rules, collection)
+            all_metrics = find_metrics(metrics, rules)
+            lists = dict(pair for pair in all_metrics if is_of_lists(pair[1]))
+            ranking_metrics = tuple(pair for pair in all_metrics if pair[0] not in lists)
+            has_ranking_metrics = bool(ranking_metrics)
+            ranking_metrics = ranking_metrics or tuple(find_ranking_metrics(DEFAULT_METRICS, rules))
+            builder = list_builder(lists, rules, collection)
         if builder is not None and builder.metrics:
             depth = max(depth, builder.depth or 1)
-        _refuse_no_means(chosen)
+        _refuse_no_means(ranking_metrics)
         judgments = collection.qrels()
         index = JudgmentIndex.of(judgments)
         tags = collection.tags
@@ -107,11 +112,20 @@ class Scorer:
             None if tags is None else with_clusters(matching_tags(tags, index.query_ids, slices))
         )
         return cls(
-            judgments, index, chosen, rules, depth, tagged, builder, asked, collection, every_kind
+            judgments,
+            index,
+            ranking_metrics,
+            rules,
+            depth,
+            tagged,
+            builder,
+            has_ranking_metrics,
+            collection,
+            every_kind,
         )
 
     def ranked(self, run: RunLike | Mapping[str, RunLike]) -> Run:
-        """The rankings of a run as they are scored: without what users had, where that leaves.
+        """The rankings of a run as they are scored, without items that users had in training.
 
         Raises:
             InputError: a run that cannot be read, or has no judged query.
@@ -125,18 +139,18 @@ class Scorer:
         Raises:
             InputError: a run that cannot be read, or has no judged query.
         """
-        opened = self.collection.run(run, name)
-        given = self.index.ranked(opened).in_memory()
-        ranked = given if self.builder is None else self.builder.ranked(given)
-        if self.every_kind and in_tasks(self.metrics, self.collection, given):
-            scores, lists, ranked = self._of_tasks(given)
+        input_run = self.collection.run(run, name)
+        in_memory_run = self.index.ranked(input_run).in_memory()
+        ranked = in_memory_run if self.builder is None else self.builder.ranked(in_memory_run)
+        if self.every_kind and is_scored_by_task(self.metrics, self.collection, in_memory_run):
+            scores, lists, ranked = self._of_tasks(in_memory_run)
         else:
             scores = score(self.index, ranked, list(self.metrics), self.how)
             lists = tops(ranked, self.index, self.how, self.depth)
         return ScoredRun(
             name=name or ranked.name,
             tag=ranked.tag,
-            sha256=given.sha256,
+            sha256=in_memory_run.sha256,
             qrels=self.qrels.name,
             qrels_sha256=self.qrels.sha256,
             convention=scores.convention,
@@ -145,58 +159,50 @@ class Scorer:
             scores=scores.table,
             lists=lists.select(*LISTS),
             queries=_queries(ranked, scores, lists, self.tags),
-            lower=tuple(label for label, each in self.metrics if not each.higher_is_better),
+            lower=tuple(label for label, metric in self.metrics if not metric.higher_is_better),
             served=self._served(ranked),
             zeros_relevant=scores.counts.zeros_relevant,
             cautions=scores.counts.cautions,
+            without_seen=self.collection.drop_seen,
             concurrency=_concurrency(ranked),
-            earlier=opened.earlier,
-            repeats=opened.repeats,
+            earlier=input_run.earlier,
+            repeats=input_run.repeats,
         )
 
-    def _of_tasks(self, run: Run) -> tuple[Scores, pl.DataFrame, Run]:
-        """Scores and lists by task; what a run says of its queries is not of tasks."""
+    def _of_tasks(self, run: Run) -> tuple[RunScores, pl.DataFrame, Run]:
+        """Scores and lists by task; the run's data on queries do not apply to tasks."""
         from rankgate.measurement.evaluation.sequences.scored import score_tasks  # few need it
 
         refuse_with_tasks(self.metrics)
-        found = score_tasks(self.index, run, self.metrics, self.how, self.collection)
-        lists = found.lists.filter(pl.col("rank") <= self.depth)
-        return found.scores, lists, replace(run, queries=None)
+        task_scores = score_tasks(self.index, run, self.metrics, self.how, self.collection)
+        lists = task_scores.lists.filter(pl.col("rank") <= self.depth)
+        return task_scores.scores, lists, replace(run, queries=None)
 
     def _served(self, run: Run) -> pl.DataFrame | None:
         """The lists of users without judgments, where metrics of lists count them."""
         if self.builder is None or not self.builder.metrics:
             return None
-        from rankgate.measurement.scoring.lists import firsts  # few need it
+        from rankgate.measurement.scoring.lists import top_items  # few need it
 
         judged = self.index.query_ids
-        every = not self.builder.collection.judged_users_only
-        names, codes, users = firsts(run, self.how, self.depth, judged, everyone=every)
+        include_unjudged = not self.builder.collection.judged_users_only
+        names, codes, users = top_items(
+            run, self.how, self.depth, judged, everyone=include_unjudged
+        )
         codes = codes[len(judged) :]
-        owner, place = np.nonzero(codes >= 0)
+        owner, position = np.nonzero(codes >= 0)
         users = users.alias("query_id")
-        rows = {"query_id": users.gather(owner), "doc_ids": names.gather(codes[owner, place])}
+        rows = {"query_id": users.gather(owner), "doc_ids": names.gather(codes[owner, position])}
         lists = pl.DataFrame(rows).group_by("query_id", maintain_order=True).agg("doc_ids")
-        found = pl.DataFrame([users]).join(lists, "query_id", how="left", maintain_order="left")
-        return _tagged(found.with_columns(pl.col("doc_ids").fill_null([])), self.tags)
-
-
-def _builder(
-    lists: Mapping[str, Metric], how: Convention, collection: Collection
-) -> ListBuilder | None:
-    """How lists are read; None where nothing asks for it."""
-    if not lists and not collection.drop_seen:
-        return None
-    from rankgate.measurement.evaluation.lists.builder import ListBuilder  # few ask for them
-
-    return ListBuilder.of(lists, how, collection)
+        joined = pl.DataFrame([users]).join(lists, "query_id", how="left", maintain_order="left")
+        return _with_tags(joined.with_columns(pl.col("doc_ids").fill_null([])), self.tags)
 
 
 def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
-    """A comparison is of means; a number made otherwise would be another one here than in eval.
+    """Check that metrics are plain means, which comparisons need.
 
     Raises:
-        UsageError: a metric whose number for many queries is no plain mean.
+        UsageError: a metric with another aggregate than the plain mean.
     """
     for label, metric in metrics:
         if metric.aggregate in NO_MEANS:
@@ -208,7 +214,7 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
 
 
 def _concurrency(run: Run) -> str:
-    """How many queries were asked at the same time, as the run's metadata say."""
+    """The number of queries that ran at the same time, from the run's metadata."""
     if run.queries is None or "concurrency" not in run.queries.columns:
         return ""
     counts = run.queries["concurrency"].drop_nulls().unique().sort()
@@ -216,15 +222,15 @@ def _concurrency(run: Run) -> str:
 
 
 def _queries(
-    run: Run, scores: Scores, lists: pl.DataFrame, tags: pl.DataFrame | None
+    run: Run, scores: RunScores, lists: pl.DataFrame, tags: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """What is known of each query that counts, by ``QUERIES``."""
-    seen = lists.group_by("query_id").agg(
+    """The data on each query that counts, by ``QUERIES``."""
+    list_stats = lists.group_by("query_id").agg(
         pl.col("retrieved").first(), pl.col("grade").is_not_null().mean().alias("judged")
     )
-    missing = pl.Series("missing", _missing(scores))
+    missing = pl.Series("missing", _is_missing(scores))
     table = pl.DataFrame({"query_id": scores.query_ids, "missing": missing}).join(
-        seen, on="query_id", how="left", maintain_order="left"
+        list_stats, on="query_id", how="left", maintain_order="left"
     )
     result = run.queries
     if result is not None:
@@ -242,20 +248,22 @@ def _queries(
         .otherwise(pl.lit("ok"))
     )
     table = table.with_columns(state.alias("state"), pl.col("retrieved").fill_null(0))
-    others = [name for name in table.columns if name not in {*QUERIES, *ASKED, "missing"}]
-    table = table.select(*QUERIES, *others)
-    return _tagged(table, tags)
+    tag_columns = [
+        name for name in table.columns if name not in {*QUERIES, *REQUEST_COLUMNS, "missing"}
+    ]
+    table = table.select(*QUERIES, *tag_columns)
+    return _with_tags(table, tags)
 
 
-def _tagged(table: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
-    """Queries with the tags of theirs that they do not have yet."""
+def _with_tags(table: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
+    """Add the tags that the table does not have yet."""
     if tags is None:
         return table
-    fresh = [name for name in tags.columns if name == "query_id" or name not in table.columns]
-    return table.join(tags.select(fresh), on="query_id", how="left", maintain_order="left")
+    new_columns = [name for name in tags.columns if name == "query_id" or name not in table.columns]
+    return table.join(tags.select(new_columns), on="query_id", how="left", maintain_order="left")
 
 
-def _missing(scores: Scores) -> list[bool]:
-    """Whether the run lacks a query; every metric says the same."""
-    why = next(iter(scores.why.values()))
-    return [int(each) == 1 for each in why]
+def _is_missing(scores: RunScores) -> list[bool]:
+    """True for each query that the run lacks; every metric says the same."""
+    reason_codes = next(iter(scores.why.values()))
+    return [int(code) == 1 for code in reason_codes]

@@ -12,7 +12,7 @@ from rankgate.core.errors import UsageError
 if TYPE_CHECKING:
     from rankgate.data.inputs import TagsLike
     from rankgate.data.sample import Sample
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
 
 SCHEMA: dict[str, Any] = {
     "tag": pl.String,
@@ -26,12 +26,12 @@ SCHEMA: dict[str, Any] = {
 
 
 def slice_means(
-    runs: Sequence[Scores],
+    runs: Sequence[RunScores],
     tags: TagsLike | None,
     slices: Sequence[str],
     sample: Sample | None = None,
 ) -> pl.DataFrame | None:
-    """The means of each value of some tags, in the order of values; None where none are asked for.
+    """The means for each value of some tags, in the order of values; None without tags.
 
     With a sample they are those of the queries of a slice that could be drawn.
 
@@ -48,40 +48,48 @@ def slice_means(
     from rankgate.data.formats.tags import matching_tags  # few evaluations have slices
 
     table = matching_tags(tags, runs[0].query_ids.alias("query_id"), slices)
-    known = [name for name in table.columns if name != "query_id"]
+    tag_columns = [name for name in table.columns if name != "query_id"]
     parts = [pl.DataFrame(schema=SCHEMA)]
     for tag in slices:
-        if tag not in known:
-            problem = f"no tag is called {tag!r}; queries have {', '.join(known) or 'none'}."
+        if tag not in tag_columns:
+            problem = f"no tag is called {tag!r}; queries have {', '.join(tag_columns) or 'none'}."
             raise UsageError(problem, code="unknown-tag")
-        own = table.select("query_id", pl.col(tag).fill_null("(none)").alias("value"))
+        tag_values = table.select("query_id", pl.col(tag).fill_null("(none)").alias("value"))
         for run in runs:
-            found = run.table.drop("why").rename({"value": "mean"}).join(own, on="query_id")
+            values = run.table.drop("why").rename({"value": "mean"})
+            joined = values.join(tag_values, on="query_id", maintain_order="left")
             mean, n = pl.col("mean"), pl.col("mean").count().cast(pl.Int64).alias("n")
             if sample is None:
-                means = found.group_by("value", "metric").agg(n, mean.mean())
+                means = joined.group_by("value", "metric", maintain_order=True).agg(n, mean.mean())
             else:
-                judged = found.filter(mean.is_not_null())["query_id"].unique().to_list()
+                judged = joined.filter(mean.is_not_null())["query_id"].unique().to_list()
                 weights = sample.weights(judged, part=True)[0]
                 weight = pl.col("query_id").replace_strict(
-                    judged, [1.0] * len(judged) if weights is None else weights, default=None,
+                    judged,
+                    [1.0] * len(judged) if weights is None else weights,
+                    default=None,
                     return_dtype=pl.Float64,
-                )  # fmt: skip
+                )
                 counts = pl.when(mean.is_not_null()).then(weight)
                 share = (mean * counts).sum() / counts.sum()
-                means = found.group_by("value", "metric").agg(n, share.alias("mean"))
-            named = means.with_columns(pl.lit(tag).alias("tag"), pl.lit(run.run).alias("run"))
-            parts.append(named.select(list(SCHEMA)))
-    whole = pl.concat(parts)
-    order = {value: place for place, value in enumerate(in_order(whole["value"].unique()))}
-    by = pl.col("value").replace_strict(order, return_dtype=pl.Int64)
-    return whole.sort(pl.col("tag"), by, maintain_order=True)
+                means = joined.group_by("value", "metric", maintain_order=True).agg(
+                    n, share.alias("mean")
+                )
+            labelled = means.with_columns(pl.lit(tag).alias("tag"), pl.lit(run.run).alias("run"))
+            parts.append(labelled.select(list(SCHEMA)))
+    all_means = pl.concat(parts)
+    order = {
+        value: position for position, value in enumerate(sort_values(all_means["value"].unique()))
+    }
+    value_order = pl.col("value").replace_strict(order, return_dtype=pl.Int64)
+    return all_means.sort(pl.col("tag"), value_order, maintain_order=True)
 
 
-def in_order(values: Sequence[str] | pl.Series) -> list[str]:
-    """Values of a tag: numbers by their size, then words."""
-    return sorted(values, key=lambda each: (0, float(each), each) if _number(each) else
-                  (1, 0.0, each))  # fmt: skip
+def sort_values(values: Sequence[str] | pl.Series) -> list[str]:
+    """Sort values of a tag: numbers by their size, then words."""
+    return sorted(
+        values, key=lambda value: (0, float(value), value) if _number(value) else (1, 0.0, value)
+    )
 
 
 def _number(text: str) -> bool:

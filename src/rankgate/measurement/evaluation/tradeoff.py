@@ -12,15 +12,15 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Result
 from rankgate.measurement.evaluation.dominance import dominators
-from rankgate.measurement.evaluation.evaluation import Evaluation
+from rankgate.measurement.evaluation.scores import Scores
 
-_LEAST = 2
+_FEWEST = 2
 _TOO_LITTLE = (
     "a trade-off is between two systems or more by two metrics or more; name more of them."
 )
 
 
-class Figures(Protocol):
+class ScorecardFigures(Protocol):
     """The figures of several systems, as a scorecard has them.
 
     Attributes:
@@ -85,11 +85,11 @@ class Tradeoff(Result):
     left_out: tuple[str, ...]
 
     def __len__(self) -> int:
-        """How many systems there are."""
+        """The number of systems."""
         return len(self.means)
 
     def _table(self) -> pl.DataFrame:
-        """A row for each system: its means, and whether it is on the front."""
+        """A row for each system: its means, and True if it is on the front."""
         return pl.DataFrame(
             [
                 {"system": name, **means, "front": name in self.front}
@@ -98,7 +98,7 @@ class Tradeoff(Result):
         )
 
 
-def tradeoff(result: Evaluation | Figures | Tradeoff) -> Tradeoff:
+def tradeoff(result: Scores | ScorecardFigures | Tradeoff) -> Tradeoff:
     """Find the systems that no other beats at everything.
 
     Args:
@@ -109,46 +109,52 @@ def tradeoff(result: Evaluation | Figures | Tradeoff) -> Tradeoff:
     """
     if isinstance(result, Tradeoff):
         return result
-    return _of_evaluation(result) if isinstance(result, Evaluation) else _of_card(result)
+    return _from_evaluation(result) if isinstance(result, Scores) else _from_scorecard(result)
 
 
-def _of_evaluation(result: Evaluation) -> Tradeoff:
+def _from_evaluation(result: Scores) -> Tradeoff:
     higher = {label: label not in result.lower for label in result.metrics}
     means = {
         run.run: {label: float(run.means[label]) for label in result.metrics}
         for run in result.runs
         if not any(math.isnan(run.means[label]) for label in result.metrics)
     }
-    if len(means) < _LEAST or len(result.metrics) < _LEAST:
+    if len(means) < _FEWEST or len(result.metrics) < _FEWEST:
         raise UsageError(_TOO_LITTLE, code="too-few-values")
-    found = dominators(
-        {name: list(own.values()) for name, own in means.items()}, list(higher.values())
+    dominator_of = dominators(
+        {name: list(system_means.values()) for name, system_means in means.items()},
+        list(higher.values()),
     )
-    front = tuple(name for name, by in found.items() if by is None)
-    left = tuple(run.run for run in result.runs if run.run not in means)
+    front = tuple(name for name, dominator in dominator_of.items() if dominator is None)
+    left_out = tuple(run.run for run in result.runs if run.run not in means)
     counts = tuple(run.counts.queries for run in result.runs)
-    return Tradeoff(result.convention, counts, means, higher, front, left)
+    return Tradeoff(result.convention, counts, means, higher, front, left_out)
 
 
-def _of_card(card: Figures) -> Tradeoff:
-    """Of a scorecard, by the metrics that have a better end and that all systems have.
+def _from_scorecard(card: ScorecardFigures) -> Tradeoff:
+    """The trade-off of a scorecard, by directed metrics that all systems have.
 
-    The first metric of accuracy comes first and the first of lists second: what is given up for
-    what.
+    The first metric of accuracy comes first and the first of lists second, as these are the usual
+    trade-off.
     """
     table = card.figures.filter(pl.col("higher_is_better").is_not_null())
-    known = table.filter(pl.col("value").is_finite())["metric"].value_counts()
-    whole = set(known.filter(pl.col("count") == len(card.systems))["metric"].to_list())
-    kept = table.filter(pl.col("metric").is_in(list(whole)))
-    about = dict(kept.select("metric", "about").rows())
-    metrics = sorted(about, key=card.metrics.index)
-    firsts = [next((m for m in metrics if about[m] == part), "") for part in ("accuracy", "lists")]
+    metric_counts = table.filter(pl.col("value").is_finite())["metric"].value_counts()
+    complete_metrics = set(
+        metric_counts.filter(pl.col("count") == len(card.systems))["metric"].to_list()
+    )
+    complete_rows = table.filter(pl.col("metric").is_in(list(complete_metrics)))
+    group_of_metric = dict(complete_rows.select("metric", "about").rows())
+    metrics = sorted(group_of_metric, key=card.metrics.index)
+    firsts = [
+        next((m for m in metrics if group_of_metric[m] == group), "")
+        for group in ("accuracy", "lists")
+    ]
     order = [*filter(None, firsts), *(metric for metric in metrics if metric not in firsts)]
-    if len(card.systems) < _LEAST or len(order) < _LEAST:
+    if len(card.systems) < _FEWEST or len(order) < _FEWEST:
         raise UsageError(_TOO_LITTLE, code="too-few-values")
-    value = {(row["system"], row["metric"]): row["value"] for row in kept.to_dicts()}
+    value = {(row["system"], row["metric"]): row["value"] for row in complete_rows.to_dicts()}
     means = {name: {metric: value[name, metric] for metric in order} for name in card.systems}
-    higher = dict(kept.select("metric", "higher_is_better").rows())
-    beaten = dict(card.dominated)
-    front = tuple(name for name in card.systems if name not in beaten)
+    higher = dict(complete_rows.select("metric", "higher_is_better").rows())
+    dominator_of = dict(card.dominated)
+    front = tuple(name for name in card.systems if name not in dominator_of)
     return Tradeoff(card.convention, (card.users,), means, {m: higher[m] for m in order}, front, ())

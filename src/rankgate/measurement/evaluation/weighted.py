@@ -10,31 +10,36 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.frames import frame
-from rankgate.data.sample import Sample, refuse_without
+from rankgate.core.present.frames import make_frame
+from rankgate.data.sample import Sample, check_predicted_sample
 from rankgate.measurement.metrics.declare import NO_MEANS
-from rankgate.measurement.metrics.views import LISTS
 from rankgate.measurement.stats.interval import t_interval
-from rankgate.measurement.stats.represented import Weighing, represented
+from rankgate.measurement.stats.represented import WeightPrecision, estimate_population
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import TableLike
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
     from rankgate.measurement.metrics.declare import Metric
 
 WEIGHTED: dict[str, Any] = {
-    "run": pl.String, "metric": pl.String, "queries": pl.Int64, "effective": pl.Float64,
-    "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
-}  # fmt: skip
-"""One row a run and metric: the mean over the population with the ends of its interval; as many
-queries of equal weight as ``effective`` tell as much."""
+    "run": pl.String,
+    "metric": pl.String,
+    "queries": pl.Int64,
+    "effective": pl.Float64,
+    "mean": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "level": pl.Float64,
+}
+"""One row a run and metric: the mean over the population with the ends of its interval;
+``effective`` is the number of queries of equal weight with the same information."""
 
 LEVEL = 0.95
 
 
-def weighted(
-    runs: Sequence[Scores], metrics: Sequence[tuple[str, Metric]], sample: Sample | TableLike
-) -> tuple[tuple[Scores, ...], pl.DataFrame]:
+def weight_scores(
+    runs: Sequence[RunScores], metrics: Sequence[tuple[str, Metric]], sample: Sample | TableLike
+) -> tuple[tuple[RunScores, ...], pl.DataFrame]:
     """Scores with the means of the population, and `WEIGHTED`.
 
     Raises:
@@ -42,40 +47,77 @@ def weighted(
         UsageError: a metric whose number over queries is no mean.
     """
     for label, metric in metrics:
-        if metric.view == LISTS or metric.aggregate in NO_MEANS:
+        if metric.aggregate in NO_MEANS or all(label not in run.values for run in runs):
             raise UsageError(
                 f"{label} is no mean over queries, and cannot be weighted; leave it or --sample "
                 "out.",
                 code="unsupported-metric",
             )
-    drawn = Sample.of(sample)
-    refuse_without(None, drawn)
+    query_sample = Sample.of(sample)
+    check_predicted_sample(None, query_sample)
     rows: list[dict[str, Any]] = []
     results = []
     for run in runs:
         means = dict(run.means)
         for label, _ in metrics:
             values = run.values[label]
-            known = ~np.isnan(values)
-            queries = run.query_ids.filter(pl.Series(known)).to_list()
-            weights, strata = drawn.weights(queries)
-            row: dict[str, Any] = {"run": run.run, "metric": label, "queries": len(queries),
-                                   "level": LEVEL}  # fmt: skip
+            is_defined = ~np.isnan(values)
+            queries = run.query_ids.filter(pl.Series(is_defined)).to_list()
+            weights, strata = query_sample.weights(queries)
+            row: dict[str, Any] = {
+                "run": run.run,
+                "metric": label,
+                "queries": len(queries),
+                "level": LEVEL,
+            }
             if queries:
-                certain = None if drawn.population is not None else drawn.certain(queries)
-                found = represented(
-                    values[known], weights, strata, total=drawn.population, certain=certain
+                certain = (
+                    None if query_sample.population is not None else query_sample.certain(queries)
+                )
+                estimate = estimate_population(
+                    values[is_defined],
+                    weights,
+                    strata,
+                    total=query_sample.population,
+                    certain=certain,
                 )
                 weighing, degrees = None, None
                 if weights is not None:
-                    weighing = Weighing.of(weights, strata, certain)
-                    undecided = weighing.problem(found) is not None
-                    degrees = float("nan") if undecided else weighing.degrees
-                ends = t_interval(found.values, LEVEL, degrees=degrees)
-                size = weighing.worth(found) if weighing else len(queries)
-                means[label] = found.mean
-                row |= {"effective": float(size), "mean": found.mean,
-                        "low": float(ends.low[0]), "high": float(ends.high[0])}  # fmt: skip
+                    weighing = WeightPrecision.of(weights, strata, certain)
+                    has_no_interval = weighing.problem(estimate) is not None
+                    degrees = float("nan") if has_no_interval else weighing.degrees
+                ends = t_interval(estimate.values, LEVEL, degrees=degrees)
+                size = weighing.worth(estimate) if weighing else len(queries)
+                means[label] = estimate.mean
+                row |= {
+                    "effective": float(size),
+                    "mean": estimate.mean,
+                    "low": float(ends.low[0]),
+                    "high": float(ends.high[0]),
+                }
             rows.append(row)
-        results.append(replace(run, means=means))
-    return tuple(results), frame(rows, WEIGHTED)
+        of_bounds: dict[str, Any] = {
+            name: _weighted_means(getattr(run, name), query_sample) for name in _BOUND_FIELDS
+        }
+        results.append(replace(run, means=means, **of_bounds))
+    return tuple(results), make_frame(rows, WEIGHTED)
+
+
+_BOUND_FIELDS = ("low", "high", "all_irrelevant", "all_best")
+"""Scores of a run besides its values, if bounds were asked for."""
+
+
+def _weighted_means(run: RunScores | None, sample: Sample) -> RunScores | None:
+    """Scores of a run with the means of the population alone."""
+    if run is None:
+        return None
+    means = dict(run.means)
+    for label, values in run.values.items():
+        is_defined = ~np.isnan(values)
+        queries = run.query_ids.filter(pl.Series(is_defined)).to_list()
+        weights, strata = sample.weights(queries)
+        if queries:
+            means[label] = estimate_population(
+                values[is_defined], weights, strata, total=sample.population
+            ).mean
+    return replace(run, means=means)

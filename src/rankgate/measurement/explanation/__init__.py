@@ -1,1 +1,1 @@
-"""How one value came about, and why two tools give different numbers."""
+"""Explain one value, and why two tools give different numbers."""

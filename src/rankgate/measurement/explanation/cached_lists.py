@@ -1,4 +1,4 @@
-"""The lists of a run, to be measured under one convention after the other."""
+"""The lists of a run, to be measured under several conventions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import RankgateError
-from rankgate.measurement.metrics.lists.declare import lists_apart
+from rankgate.measurement.metrics.lists.declare import split_list_metrics
 from rankgate.measurement.scoring.plan import Plan
-from rankgate.measurement.scoring.sources import RunSource, measured
+from rankgate.measurement.scoring.sources import RunSource, measure
 
 if TYPE_CHECKING:
-    from rankgate.data import Run, Scores
+    from rankgate.data import Run, RunScores
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.metrics.lists.declare import ListMetric
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class CachedLists:
-    """As `CachedSource`, for metrics on lists: these see how rankings are formed.
+    """Like `CachedSource`, for metrics on lists: these need the rankings themselves.
 
     Attributes:
         run: the rankings; they are read for every way to form them.
         judgments: what they are measured against.
-        builder: how lists are read, and what is given besides them.
+        builder: the reader of lists.
     """
 
     run: Run
     judgments: JudgmentIndex
     builder: ListBuilder
-    _known: dict[object, Scores | RankgateError] = field(default_factory=dict)
+    _known: dict[object, RunScores | RankgateError] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -42,16 +42,16 @@ class CachedLists:
         return self.run.name
 
     def score(
-        self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
-    ) -> list[Scores | RankgateError]:
-        """The scores under each convention, or why it cannot take these data."""
-        _, lists = lists_apart(dict(metrics))
-        return [self._once(lists, how) for how in hows]
+        self, metrics: Sequence[tuple[str, Metric]], conventions: Sequence[Convention]
+    ) -> list[RunScores | RankgateError]:
+        """The scores under each convention, or the error that prevents them."""
+        _, lists = split_list_metrics(dict(metrics))
+        return [self._once(lists, convention) for convention in conventions]
 
-    def read(self, ways: Iterable[Alignment]) -> None:
-        """Nothing: a list is short, and what a way costs is the reading of the run."""
+    def read(self, alignments: Iterable[Alignment]) -> None:
+        """Do nothing: lists are short, and each alignment needs a reading of the run."""
 
-    def _once(self, metrics: dict[str, ListMetric], how: Convention) -> Scores | RankgateError:
+    def _once(self, metrics: dict[str, ListMetric], how: Convention) -> RunScores | RankgateError:
         bound = {
             label: metric.under(how.parameters.get(metric.name, {}))
             for label, metric in metrics.items()
@@ -64,8 +64,8 @@ class CachedLists:
                 self._known[key] = error
         return self._known[key]
 
-    def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> Scores:
+    def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> RunScores:
         plan, source = Plan.of(list(metrics.items()), [how]), RunSource(self.run, self.judgments)
-        scores = measured(plan, source).score(0, source)
+        scores = measure(plan, source).score(0, source)
         builder = replace(self.builder, metrics=metrics, how=how)
         return builder.with_lists(plan, self.judgments, [self.run], [scores])[0]

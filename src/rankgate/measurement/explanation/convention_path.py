@@ -1,4 +1,4 @@
-"""From one convention to another, one axis at a time."""
+"""Paths from one convention to another, one axis at a time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.numbers import known
-from rankgate.data.scores import Scores
+from rankgate.core.present.numbers import finite_or_none
+from rankgate.data.scores import RunScores
 from rankgate.measurement.scoring.convention import Alignment
-from rankgate.measurement.scoring.differences import Choices, written
+from rankgate.measurement.scoring.differences import Choices, value_text
 
 if TYPE_CHECKING:
     from rankgate.measurement.explanation.cached_lists import CachedLists
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.cached_source import CachedSource
     from rankgate.measurement.scoring.convention import Convention
 
-Known = float | None
+OptionalMean = float | None
 
 
 @dataclass(frozen=True)
 class Step:
-    """One choice changed, everything before it changed already.
+    """One step from one convention to another, after the steps before it.
 
     Attributes:
-        axes: what is changed; several where they only work together.
-        begin: what it was, one word an axis.
-        end: what it is.
+        axes: the changed axes; several where they only work together.
+        begin: the value before, one text an axis.
+        end: the value after.
         before: the mean before; None if there is none.
         after: the mean after, which is the mean before the next step.
         moved: queries whose value changes, or that come to count, or cease to; None for a metric
@@ -42,21 +42,21 @@ class Step:
     axes: tuple[str, ...]
     begin: tuple[str, ...]
     end: tuple[str, ...]
-    before: Known
-    after: Known
+    before: OptionalMean
+    after: OptionalMean
     moved: int | None
     query_id: str | None
-    query_before: Known
-    query_after: Known
+    query_before: OptionalMean
+    query_after: OptionalMean
 
     @property
-    def effect(self) -> Known:
-        """What the step does to the mean: after less before, so that steps add up."""
+    def effect(self) -> OptionalMean:
+        """The effect on the mean: after less before, so that steps add up."""
         return None if self.before is None or self.after is None else self.after - self.before
 
     @property
     def moves(self) -> bool:
-        """Whether it changes anything here."""
+        """True if the step changes anything here."""
         return bool(self.moved) or self.before != self.after
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,16 +67,16 @@ class Step:
 def path_steps(
     content: CachedSource | CachedLists, metric: Metric, begin: Convention, end: Convention
 ) -> tuple[Step, ...]:
-    """Change what differs between two conventions, axis by axis.
+    """Change the differences between two conventions, axis by axis.
 
-    Each time the axis goes first that moves the mean most, given the changes so far; equal
+    Each time the axis goes first that moves the mean most after the earlier changes; equal
     effects go by name. The last mean is that of ``end`` to the bit.
 
     Args:
         content: the run.
         metric: one metric.
-        begin: where to start.
-        end: where to arrive.
+        begin: the convention at the start.
+        end: the convention at the end.
 
     Raises:
         RankgateError: one of the two cannot take these data.
@@ -91,100 +91,120 @@ class _Path:
 
     def steps(self, begin: Choices, end: Choices) -> tuple[Step, ...]:
         self._read(begin, end)
-        now, arrived = self._scored([begin, end])
-        for each in (now, arrived):
-            if isinstance(each, RankgateError):
-                raise each
-        here, left = begin, list(begin.differing(end))
+        current_scores, final_scores = self._scored([begin, end])
+        for scores in (current_scores, final_scores):
+            if isinstance(scores, RankgateError):
+                raise scores
+        choices, remaining_keys = begin, list(begin.differing(end))
         steps = []
-        while left:
-            tried = self._scored([here.towards(end, [key]) for key in left])
-            keys, then = self._best(now, left, tried, arrived)
-            steps.append(self._step(keys, here, end, (now, then)))
-            here, now = here.towards(end, keys), then
-            left = [key for key in left if key not in keys]
+        while remaining_keys:
+            scores_by_key = self._scored([choices.towards(end, [key]) for key in remaining_keys])
+            keys, next_scores = self._best(
+                current_scores, remaining_keys, scores_by_key, final_scores
+            )
+            steps.append(self._step(keys, choices, end, (current_scores, next_scores)))
+            choices, current_scores = choices.towards(end, keys), next_scores
+            remaining_keys = [key for key in remaining_keys if key not in keys]
         return tuple(steps)
 
     def _read(self, begin: Choices, end: Choices) -> None:
-        """Form every ranking that may be wanted on the way, at one reading."""
-        ways = [begin]
+        """Form every ranking that the path may need, at one reading."""
+        variants = [begin]
         for key in begin.differing(end):
-            if key in _ALIGNING:
-                ways += [each.towards(end, [key]) for each in ways]
-        self._held.read(each.convention("").alignment for each in ways)
+            if key in _ALIGNMENT_AXES:
+                variants += [variant.towards(end, [key]) for variant in variants]
+        self._held.read(variant.convention("").alignment for variant in variants)
 
-    def _scored(self, several: Sequence[Choices]) -> list[Scores | RankgateError]:
-        return self._held.score([self._metric], [each.convention("between") for each in several])
+    def _scored(self, choices_to_score: Sequence[Choices]) -> list[RunScores | RankgateError]:
+        return self._held.score(
+            [self._metric], [choices.convention("between") for choices in choices_to_score]
+        )
 
     def _best(
         self,
-        now: Scores | RankgateError,
-        left: Sequence[str],
-        tried: Sequence[Scores | RankgateError],
-        arrived: Scores | RankgateError,
-    ) -> tuple[tuple[str, ...], Scores | RankgateError]:
-        """The choice to change next; all that is left where nothing works alone."""
-        able = [(key, each) for key, each in zip(left, tried, strict=True) if _fine(each)]
-        if not able:
-            return tuple(left), arrived
-        key, then = min(able, key=lambda pair: (-self._size(now, pair[1]), pair[0]))
-        return (key,), then
+        current_scores: RunScores | RankgateError,
+        remaining_keys: Sequence[str],
+        tried: Sequence[RunScores | RankgateError],
+        arrived: RunScores | RankgateError,
+    ) -> tuple[tuple[str, ...], RunScores | RankgateError]:
+        """The choice to change next; all remaining ones if none works alone."""
+        candidates = [
+            (key, scores)
+            for key, scores in zip(remaining_keys, tried, strict=True)
+            if _is_scored(scores)
+        ]
+        if not candidates:
+            return tuple(remaining_keys), arrived
+        key, next_scores = min(
+            candidates, key=lambda pair: (-self._size(current_scores, pair[1]), pair[0])
+        )
+        return (key,), next_scores
 
-    def _size(self, now: Scores | RankgateError, then: Scores | RankgateError) -> float:
-        """How far the mean goes; less than nothing where there is no mean."""
-        before, after = self._mean(now), self._mean(then)
+    def _size(
+        self, current_scores: RunScores | RankgateError, next_scores: RunScores | RankgateError
+    ) -> float:
+        """The change of the mean; below 0 if there is no mean."""
+        before, after = self._mean(current_scores), self._mean(next_scores)
         return -1.0 if before is None or after is None else abs(after - before)
 
-    def _mean(self, scores: Scores | RankgateError) -> Known:
-        return None if isinstance(scores, RankgateError) else known(scores.means[self._metric[0]])
+    def _mean(self, scores: RunScores | RankgateError) -> OptionalMean:
+        return (
+            None
+            if isinstance(scores, RankgateError)
+            else finite_or_none(scores.means[self._metric[0]])
+        )
 
     def _step(
         self,
         keys: tuple[str, ...],
-        here: Choices,
+        choices: Choices,
         end: Choices,
-        both: tuple[Scores | RankgateError, Scores | RankgateError],
+        scores_of_both: tuple[RunScores | RankgateError, RunScores | RankgateError],
     ) -> Step:
-        before, after = (self._values(each) for each in both)
+        before, after = (self._values(scores) for scores in scores_of_both)
         moved = [
             query for query in sorted({*before, *after}) if before.get(query) != after.get(query)
         ]
-        most = max(moved, key=lambda query: _far(before, after, query), default=None)
+        most_changed = max(
+            moved, key=lambda query: _query_change(before, after, query), default=None
+        )
         return Step(
             axes=keys,
-            begin=tuple(written(here.flat[key]) for key in keys),
-            end=tuple(written(end.flat[key]) for key in keys),
-            before=self._mean(both[0]),
-            after=self._mean(both[1]),
-            moved=len(moved) if self._apart(both) else None,
-            query_id=most,
-            query_before=None if most is None else before.get(most),
-            query_after=None if most is None else after.get(most),
+            begin=tuple(value_text(choices.flat[key]) for key in keys),
+            end=tuple(value_text(end.flat[key]) for key in keys),
+            before=self._mean(scores_of_both[0]),
+            after=self._mean(scores_of_both[1]),
+            moved=len(moved) if self._apart(scores_of_both) else None,
+            query_id=most_changed,
+            query_before=None if most_changed is None else before.get(most_changed),
+            query_after=None if most_changed is None else after.get(most_changed),
         )
 
-    def _apart(self, both: Sequence[Scores | RankgateError]) -> bool:
-        """Whether queries have values of their own."""
-        scores = [each for each in both if isinstance(each, Scores)]
-        return not scores or any(self._metric[0] in each.values for each in scores)
+    def _apart(self, scores_of_both: Sequence[RunScores | RankgateError]) -> bool:
+        """True if queries have values of their own."""
+        scores = [result for result in scores_of_both if isinstance(result, RunScores)]
+        return not scores or any(self._metric[0] in result.values for result in scores)
 
-    def _values(self, scores: Scores | RankgateError) -> dict[str, Known]:
+    def _values(self, scores: RunScores | RankgateError) -> dict[str, OptionalMean]:
         if isinstance(scores, RankgateError):
             return {}
         return scores.per_query(self._metric[0])
 
 
-_ALIGNING = frozenset(each.name for each in fields(Alignment))
+_ALIGNMENT_AXES = frozenset(axis_field.name for axis_field in fields(Alignment))
 
 
-def effective(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps that change anything here."""
+def effective_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps that change the number."""
     return tuple(step for step in steps if step.moves)
 
 
-def _fine(scores: Scores | RankgateError) -> bool:
-    return isinstance(scores, Scores)
+def _is_scored(scores: RunScores | RankgateError) -> bool:
+    return isinstance(scores, RunScores)
 
 
-def _far(before: dict[str, Known], after: dict[str, Known], query: str) -> float:
-    """How far a query moves; one that comes to count, or ceases to, moves by its value."""
+def _query_change(
+    before: dict[str, OptionalMean], after: dict[str, OptionalMean], query: str
+) -> float:
+    """The change of a query; one that comes to count, or ceases to, changes by its value."""
     return abs((after.get(query) or 0.0) - (before.get(query) or 0.0))

@@ -12,16 +12,16 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.numbers import known
+from rankgate.core.present.numbers import finite_or_none
 from rankgate.core.present.result import run_notices
 from rankgate.data import Qrels, Run
-from rankgate.data.collection import OF_TASKS, Collection
+from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.run import SCHEMA
 from rankgate.data.scores import REASONS
-from rankgate.measurement.evaluation.evaluate import chosen_metrics
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.explanation.explanation import ExplainedRow, Explanation, Other
 from rankgate.measurement.explanation.ideal import ideal_rows
-from rankgate.measurement.explanation.ranking import QueryRanking, ranking
+from rankgate.measurement.explanation.ranking import QueryRanking, rank_query
 from rankgate.measurement.explanation.steps import Contributions, contributions
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -29,20 +29,20 @@ from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.score import score
 
 if TYPE_CHECKING:
-    from rankgate.data import Scores
+    from rankgate.data import RunScores
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.metrics.declare import Metric
 
 DEPTH = 20
-"""How many documents are shown of each list."""
+"""The number of documents that are shown of each list."""
 
 _TREC_EVAL = ("trec", "trec9")  # every explanation is compared with these conventions
-_CLOSE = 1e-12  # values that differ by less are the same value
+_TOLERANCE = 1e-12  # values that differ by less are the same value
 
 
 @dataclass(frozen=True)
 class _Case:
-    """One query, one metric, one convention, and the tables of that query."""
+    """One query, one metric, one convention, and the rows of that query."""
 
     query_id: str
     label: str
@@ -54,7 +54,7 @@ class _Case:
 
     @property
     def own(self) -> Convention:
-        """The choices of the convention that hold for the metric."""
+        """The convention's choices for the metric."""
         return self.how.for_metric(self.metric)
 
     @property
@@ -93,15 +93,15 @@ def explain(
     1.0
     """
     rules = chosen_convention(convention)
-    chosen = chosen_metrics(metric, rules)
-    if len(chosen) > 1:
+    metrics = find_ranking_metrics(metric, rules)
+    if len(metrics) > 1:
         raise UsageError(
-            f"{metric} names {len(chosen)} metrics; name one, such as {chosen[0][0]}.",
+            f"{metric} names {len(metrics)} metrics; name one, such as {metrics[0][0]}.",
             code="several-metrics",
         )
-    label, one = chosen[0]
+    label, used_metric = metrics[0]
     collection = Collection.of(collection)
-    collection.refuse("explain", *OF_TASKS)
+    collection.refuse("explain", *TASK_FIELDS)
     judgments = collection.qrels()
     index = JudgmentIndex.of(judgments)
     rankings = index.ranked(collection.run(run))
@@ -110,32 +110,34 @@ def explain(
 
         rankings = ListBuilder.of({}, rules, collection).ranked(rankings)
     _refuse_unknown(query, index, judgments)
-    scores = score(index, rankings, chosen, rules)
-    mine, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)
-    frame = pl.concat([nothing, *(piece.filter(mine) for piece in rankings.pieces())])
-    if rules.for_metric(one).order == "file" and not rankings.ordered:
+    scores = score(index, rankings, metrics, rules)
+    is_query, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)
+    frame = pl.concat([nothing, *(piece.filter(is_query) for piece in rankings.pieces())])
+    if rules.for_metric(used_metric).order == "file" and not rankings.ordered:
         frame = frame.sort("score", descending=True, maintain_order=True)
     case = _Case(
         query_id=query,
         label=label,
-        metric=one,
+        metric=used_metric,
         how=rules,
         frame=frame,
-        judged=judgments.table.select("query_id", "doc_id", "grade").filter(mine),
+        judged=judgments.table.select("query_id", "doc_id", "grade").filter(is_query),
         depth=depth,
     )
-    return _explained(case, judgments, scores)
+    return _explain_case(case, judgments, scores)
 
 
-def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
-    ranked = ranking(
+def _explain_case(case: _Case, judgments: Qrels, scores: RunScores) -> Explanation:
+    query_ranking = rank_query(
         case.query_id, case.frame, case.judged, case.own, judged_only=case.metric.judged_only
     )
-    shown = _shown(ranked, _cutoff(case), case.depth)
-    marks = contributions(case.metric, (ranked.block, ranked.full), shown, case.defaults)
-    ideal, best = ideal_rows(case.metric, ranked, marks.ideal, case.defaults)
+    shown_ranks = _ranks_to_show(query_ranking, _cutoff(case), case.depth)
+    marks = contributions(
+        case.metric, (query_ranking.block, query_ranking.full), shown_ranks, case.defaults
+    )
+    ideal, best = ideal_rows(case.metric, query_ranking, marks.ideal, case.defaults)
     ideal_shown = ideal[: case.depth]
-    value, why = _value(scores, case)
+    value, reason = _value(scores, case)
     return Explanation(
         qrels=judgments.name,
         run=scores.run,
@@ -145,13 +147,13 @@ def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
         convention=case.how.to_dict(),
         ties=case.own.ties,
         parameters=_parameters(case),
-        usual=_usual(case),
+        usual=_default_parameters(case),
         value=value,
-        why=why,
-        rows=_rows(ranked, shown, marks),
-        left_out=len(ranked.doc_ids) - (shown[-1] if shown else 0),
-        retrieved=len(ranked.doc_ids),
-        excluded=ranked.excluded,
+        why=reason,
+        rows=_rows(query_ranking, shown_ranks, marks),
+        left_out=len(query_ranking.doc_ids) - (shown_ranks[-1] if shown_ranks else 0),
+        retrieved=len(query_ranking.doc_ids),
+        excluded=query_ranking.excluded,
         ideal=tuple(ideal_shown),
         ideal_left_out=len(ideal) - len(ideal_shown),
         relevant=len(ideal),
@@ -160,7 +162,7 @@ def _explained(case: _Case, judgments: Qrels, scores: Scores) -> Explanation:
         weighed=marks.weighed,
         summed=marks.summed,
         norm=marks.norm,
-        mean=known(scores.means[case.label]),
+        mean=finite_or_none(scores.means[case.label]),
         queries=scores.counts.queries,
         others=_others(case, value),
         notices=run_notices(scores.run, scores.counts.cautions),
@@ -173,29 +175,31 @@ def _refuse_unknown(query: str, index: JudgmentIndex, judgments: Qrels) -> None:
     if query in judged:
         return
     near = get_close_matches(query, judged, n=3) or judged[:3]
-    names = ", ".join(f"'{each}'" for each in near)
-    where = judgments.place.label
+    names = ", ".join(f"'{query_id}'" for query_id in near)
+    source = judgments.place.label
     raise UsageError(
-        f"query '{query}' has no judgments in {where}; name one such as {names}.",
+        f"query '{query}' has no judgments in {source}; name one such as {names}.",
         code="unknown-query",
     )
 
 
-def _value(scores: Scores, case: _Case) -> tuple[float | None, str]:
-    """The value as the convention has it, and why it is substituted or is undefined."""
+def _value(scores: RunScores, case: _Case) -> tuple[float | None, str]:
+    """The value under the convention, and the reason if it is substituted or undefined."""
     row = scores.query_ids.index_of(case.query_id)
     if row is None:
         return None, "missing"
-    return known(float(scores.values[case.label][row])), REASONS[scores.why[case.label][row]]
+    return finite_or_none(float(scores.values[case.label][row])), REASONS[
+        scores.why[case.label][row]
+    ]
 
 
-def _usual(case: _Case) -> dict[str, Any]:
-    return {name: each.default for name, each in case.metric.parameters.items()}
+def _default_parameters(case: _Case) -> dict[str, Any]:
+    return {name: parameter.default for name, parameter in case.metric.parameters.items()}
 
 
 def _parameters(case: _Case) -> dict[str, Any]:
-    """What the kernel was called with, defaults among it."""
-    return _usual(case) | case.metric.bound(case.defaults)
+    """The arguments of the kernel, with defaults."""
+    return _default_parameters(case) | case.metric.bound(case.defaults)
 
 
 def _cutoff(case: _Case) -> float:
@@ -203,7 +207,7 @@ def _cutoff(case: _Case) -> float:
     return math.inf if cutoff is None else cutoff
 
 
-def _shown(ranked: QueryRanking, cutoff: float, depth: int | None) -> list[int]:
+def _ranks_to_show(ranked: QueryRanking, cutoff: float, depth: int | None) -> list[int]:
     """The ranks that matter most, ascending.
 
     Relevant documents within the cutoff go first, then other judged ones, then the unjudged
@@ -219,9 +223,11 @@ def _shown(ranked: QueryRanking, cutoff: float, depth: int | None) -> list[int]:
     return sorted(rank for _, rank in sorted(matter)[:depth])
 
 
-def _rows(ranked: QueryRanking, shown: list[int], marks: Contributions) -> tuple[ExplainedRow, ...]:
-    rows, above = [], 0
-    for rank in shown:
+def _rows(
+    ranked: QueryRanking, shown_ranks: list[int], marks: Contributions
+) -> tuple[ExplainedRow, ...]:
+    rows, last_rank = [], 0
+    for rank in shown_ranks:
         document, mark = ranked.doc_ids[rank - 1], marks.marks[rank]
         rows.append(
             ExplainedRow(
@@ -233,46 +239,48 @@ def _rows(ranked: QueryRanking, shown: list[int], marks: Contributions) -> tuple
                 contribution=mark.contribution,
                 running=mark.running,
                 tied=ranked.tied[rank - 1],
-                skipped=rank - above - 1,
+                skipped=rank - last_rank - 1,
             )
         )
-        above = rank
+        last_rank = rank
     return tuple(rows)
 
 
 def _others(case: _Case, value: float | None) -> tuple[Other, ...]:
-    """What trec_eval makes of it, by this metric and by its own, where the value differs."""
+    """The values of trec_eval, by this metric and by its own, if they differ."""
     if case.frame.is_empty():
         return ()
     tools = [CONVENTIONS[name] for name in _TREC_EVAL]
-    own = [(how, case.metric) for how in tools if how.hash != case.how.hash]
+    pairs = [(convention, case.metric) for convention in tools if convention.hash != case.how.hash]
     plain = _as_trec_eval(case.metric)
     if plain != case.metric:
-        own.append((tools[0], plain))
-    others = []
-    for how, metric in own:
-        other = _value_of_one(case, metric, how)
-        if not _same(other, value):
-            others.append(Other(how.name, how.title, str(metric), other))
-    return tuple(others)
+        pairs.append((tools[0], plain))
+    other_values = []
+    for convention, metric in pairs:
+        other_value = _value_of_one(case, metric, convention)
+        if not _equal_values(other_value, value):
+            other_values.append(Other(convention.name, convention.title, str(metric), other_value))
+    return tuple(other_values)
 
 
 def _as_trec_eval(metric: Metric) -> Metric:
     """The metric without the choices that trec_eval does not have; itself if it has none there."""
     if not metric.trec:
         return metric
-    choices = [n for n, each in metric.parameters.items() if each.kind in ("choice", "gain")]
+    choices = [
+        n for n, parameter in metric.parameters.items() if parameter.kind in ("choice", "gain")
+    ]
     return replace(metric, given=tuple(pair for pair in metric.given if pair[0] not in choices))
 
 
 def _value_of_one(case: _Case, metric: Metric, how: Convention) -> float | None:
     judged = Qrels(case.judged, unjudged=(case.query_id,))
-    alone = Run(case.query_id, lambda: iter((case.frame,)))
-    values = score(judged, alone, [("", metric)], how).values[""]
-    return known(float(values[0])) if len(values) else None
+    run = Run(case.query_id, lambda: iter((case.frame,)))
+    values = score(judged, run, [("", metric)], how).values[""]
+    return finite_or_none(float(values[0])) if len(values) else None
 
 
-def _same(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
+def _equal_values(left: float | None, right: float | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return math.isclose(left, right, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)

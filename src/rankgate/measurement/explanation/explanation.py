@@ -1,4 +1,4 @@
-"""How one value was computed: the result of ``explain``."""
+"""The computation of one value: the result of ``explain``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rankgate.core.present.result import Notice, Result
 
 @dataclass(frozen=True)
 class ExplainedRow:
-    """One document of a ranking, and what it adds.
+    """One document of a ranking, with its contribution.
 
     Attributes:
         rank: 1-based.

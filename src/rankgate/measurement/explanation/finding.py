@@ -12,11 +12,11 @@ from rankgate.core.present.result import Notice, Result
 
 @dataclass(frozen=True)
 class Fit:
-    """One number with everything that gives it.
+    """One number with the conventions that give it.
 
     Attributes:
         metric: the metric with its cutoff.
-        mean: what it comes to.
+        mean: the number.
         conventions: those under which it does.
     """
 

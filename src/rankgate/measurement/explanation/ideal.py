@@ -1,4 +1,4 @@
-"""The relevant documents of one query, the best first, and where a run has them."""
+"""The relevant documents of one query, the best first, with their ranks in a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.present.numbers import known
+from rankgate.core.present.numbers import finite_or_none
 from rankgate.measurement.explanation.explanation import IdealRow
 from rankgate.measurement.explanation.steps import Mark, contributions
 from rankgate.measurement.metrics.judged import block
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 def ideal_rows(
     metric: Metric, ranked: QueryRanking, marks: tuple[Mark, ...], defaults: Mapping[str, Any]
 ) -> tuple[list[IdealRow], float | None]:
-    """The ideal ranking with what each of its documents adds, and its value.
+    """The ideal ranking with the contribution of each document, and its value.
 
     Args:
         metric: the metric.
         ranked: the ranking of the run, with the judgments.
         marks: the ranks of the ideal where the metric forms one itself; else none.
-        defaults: what the convention binds.
+        defaults: the parameters that the convention binds.
 
     Returns:
         The rows, none without a relevant document, and the value of a ranking that has the
         relevant documents first, in this order.
     """
     gains = _gains(metric, ranked, defaults)
-    found = ranked.found
-    best = sorted(gains, key=lambda doc: (-gains[doc], found.get(doc, math.inf), doc))
+    rank_of = ranked.found
+    best = sorted(gains, key=lambda doc: (-gains[doc], rank_of.get(doc, math.inf), doc))
     if not best:
         return [], None
     perfect = block([[ranked.grades[doc] for doc in best]])
     ranks = range(1, len(best) + 1)
     if marks:
-        placed = _placed(marks, gains, best)
+        marked_documents = _pair_with_marks(marks, gains, best)
     else:
         added = contributions(metric, (perfect, perfect), ranks, defaults).marks
-        placed = [(doc, added[rank]) for rank, doc in zip(ranks, best, strict=True)]
+        marked_documents = [(doc, added[rank]) for rank, doc in zip(ranks, best, strict=True)]
     rows = [
         IdealRow(
             rank=rank,
@@ -52,40 +52,42 @@ def ideal_rows(
             weight=mark.weight,
             contribution=mark.contribution,
             running=mark.running,
-            found=found.get(doc),
+            found=rank_of.get(doc),
         )
-        for rank, (doc, mark) in zip(ranks, placed, strict=True)
+        for rank, (doc, mark) in zip(ranks, marked_documents, strict=True)
     ]
-    return rows, known(float(metric.compute(perfect, defaults)[0]))
+    return rows, finite_or_none(float(metric.compute(perfect, defaults)[0]))
 
 
 def _gains(metric: Metric, ranked: QueryRanking, defaults: Mapping[str, Any]) -> dict[str, float]:
-    """What each document is worth to the metric, for those that are worth something.
+    """The worth of each document to the metric, for those with any.
 
     Where the metric is not a sum of gains, the grade of each relevant document.
     """
     judged = {doc: grade for doc, grade in ranked.grades.items() if grade >= 0}
     steps = metric.decompose(block([list(judged.values())]), defaults)
     if steps is None:
-        least = metric.bound(defaults).get("rel", metric.rel)
+        relevant_grade = metric.bound(defaults).get("rel", metric.rel)
         return {
             doc: grade
             for doc, grade in judged.items()
-            if (grade > 0 if least is None else grade >= least)
+            if (grade > 0 if relevant_grade is None else grade >= relevant_grade)
         }
-    worth = zip(judged, steps.gain[0].tolist(), strict=False)  # a block is never narrower than 1
-    return {doc: gain for doc, gain in worth if gain > 0}
+    gain_of_document = zip(
+        judged, steps.gain[0].tolist(), strict=False
+    )  # a block is never narrower than 1
+    return {doc: gain for doc, gain in gain_of_document if gain > 0}
 
 
-def _placed(
+def _pair_with_marks(
     marks: tuple[Mark, ...], gains: dict[str, float], best: list[str]
 ) -> list[tuple[str, Mark]]:
-    """A document for each rank of the ideal, and the others behind them, where nothing counts."""
-    left = list(best)
-    placed = []
+    """Pair documents with ranks of the ideal; the others follow, where nothing counts."""
+    remaining = list(best)
+    marked_documents = []
     for mark in marks:
-        document = next(doc for doc in left if gains[doc] == mark.gain)
-        left.remove(document)
-        placed.append((document, mark))
+        document = next(doc for doc in remaining if gains[doc] == mark.gain)
+        remaining.remove(document)
+        marked_documents.append((document, mark))
     last = marks[-1].running
-    return [*placed, *((doc, Mark(gains[doc], 0.0, 0.0, last)) for doc in left)]
+    return [*marked_documents, *((doc, Mark(gains[doc], 0.0, 0.0, last)) for doc in remaining)]

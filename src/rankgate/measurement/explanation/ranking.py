@@ -9,20 +9,20 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.duplicates import pairs_of
+from rankgate.data.duplicates import hash_pairs
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Batch
-from rankgate.measurement.scoring.alignment.align import align, condensed, nothing
+from rankgate.measurement.scoring.alignment.align import align, empty_ranks, without_unjudged
 from rankgate.measurement.scoring.alignment.blocks import blocks
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.alignment.met import meet
+from rankgate.measurement.scoring.alignment.met import align_batch
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.judged import Judged
-    from rankgate.measurement.scoring.alignment.align import Aligned
+    from rankgate.measurement.scoring.alignment.align import JudgedRanks
     from rankgate.measurement.scoring.convention import Convention
 
-_UNJUDGED = -1.0  # as a document of the pool without a judgment; no one else's rank changes
+_UNJUDGED = -1.0  # like a document of the pool without a judgment; no other rank changes
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class QueryRanking:
 
     Attributes:
         doc_ids: by rank, all that count.
-        tied: by rank, whether others have the same score.
+        tied: by rank, True if other documents have the same score.
         grades: the grade of each judged document.
         block: the judged documents, as kernels take them.
         full: the same with the unjudged ones in it, as if in the pool.
@@ -51,7 +51,7 @@ class QueryRanking:
         return {document: rank for rank, document in enumerate(self.doc_ids, 1)}
 
 
-def ranking(
+def rank_query(
     query_id: str, frame: pl.DataFrame, judged: pl.DataFrame, how: Convention, *, judged_only: bool
 ) -> QueryRanking:
     """Rank the documents of one query.
@@ -61,14 +61,14 @@ def ranking(
         frame: its rows in the run; none if the run lacks it.
         judged: its judgments.
         how: the convention.
-        judged_only: whether the metric looks at judged documents only.
+        judged_only: True if the metric uses judged documents only.
     """
     unjudged = frame.join(judged, on="doc_id", how="anti").select(
         "query_id", "doc_id", pl.lit(_UNJUDGED).alias("grade")
     )
     everything = pl.concat([judged, unjudged])
-    _, block = _aligned(query_id, frame, judged, how, judged_only=judged_only)
-    all_of_it, full = _aligned(query_id, frame, everything, how, judged_only=judged_only)
+    _, block = _align_query(query_id, frame, judged, how, judged_only=judged_only)
+    all_of_it, full = _align_query(query_id, frame, everything, how, judged_only=judged_only)
     documents = frame["doc_id"].gather(all_of_it.row).to_list()
     grades = dict(zip(judged["doc_id"].to_list(), judged["grade"].to_list(), strict=True))
     return QueryRanking(
@@ -81,15 +81,15 @@ def ranking(
     )
 
 
-def _aligned(
+def _align_query(
     query_id: str, frame: pl.DataFrame, judged: pl.DataFrame, how: Convention, *, judged_only: bool
-) -> tuple[Aligned, Judged]:
+) -> tuple[JudgedRanks, Judged]:
     index = JudgmentIndex.of(Qrels(judged, unjudged=(query_id,)))
     if frame.is_empty():
-        placed = nothing(np.zeros(1, np.int64))
+        aligned = empty_ranks(np.zeros(1, np.int64))
     else:
-        placed = align(meet(Batch(frame, pairs_of(frame)), index), how.alignment)
+        aligned = align(align_batch(Batch(frame, hash_pairs(frame)), index), how.alignment)
         if judged_only and not how.judged_only:
-            placed = condensed(placed)
-    ((_, block),) = blocks(placed, index)
-    return placed, block
+            aligned = without_unjudged(aligned)
+    ((_, block),) = blocks(aligned, index)
+    return aligned, block

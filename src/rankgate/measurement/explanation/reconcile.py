@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import RankgateError, UsageError
-from rankgate.core.present.numbers import known
+from rankgate.core.present.numbers import finite_or_none
 from rankgate.core.present.result import run_notices
 from rankgate.data.collection import Collection
-from rankgate.data.scores import Scores
-from rankgate.measurement.evaluation.evaluate import is_of_lists, known_metrics
+from rankgate.data.scores import RunScores
+from rankgate.measurement.evaluation.metric_selection import find_metrics, is_of_lists
 from rankgate.measurement.evaluation.sequences.asked import refuse_tasks
 from rankgate.measurement.explanation.bridge import Bridge
-from rankgate.measurement.explanation.convention_path import Known, effective, path_steps
+from rankgate.measurement.explanation.convention_path import (
+    OptionalMean,
+    effective_steps,
+    path_steps,
+)
 from rankgate.measurement.explanation.reconciliation import Group, Reconciliation, Refusal
 from rankgate.measurement.scoring import CONVENTIONS, Convention, convention
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.explanation.cached_lists import CachedLists
     from rankgate.measurement.metrics.declare import Metric
 
-CLOSE = 1e-12
+TOLERANCE = 1e-12
 """Means that differ by no more are the same number, added up in another order."""
 
 
@@ -52,20 +56,36 @@ def reconcile(
         InputError: data that cannot be read, with file and line.
         UsageError: several metrics, an unknown name.
     """
-    label, one = one_metric(metric)
-    names = usual(one) if conventions is None else list(conventions)
-    hows = {how.name: how for how in map(convention, names)}
-    content, name = hold(Collection.of(collection), run, one)
-    found = dict(zip(hows, content.score([(label, one)], list(hows.values())), strict=True))
-    refusals = {name: str(each) for name, each in found.items() if isinstance(each, RankgateError)}
-    scores = {name: each for name, each in found.items() if isinstance(each, Scores)}
+    label, used_metric = one_metric(metric)
+    names = usual_conventions(used_metric) if conventions is None else list(conventions)
+    convention_by_name = {
+        named_convention.name: named_convention for named_convention in map(convention, names)
+    }
+    cached_run, name = prepare_run(Collection.of(collection), run, used_metric)
+    results = dict(
+        zip(
+            convention_by_name,
+            cached_run.score([(label, used_metric)], list(convention_by_name.values())),
+            strict=True,
+        )
+    )
+    refusals = {
+        name: str(result) for name, result in results.items() if isinstance(result, RankgateError)
+    }
+    scores = {name: result for name, result in results.items() if isinstance(result, RunScores)}
     if not scores:
-        raise next(each for each in found.values() if isinstance(each, RankgateError))
-    groups = _grouped(label, scores)
-    items = [groups[0], *(_separated(each, groups[0], one, hows, content) for each in groups[1:])]
-    refused = tuple(Refusal(each, reason) for each, reason in refusals.items())
-    notices = run_notices(content.name, first_cautions(scores.values()))
-    return Reconciliation(name, content.name, label, tuple(items), refused, notices)
+        raise next(error for error in results.values() if isinstance(error, RankgateError))
+    groups = _group_by_mean(label, scores)
+    all_groups = [
+        groups[0],
+        *(
+            _with_steps(group, groups[0], used_metric, convention_by_name, cached_run)
+            for group in groups[1:]
+        ),
+    ]
+    refused = tuple(Refusal(refused_name, reason) for refused_name, reason in refusals.items())
+    notices = run_notices(cached_run.name, first_cautions(scores.values()))
+    return Reconciliation(name, cached_run.name, label, tuple(all_groups), refused, notices)
 
 
 def bridge(
@@ -88,23 +108,23 @@ def bridge(
         InputError: data that cannot be read, or that one of the two cannot take.
         UsageError: several metrics, an unknown name.
     """
-    label, one = one_metric(metric)
+    label, used_metric = one_metric(metric)
     first, last = convention(begin), convention(end)
-    content, name = hold(Collection.of(collection), run, one)
-    steps = path_steps(content, one, first, last)
-    ends = content.score([(label, one)], [first, last])
-    scores = [each for each in ends if isinstance(each, Scores)]
-    before, after = (known(each.means[label]) for each in scores)
+    cached_run, name = prepare_run(Collection.of(collection), run, used_metric)
+    steps = path_steps(cached_run, used_metric, first, last)
+    ends = cached_run.score([(label, used_metric)], [first, last])
+    scores = [result for result in ends if isinstance(result, RunScores)]
+    before, after = (finite_or_none(run_scores.means[label]) for run_scores in scores)
     return Bridge(
         name,
-        content.name,
+        cached_run.name,
         label,
         first.to_dict(),
         last.to_dict(),
         before,
         after,
         steps,
-        run_notices(content.name, first_cautions(scores)),
+        run_notices(cached_run.name, first_cautions(scores)),
     )
 
 
@@ -114,33 +134,33 @@ def one_metric(metric: str | Metric) -> tuple[str, Metric]:
     Raises:
         UsageError: several metrics, or none of that name.
     """
-    chosen = known_metrics(metric)
-    refuse_tasks(chosen)
-    if len(chosen) > 1:
+    metrics = find_metrics(metric)
+    refuse_tasks(metrics)
+    if len(metrics) > 1:
         raise UsageError(
-            f"{metric} names {len(chosen)} metrics; name one, such as {chosen[0][0]}.",
+            f"{metric} names {len(metrics)} metrics; name one, such as {metrics[0][0]}.",
             code="several-metrics",
         )
-    return chosen[0]
+    return metrics[0]
 
 
-def usual(metric: Metric) -> list[str | Convention]:
-    """The conventions to look through: of a metric on lists those of the tools that have it."""
+def usual_conventions(metric: Metric) -> list[str | Convention]:
+    """The conventions to search: for a metric on lists, those of the tools that have it."""
     if not is_of_lists(metric):
         return list(CONVENTIONS)
-    return [n for n, how in CONVENTIONS.items() if n == "trec" or how.has(metric.name)]
+    return [n for n, preset in CONVENTIONS.items() if n == "trec" or preset.has(metric.name)]
 
 
-def hold(
+def prepare_run(
     collection: Collection, run: RunLike, metric: Metric
 ) -> tuple[CachedSource | CachedLists, str]:
-    """A run ready to be scored again and again, and the name of the judgments."""
+    """Prepare a run for repeated scoring, with the name of the judgments."""
     judgments = collection.qrels()
     index = JudgmentIndex.of(judgments)
     rankings = index.ranked(collection.run(run))
     if not (is_of_lists(metric) or collection.drop_seen):
         return CachedSource(RunSource(rankings, index)), judgments.name
-    # what metrics on lists need is loaded where one is asked for
+    # the inputs of metrics on lists are loaded only for such a metric
     from rankgate.measurement.evaluation.lists.builder import ListBuilder
     from rankgate.measurement.explanation.cached_lists import CachedLists as Lists
 
@@ -150,16 +170,16 @@ def hold(
     return Lists(rankings, index, builder), judgments.name
 
 
-def _grouped(label: str, scores: dict[str, Scores]) -> list[Group]:
+def _group_by_mean(label: str, scores: dict[str, RunScores]) -> list[Group]:
     """Conventions by equal mean, the largest group first."""
-    groups: list[tuple[Known, list[str]]] = []
-    for name, each in scores.items():
-        mean = known(each.means[label])
-        mine = next((names for value, names in groups if _equal(value, mean)), None)
-        if mine is None:
+    groups: list[tuple[OptionalMean, list[str]]] = []
+    for name, run_scores in scores.items():
+        mean = finite_or_none(run_scores.means[label])
+        same_names = next((names for value, names in groups if _equal(value, mean)), None)
+        if same_names is None:
             groups.append((mean, [name]))
         else:
-            mine.append(name)
+            same_names.append(name)
     groups.sort(key=lambda group: -len(group[1]))
     return [
         Group(value, tuple(names), tuple(scores[name].counts.queries for name in names))
@@ -167,22 +187,24 @@ def _grouped(label: str, scores: dict[str, Scores]) -> list[Group]:
     ]
 
 
-def _equal(one: Known, other: Known) -> bool:
-    if one is None or other is None:
-        return one is other
-    return abs(one - other) <= CLOSE
+def _equal(left: OptionalMean, right: OptionalMean) -> bool:
+    if left is None or right is None:
+        return left is right
+    return abs(left - right) <= TOLERANCE
 
 
-def _separated(
+def _with_steps(
     group: Group,
     first: Group,
     metric: Metric,
-    hows: dict[str, Convention],
+    convention_by_name: dict[str, Convention],
     content: CachedSource | CachedLists,
 ) -> Group:
-    """The group with what leads to it from the first one, between the two that differ least."""
-    pairs = [(near, mine) for near in first.conventions for mine in group.conventions]
-    flat = {name: Choices.of(hows[name], metric) for name in {*sum(pairs, ())}}
-    near, mine = min(pairs, key=lambda pair: len(flat[pair[0]].differing(flat[pair[1]])))
-    steps = effective(path_steps(content, metric, hows[near], hows[mine]))
-    return Group(group.value, group.conventions, group.queries, near, mine, steps)
+    """The group with the steps from the first group, between the two that differ least."""
+    pairs = [(near, far) for near in first.conventions for far in group.conventions]
+    flat = {name: Choices.of(convention_by_name[name], metric) for name in {*sum(pairs, ())}}
+    near, far = min(pairs, key=lambda pair: len(flat[pair[0]].differing(flat[pair[1]])))
+    steps = effective_steps(
+        path_steps(content, metric, convention_by_name[near], convention_by_name[far])
+    )
+    return Group(group.value, group.conventions, group.queries, near, far, steps)

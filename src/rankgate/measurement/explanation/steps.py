@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.numbers import known
+from rankgate.core.present.numbers import finite_or_none
 from rankgate.measurement.explanation.explanation import Sum
 from rankgate.measurement.metrics.judged import PAD, Judged
 
@@ -32,13 +32,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Contributions:
-    """What some ranks add.
+    """The contributions of some ranks.
 
     Attributes:
-        marks: by rank asked for.
+        marks: by given rank.
         summed: the sum over all ranks; None where the metric is not a sum.
-        norm: what it is divided by.
-        weighed: what the weight is called.
+        norm: the divisor.
+        weighed: the name of the weight.
         start: the value before the first rank, where the metric is not a sum.
         ideal: the ranks of the ideal ranking, where the norm is the sum over them.
     """
@@ -54,25 +54,25 @@ class Contributions:
 def contributions(
     metric: Metric, blocks: tuple[Judged, Judged], ranks: Sequence[int], defaults: Mapping[str, Any]
 ) -> Contributions:
-    """What each of some ranks adds to the value of a metric.
+    """The contribution of each given rank to the value of a metric.
 
     Args:
         metric: the metric.
         blocks: one query, with the judged documents only and with the unjudged ones in it.
-        ranks: those asked for, ascending.
-        defaults: what the convention binds.
+        ranks: the ranks to explain, ascending.
+        defaults: the parameters that the convention binds.
     """
     block, full = blocks
     steps = metric.decompose(block, defaults)
     if steps is None:
-        return _by_value(metric, block, ranks, defaults)
+        return _from_prefixes(metric, block, ranks, defaults)
     wider = metric.decompose(full, defaults)
     if wider is not None and np.array_equal(wider.value, steps.value, equal_nan=True):
-        return _by_steps(wider, full, ranks)
-    return _by_steps(steps, block, ranks)  # unjudged documents have no weight of their own here
+        return _from_steps(wider, full, ranks)
+    return _from_steps(steps, block, ranks)  # unjudged documents have no weight of their own here
 
 
-def _by_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributions:
+def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributions:
     terms = (steps.gain * steps.weight)[0]
     running = np.cumsum(terms)
     column = {int(rank): j for j, rank in enumerate(block.rank[0]) if rank < PAD}
@@ -80,8 +80,8 @@ def _by_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contribution
     for rank in ranks:
         j = column.get(rank)
         if j is None:
-            above = int(np.searchsorted(block.rank[0], rank)) - 1
-            marks[rank] = Mark(0.0, None, 0.0, float(running[above]) if above >= 0 else 0.0)
+            position = int(np.searchsorted(block.rank[0], rank)) - 1
+            marks[rank] = Mark(0.0, None, 0.0, float(running[position]) if position >= 0 else 0.0)
         else:
             gain, weight = float(steps.gain[0, j]), float(steps.weight[0, j])
             marks[rank] = Mark(gain, weight, float(terms[j]), float(running[j]))
@@ -99,7 +99,7 @@ def _ideal(steps: Steps) -> tuple[Mark, ...]:
     """The ranks of the ideal ranking that hold a gain."""
     if steps.ideal is None:
         return ()
-    gain, weight = (each[0] for each in steps.ideal)
+    gain, weight = (rows[0] for rows in steps.ideal)
     running = np.cumsum(gain * weight)
     return tuple(
         Mark(float(g), float(w), float(g * w), float(r))
@@ -112,36 +112,38 @@ def _terms(terms: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(float(term) for term in terms if term != 0)
 
 
-def _by_value(
+def _from_prefixes(
     metric: Metric, block: Judged, ranks: Sequence[int], defaults: Mapping[str, Any]
 ) -> Contributions:
-    """The value of the list cut after each rank, by the kernel itself."""
+    """Measure the list cut after each rank, by the kernel itself."""
     cuts = sorted({0, *ranks, *(rank - 1 for rank in ranks)})
     values = metric.compute(_prefixes(block, cuts), defaults)
-    at = dict(zip(cuts, map(float, values), strict=True))
+    value_at = dict(zip(cuts, map(float, values), strict=True))
     marks = {}
     for rank in ranks:
-        before = 0.0 if np.isnan(at[rank - 1]) else at[rank - 1]
-        marks[rank] = Mark(None, None, known(at[rank] - before), known(at[rank]))
-    return Contributions(marks, start=known(at[0]))
+        before = 0.0 if np.isnan(value_at[rank - 1]) else value_at[rank - 1]
+        marks[rank] = Mark(
+            None, None, finite_or_none(value_at[rank] - before), finite_or_none(value_at[rank])
+        )
+    return Contributions(marks, start=finite_or_none(value_at[0]))
 
 
 def _prefixes(block: Judged, cuts: Sequence[int]) -> Judged:
-    """The one query of a block as many, cut after each of these ranks."""
+    """Repeat the one query of a block, cut after each of these ranks."""
     T = len(cuts)
     end = np.array(cuts, np.int64)
-    kept = block.rank <= end[:, None]
+    is_kept = block.rank <= end[:, None]
     return replace(
         block,
-        rank=np.where(kept, block.rank, np.int32(PAD)),
-        grade=np.where(kept, block.grade, 0),
-        known=kept & block.known,
-        first=np.where(kept, block.first, np.int32(PAD)),
-        last=np.where(kept, block.last, np.int32(PAD)),
+        rank=np.where(is_kept, block.rank, np.int32(PAD)),
+        grade=np.where(is_kept, block.grade, 0),
+        known=is_kept & block.known,
+        first=np.where(is_kept, block.first, np.int32(PAD)),
+        last=np.where(is_kept, block.last, np.int32(PAD)),
         ideal=np.repeat(block.ideal, T, axis=0),
         retrieved=np.minimum(block.retrieved, end),
         judged=np.repeat(block.judged, T),
         relevant=np.repeat(block.relevant, T),
         relevant_retrieved=np.zeros(T, np.int64),
-        level=np.nan,  # so that relevant documents are counted anew
+        level=np.nan,  # so that relevant documents are counted again
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from rankgate.core.errors import UsageError
 from rankgate.measurement.explanation.reconcile import bridge
 from rankgate.measurement.explanation.reconcile import reconcile as reconciled
-from rankgate.measurement.explanation.reported import reported
+from rankgate.measurement.explanation.reported import find_reported
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
@@ -97,14 +97,14 @@ def reconcile(
     """
     if (from_ is None) != (to is None):
         raise UsageError("from_ and to go together; name both conventions.", code="missing-input")
-    several = list(conventions) or None
+    searched = list(conventions) or None
     if from_ is not None and to is not None:
-        if value is not None or several:
+        if value is not None or searched:
             raise UsageError(
                 "from_ and to name the conventions; leave out value and conventions.",
                 code="conflicting-options",
             )
         return bridge(collection, run, metric, from_, to)
     if value is not None:
-        return reported(collection, run, metric, value, several)
-    return reconciled(collection, run, metric, several)
+        return find_reported(collection, run, metric, value, searched)
+    return reconciled(collection, run, metric, searched)

@@ -1,4 +1,4 @@
-"""Candidates: what fusion methods see, every document that any run returned for some queries."""
+"""Candidates: every document that any run returned for some queries, as fusion methods see it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Candidates:
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """``(R, n)``, whether a run has a document."""
+        """``(R, n)``, True if a run has a document."""
         return self.ranks > 0
 
     @property
@@ -49,7 +49,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class FusionBlock:
-    """Candidates of a stretch of queries, and their documents.
+    """Candidates of a range of queries, and their documents.
 
     Attributes:
         queries: ``(T,)``, the ids.

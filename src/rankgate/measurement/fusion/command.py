@@ -8,15 +8,16 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.definitions import DefiningCommand
-from rankgate.core.console.output import print_report, print_result
-from rankgate.core.console.places import refuse_clashes
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.name_types import FORMAT
+from rankgate.core.console.output import print_result, print_to_stderr
+from rankgate.core.console.places import check_paths
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.errors import UsageError
-from rankgate.core.present.forms.documents import text
+from rankgate.core.present.forms.documents import render_text
 from rankgate.core.present.write import FORMS
-from rankgate.data.write import format_for, write_run
+from rankgate.data.write import choose_format, write_run
 from rankgate.measurement.fusion.catalogue import METHODS
 from rankgate.measurement.fusion.fuse import fuse
 from rankgate.measurement.fusion.lesson import FusionLearning
@@ -24,26 +25,31 @@ from rankgate.measurement.fusion.normalise import NORMALISATIONS
 
 
 def _numbers(
-    _ctx: click.Context, _option: click.Parameter, words: str | None
+    _ctx: click.Context, _option: click.Parameter, weights_text: str | None
 ) -> list[float] | None:
-    if words is None:
+    if weights_text is None:
         return None
     try:
-        return [float(word) for word in words.split(",")]
+        return [float(word) for word in weights_text.split(",")]
     except ValueError:
-        raise click.BadParameter(f"{words!r} is not a list of numbers, as in 0.7,0.3") from None
+        raise click.BadParameter(
+            f"{weights_text!r} is not a list of numbers, as in 0.7,0.3"
+        ) from None
 
 
 @click.command(
     "fuse",
     cls=DefiningCommand,
     definitions={
-        "Methods": [(each.name, each.title) for each in METHODS.values()],
-        "Normalisations": [(each.name, each.title) for each in NORMALISATIONS.values()],
+        "Methods": [(method.name, method.title) for method in METHODS.values()],
+        "Normalisations": [
+            (normalisation.name, normalisation.title) for normalisation in NORMALISATIONS.values()
+        ],
     },
 )
 @options.runs
-@options_of(fuse, "method", choices={"method": METHODS})
+@options.from_formats("judgments train", "runs runs")
+@verb_options(fuse, "method", choices={"method": METHODS})
 @options.parameters("A parameter of the method, as in k=30; may be given several times.")
 @click.option(
     "--weights",
@@ -51,12 +57,12 @@ def _numbers(
     callback=_numbers,
     help="A weight for each RUN, for weighted methods, as in 0.7,0.3.",
 )
-@options_of(fuse, "norm", "depth N", "keep N", choices={"norm": NORMALISATIONS})
-@collected(
+@verb_options(fuse, "norm", "depth N", "keep N", choices={"norm": NORMALISATIONS})
+@value_options(
     "learning",
     FusionLearning,
     *("train QRELS", "tune", "metric METRIC -m", "folds N", "relevant GRADE", "seed"),
-    "convention NAME",
+    "convention CONVENTION",
 )
 @options.form(*FORMS)
 @click.option(
@@ -68,7 +74,10 @@ def _numbers(
     help="Write the fused run to FILE instead of standard output.",
 )
 @click.option(
-    "--to", metavar="FORMAT", help="The format of the run; by the suffix of FILE without it."
+    "--to",
+    metavar="FORMAT",
+    type=FORMAT,
+    help="The format of the run; by the suffix of FILE without it.",
 )
 def command(
     runs: tuple[str, ...],
@@ -76,7 +85,7 @@ def command(
     target: str | None,
     to: str | None,
     form: str,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Merge two or more RUNs into one run.
 
@@ -93,7 +102,7 @@ def command(
     rankgate fuse a.run b.run c.run --method probfuse --train qrels.txt -o fused.run.gz
     """
     judged = (str(learning.train),) if learning.train else ()
-    refuse_clashes((*runs, *judged), target)
+    check_paths((*runs, *judged), target)
     streamed = target in (None, "-")
     if streamed and form != FORMS[0]:
         raise UsageError(
@@ -101,13 +110,15 @@ def command(
             "file with -o.",
             code="output-is-input",
         )
-    found = format_for(None if streamed else target, to or ("trec" if streamed else None), "runs")
-    with Progress(len(runs) + (learning.folds if judged else 0)):
-        result = fuse(runs, learning=learning, **chosen)
+    file_format = choose_format(
+        None if streamed else target, to or ("trec" if streamed else None), "runs"
+    )
+    with TerminalProgress(len(runs) + (learning.folds if judged else 0)):
+        result = fuse(runs, learning=learning, **arguments)
     assert result.run is not None
-    for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), found):
-        click.echo(f"! {found.name} cannot hold {loss.words}; try csv", err=True)
+    for loss in write_run(result.run, sys.stdout.buffer if streamed else str(target), file_format):
+        click.echo(f"! {file_format.name} cannot hold {loss.words}; try csv", err=True)
     if form == FORMS[0]:
-        print_report(text(result.document()))
+        print_to_stderr(render_text(result.document()))
     else:
         print_result(result, form)

@@ -1,15 +1,15 @@
-"""A fusion: how, what each run contributed, and what was learned from judgments."""
+"""Document of a fusion: method, contribution of each run, gain from judgments."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import decimal
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import format_decimal
 from rankgate.measurement.fusion.catalogue import METHODS
-from rankgate.measurement.fusion.fuser import FIRST, Setting
+from rankgate.measurement.fusion.fuser import TOP_RANKS, Setting
 
 if TYPE_CHECKING:
     from rankgate.measurement.fusion.fusion import Fusion, Learned
@@ -21,7 +21,7 @@ def document(result: Fusion) -> Document:
     blocks = (
         (Table("folds", _folds(learned)), Table("by metric", _means(learned))) if learned else ()
     )
-    head = tuple(result.sources.columns)
+    header = tuple(result.sources.columns)
     return made(
         f"{len(result.sources)} runs fused by {result.method}: {result.queries:,} queries, "
         f"{result.documents:,} documents",
@@ -30,7 +30,7 @@ def document(result: Fusion) -> Document:
         Warnings(tuple(notice.text for notice in result.notices)),
         _method(result),
         lead=(_gain(learned),) if learned else (),
-        rows=PlainRows(head, list(result.sources.iter_rows())),
+        rows=PlainRows(header, list(result.sources.iter_rows())),
     )
 
 
@@ -38,8 +38,8 @@ def _gain(learned: Learned) -> str:
     best = max(learned.singles, key=lambda name: learned.singles[name])
     return (
         f"{learned.metric} on held-out queries: {learned.held_out:.4f}, against "
-        f"{learned.singles[best]:.4f} of {printable(best)}, the best single run; on the queries "
-        f"that were learned from {learned.in_sample:.4f}."
+        f"{learned.singles[best]:.4f} of {make_printable(best)}, the best single run; on the "
+        f"queries that were learned from {learned.in_sample:.4f}."
     )
 
 
@@ -47,7 +47,7 @@ def _sources(result: Fusion) -> Grid:
     weights = result.weights or (None,) * len(result.sources)
     rows = [
         (
-            printable(row["run"]),
+            make_printable(row["run"]),
             f"{row['queries']:,}",
             f"{row['documents']:,}",
             f"{row['alone']:,}",
@@ -56,27 +56,27 @@ def _sources(result: Fusion) -> Grid:
         )
         for row, weight in zip(result.sources.to_dicts(), weights, strict=True)
     ]
-    head = ("run", "queries", "documents", "only in\nthis run", f"of first\n{FIRST} fused")
-    return Grid((*head, *(("weight",) if result.weights else ())), tuple(rows))
+    header = ("run", "queries", "documents", "only in\nthis run", f"of first\n{TOP_RANKS} fused")
+    return Grid((*header, *(("weight",) if result.weights else ())), tuple(rows))
 
 
 def _means(learned: Learned) -> Grid:
-    rows = [(printable(name), decimal(mean)) for name, mean in learned.singles.items()]
+    rows = [(make_printable(name), format_decimal(mean)) for name, mean in learned.singles.items()]
     rows += [
-        ("fused, held-out queries", decimal(learned.held_out)),
-        ("fused, same queries (too high)", decimal(learned.in_sample)),
+        ("fused, held-out queries", format_decimal(learned.held_out)),
+        ("fused, same queries (too high)", format_decimal(learned.in_sample)),
     ]
     return Grid(("run", learned.metric), tuple(rows))
 
 
 def _folds(learned: Learned) -> Grid:
     rows = [
-        (f"{number}", f"{fold.queries:,}", str(fold.setting), decimal(fold.training))
+        (f"{number}", f"{fold.queries:,}", str(fold.setting), format_decimal(fold.training))
         for number, fold in enumerate(learned.folds, 1)
         if fold.training is not None
     ]
-    head = ("fold", "queries", "chosen on the others", f"{learned.metric}\nthere")
-    return Grid(head, tuple(rows), frozenset({2}))
+    header = ("fold", "queries", "chosen on the others", f"{learned.metric}\nthere")
+    return Grid(header, tuple(rows), frozenset({2}))
 
 
 def _method(result: Fusion) -> str:

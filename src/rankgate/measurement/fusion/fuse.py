@@ -12,16 +12,21 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.result import run_notices
 from rankgate.core.progress import step
-from rankgate.data.memory.frames import run_of
+from rankgate.data.frames import run_of
 from rankgate.measurement.fusion.catalogue import METHODS
-from rankgate.measurement.fusion.fuser import Fused, Fuser, Setting
+from rankgate.measurement.fusion.fuser import FusedLists, Fuser, Setting
 from rankgate.measurement.fusion.fusion import SOURCES, Fusion, Learned
 from rankgate.measurement.fusion.layout import RankedRun
 from rankgate.measurement.fusion.learning import Learner, settings_of
-from rankgate.measurement.fusion.lesson import FusionLearning, Lesson, lesson_of, values_of
+from rankgate.measurement.fusion.lesson import (
+    FusionLearning,
+    LearningData,
+    read_learning_data,
+    values_of,
+)
 from rankgate.measurement.fusion.normalise import NORMALISATIONS
 from rankgate.measurement.fusion.training import TrainingData
-from rankgate.measurement.scoring.alignment.ranked import systems_of
+from rankgate.measurement.scoring.alignment.ranked import read_named_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,9 +35,9 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import RunLike, RunsLike
     from rankgate.measurement.fusion.method import Method
 
-NORM = "min-max"
-NOTHING = FusionLearning()
-"""A fusion that learns nothing."""
+DEFAULT_NORM = "min-max"
+NO_LEARNING = FusionLearning()
+"""A fusion without judgments."""
 
 
 def fuse(
@@ -44,7 +49,7 @@ def fuse(
     norm: str | None = None,
     depth: Annotated[int, Range(1)] | None = None,
     keep: Annotated[int, Range(1)] | None = None,
-    learning: FusionLearning = NOTHING,
+    learning: FusionLearning = NO_LEARNING,
 ) -> Fusion:
     """Merge the runs of several systems into one.
 
@@ -70,28 +75,30 @@ def fuse(
         UsageError: fewer than two runs; an unknown method, normalisation or parameter; an option
             that the method cannot use; a trained method without judgments.
     """
-    names, given = _named(runs)
-    chosen = METHODS.named(method)
-    setting = Setting(_parameters(chosen, parameters), _weights(chosen, weights, len(given)))
-    lesson = lesson_of(chosen, learning)
-    normalisation = NORMALISATIONS.named(_norm(chosen, norm))
-    systems = systems_of(lesson.collection.run_source(given) if lesson else given)
+    names, run_inputs = _names_and_runs(runs)
+    fusion_method = METHODS.named(method)
+    setting = Setting(
+        _parameters(fusion_method, parameters), _weights(fusion_method, weights, len(run_inputs))
+    )
+    lesson = read_learning_data(fusion_method, learning)
+    normalisation = NORMALISATIONS.named(_checked_norm(fusion_method, norm))
+    systems = read_named_runs(lesson.collection.run_source(run_inputs) if lesson else run_inputs)
     names = names or tuple(run.name for run in systems)
     ids = [run.table["query_id"].unique(maintain_order=True) for run in systems]
     in_order = pl.concat(ids).unique(maintain_order=True)
     queries, ends = lesson.parts(in_order) if lesson else (in_order, np.array([0]))
     numbered = pl.DataFrame({"query_id": queries}).with_row_index("query")
-    laid = []
+    ranked_runs = []
     for name, run in zip(names, systems, strict=True):
         step(name)
-        laid.append(RankedRun.of(run, numbered, depth))
-    fuser = Fuser(tuple(laid), queries, chosen, normalisation, keep)
+        ranked_runs.append(RankedRun.of(run, numbered, depth))
+    fuser = Fuser(tuple(ranked_runs), queries, fusion_method, normalisation, keep)
     learned = None
     notices: list[Notice] = []
     if lesson is None:
         fused = fuser.fuse(setting)
     else:
-        fused, learned = _learned(fuser, setting, lesson, ends)
+        fused, learned = _cross_validate(fuser, setting, lesson, ends)
         setting = learned.setting
         singles = dict(zip(names, map(lesson.scores, systems), strict=True))
         judged = queries[: ends[-1]]
@@ -103,10 +110,10 @@ def fuse(
             for notice in run_notices(name, scores.counts.cautions)
         ]
     return Fusion(
-        method=chosen.name,
-        parameters={**_defaults(chosen), **setting.parameters},
+        method=fusion_method.name,
+        parameters={**_defaults(fusion_method), **setting.parameters},
         weights=setting.weights,
-        normalisation=normalisation.name if chosen.uses == "scores" else None,
+        normalisation=normalisation.name if fusion_method.uses == "scores" else None,
         depth=depth,
         keep=keep,
         queries=len(queries),
@@ -114,112 +121,131 @@ def fuse(
         sources=_sources(names, ids, fused, len(queries)),
         learned=learned,
         input_notices=tuple(notices),
-        run=run_of(_in_order(fused.table, in_order) if lesson else fused.table, chosen.name),
+        run=run_of(
+            _sort_queries(fused.table, in_order) if lesson else fused.table, fusion_method.name
+        ),
         fused=tuple(systems),
     )
 
 
-def _learned(
+def _cross_validate(
     fuser: Fuser,
-    given: Setting,
-    lesson: Lesson,
+    setting_given: Setting,
+    lesson: LearningData,
     ends: NDArray[np.int64],
-) -> tuple[Fused, Learned]:
-    """Fused lists by cross-validation, and what was learned."""
+) -> tuple[FusedLists, Learned]:
+    """Fused lists by cross-validation, and the learned setting."""
     method = fuser.method
     data = None
     if method.train:
         queries = pl.DataFrame({"query_id": fuser.queries}).with_row_index("query")
         data = TrainingData.of(fuser.runs, queries, lesson.qrels.table, lesson.how.relevant)
-    tried = settings_of(method, given, len(fuser.runs)) if lesson.how.tune else (given,)
-    learner = Learner(fuser, tried, data, ends, lambda table: lesson.values(table, fuser.queries))
-    parts, chosen = learner.held_out()
+    settings = (
+        settings_of(method, setting_given, len(fuser.runs)) if lesson.how.tune else (setting_given,)
+    )
+    learner = Learner(
+        fuser, settings, data, ends, lambda table: lesson.values(table, fuser.queries)
+    )
+    parts, trained_folds = learner.held_out()
     setting, trained = learner.final()
-    own = lesson.values(Fused.joined(parts).table, fuser.queries[: ends[-1]])
-    same = fuser.fuse(setting, trained, 0, int(ends[-1]))
-    seen = lesson.values(same.table, fuser.queries[: ends[-1]])
-    rest = fuser.fuse(setting, trained, int(ends[-1]))
+    held_out_values = lesson.values(FusedLists.joined(parts).table, fuser.queries[: ends[-1]])
+    in_sample_lists = fuser.fuse(setting, trained, 0, int(ends[-1]))
+    in_sample_values = lesson.values(in_sample_lists.table, fuser.queries[: ends[-1]])
+    unjudged_lists = fuser.fuse(setting, trained, int(ends[-1]))
     learned = Learned(
-        metric=lesson.how.metric, qrels=lesson.qrels.name, qrels_sha256=lesson.qrels.sha256,
-        seed=lesson.how.seed, tried=len(tried), setting=setting,
-        held_out=float(np.nanmean(own)), in_sample=float(np.nanmean(seen)),
-        queries=int(np.isfinite(own).sum()), unjudged=len(fuser.queries) - int(ends[-1]),
-        folds=chosen,
+        metric=lesson.how.metric,
+        qrels=lesson.qrels.name,
+        qrels_sha256=lesson.qrels.sha256,
+        seed=lesson.how.seed,
+        tried=len(settings),
+        setting=setting,
+        held_out=float(np.nanmean(held_out_values)),
+        in_sample=float(np.nanmean(in_sample_values)),
+        queries=int(np.isfinite(held_out_values).sum()),
+        unjudged=len(fuser.queries) - int(ends[-1]),
+        folds=trained_folds,
         trained=None if trained is None else tuple(map(tuple, trained.tolist())),
-    )  # fmt: skip
-    return Fused.joined([*parts, rest]), learned
+    )
+    return FusedLists.joined([*parts, unjudged_lists]), learned
 
 
-def _named(runs: RunsLike) -> tuple[tuple[str, ...], list[Any]]:
-    """Names that were given, or none, and the runs.
+def _names_and_runs(runs: RunsLike) -> tuple[tuple[str, ...], list[Any]]:
+    """The names, or none, and the runs.
 
     Raises:
         UsageError: fewer than two runs.
     """
     names = tuple(map(str, runs)) if isinstance(runs, Mapping) else ()
-    given = list(runs.values() if isinstance(runs, Mapping) else cast("Sequence[RunLike]", runs))
-    if isinstance(runs, str) or len(given) < 2:
+    run_inputs = list(
+        runs.values() if isinstance(runs, Mapping) else cast("Sequence[RunLike]", runs)
+    )
+    if isinstance(runs, str) or len(run_inputs) < 2:
         raise UsageError("fusion needs two runs or more.", code="missing-input")
-    return names, given
+    return names, run_inputs
 
 
-def _parameters(method: Method, given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
-    if isinstance(given, Mapping):
-        return {name: method.read(name, value) for name, value in given.items()}
-    found = {}
-    for word in given:
+def _parameters(method: Method, values: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    if isinstance(values, Mapping):
+        return {name: method.read(name, value) for name, value in values.items()}
+    parameters = {}
+    for word in values:
         name, equals, value = word.partition("=")
         if not equals:
             raise UsageError(f"{word!r} is not NAME=VALUE.", code="invalid-parameter")
-        found[name.strip()] = method.read(name.strip(), value.strip(), words=True)
-    return found
+        parameters[name.strip()] = method.read(name.strip(), value.strip(), words=True)
+    return parameters
 
 
 def _defaults(method: Method) -> dict[str, Any]:
-    return {name: each.default for name, each in method.parameters.items()}
+    return {name: parameter.default for name, parameter in method.parameters.items()}
 
 
-def _weights(method: Method, given: Sequence[float] | None, runs: int) -> tuple[float, ...] | None:
-    if given is None:
+def _weights(
+    method: Method, weights_given: Sequence[float] | None, runs: int
+) -> tuple[float, ...] | None:
+    if weights_given is None:
         return None
     if not method.weighted:
-        able = ", ".join(name for name, each in METHODS.items() if each.weighted)
-        raise UsageError(
-            f"{method.name} has no weights; the weighted methods are {able}.", code="unused-option"
+        weighted_methods = ", ".join(
+            name for name, other_method in METHODS.items() if other_method.weighted
         )
-    weights = tuple(map(float, given))
+        raise UsageError(
+            f"{method.name} has no weights; the weighted methods are {weighted_methods}.",
+            code="unused-option",
+        )
+    weights = tuple(map(float, weights_given))
     if len(weights) != runs:
         raise UsageError(
             f"{len(weights)} weights for {runs} runs; give one for each.", code="invalid-parameter"
         )
-    if not all(0 <= each < np.inf for each in weights) or not any(weights):
+    if not all(0 <= weight < np.inf for weight in weights) or not any(weights):
         raise UsageError(
             "weights must be numbers of at least 0, not all of them 0.", code="invalid-parameter"
         )
     return weights
 
 
-def _norm(method: Method, given: str | None) -> str:
+def _checked_norm(method: Method, norm: str | None) -> str:
     if method.uses == "ranks":
-        if given is not None:
+        if norm is not None:
             raise UsageError(
                 f"{method.name} fuses ranks, which a normalisation does not change; leave the "
                 "normalisation out.",
                 code="unused-option",
             )
         return "none"
-    return given or NORM
+    return norm or DEFAULT_NORM
 
 
 def _sources(
-    names: tuple[str, ...], ids: list[pl.Series], fused: Fused, queries: int
+    names: tuple[str, ...], ids: list[pl.Series], fused: FusedLists, queries: int
 ) -> pl.DataFrame:
-    """What each run contributed: the columns of `SOURCES`."""
+    """The contribution of each run: the columns of `SOURCES`."""
     return pl.DataFrame(
         {
             "run": names,
-            "queries": [len(each) for each in ids],
-            "missing": [queries - len(each) for each in ids],
+            "queries": [len(queries_of_run) for queries_of_run in ids],
+            "missing": [queries - len(queries_of_run) for queries_of_run in ids],
             "documents": fused.documents,
             "alone": fused.alone,
             "first": fused.first / max(fused.firsts, 1),
@@ -228,8 +254,8 @@ def _sources(
     )
 
 
-def _in_order(table: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
-    """Lists that were fused fold by fold, their queries in the order of the runs."""
-    place = pl.DataFrame({"query_id": queries}).with_row_index("place")
-    joined = table.join(place, on="query_id", maintain_order="left")
+def _sort_queries(table: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
+    """Put lists that were fused fold by fold into the order of the runs' queries."""
+    positions = pl.DataFrame({"query_id": queries}).with_row_index("place")
+    joined = table.join(positions, on="query_id", maintain_order="left")
     return joined.sort("place", maintain_order=True).drop("place")

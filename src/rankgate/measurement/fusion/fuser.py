@@ -1,4 +1,4 @@
-"""Runs laid out side by side, fused under any setting, for all queries or some."""
+"""Fuse ranked runs under any setting, for all queries or some."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.run import SCHEMA
-from rankgate.measurement.fusion.layout import RankedRun, block, stretches
-from rankgate.measurement.scoring.alignment.order import order, ranks
+from rankgate.measurement.fusion.layout import RankedRun, candidate_block, query_ranges
+from rankgate.measurement.scoring.alignment.order import rank_rows, sort_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from rankgate.measurement.fusion.candidates import FusionBlock
     from rankgate.measurement.fusion.method import Method
     from rankgate.measurement.fusion.normalise import Normalisation
-    from rankgate.measurement.fusion.training import Trained
+    from rankgate.measurement.fusion.training import TrainedValues
 
-FIRST = 10
+TOP_RANKS = 10
 """The ranks of the fused lists at which the share of each run is counted."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a method can be set to.
+    """A setting of a method: its parameters and weights.
 
     Attributes:
         parameters: by name.
@@ -41,22 +41,22 @@ class Setting:
     weights: tuple[float, ...] | None = None
 
     def __str__(self) -> str:
-        """As a user would write it."""
-        words = [f"{name}={value:g}" for name, value in self.parameters.items()]
+        """The setting as a user would write it."""
+        texts = [f"{name}={value:g}" for name, value in self.parameters.items()]
         if self.weights is not None:
-            words.append(f"weights={','.join(f'{each:g}' for each in self.weights)}")
-        return " ".join(words) or "no parameters"
+            texts.append(f"weights={','.join(f'{weight:g}' for weight in self.weights)}")
+        return " ".join(texts) or "no parameters"
 
 
 @dataclass(frozen=True)
-class Fused:
+class FusedLists:
     """Fused lists of some queries.
 
     Attributes:
         table: ``query_id``, ``doc_id``, ``score``, by query, best first.
         documents: ``(R,)``, documents of each run.
         alone: ``(R,)``, those that no other run has.
-        first: ``(R,)``, those among the first `FIRST` of the fused lists.
+        first: ``(R,)``, those among the first `TOP_RANKS` of the fused lists.
         firsts: the number of fused documents at these ranks.
     """
 
@@ -67,15 +67,15 @@ class Fused:
     firsts: int
 
     @classmethod
-    def joined(cls, parts: list[Fused]) -> Fused:
-        """The lists of several sets of queries."""
-        tables = [pl.DataFrame(schema=SCHEMA), *(part.table for part in parts)]
+    def joined(cls, parts: list[FusedLists]) -> FusedLists:
+        """Concatenate the lists of several sets of queries."""
+        tables = [pl.DataFrame(schema=SCHEMA), *(lists.table for lists in parts)]
         return cls(
             pl.concat(tables),
-            np.sum([part.documents for part in parts], axis=0),
-            np.sum([part.alone for part in parts], axis=0),
-            np.sum([part.first for part in parts], axis=0),
-            sum(part.firsts for part in parts),
+            np.sum([lists.documents for lists in parts], axis=0),
+            np.sum([lists.alone for lists in parts], axis=0),
+            np.sum([lists.first for lists in parts], axis=0),
+            sum(lists.firsts for lists in parts),
         )
 
 
@@ -84,7 +84,7 @@ class Fuser:
     """Runs, a method and a normalisation.
 
     Attributes:
-        runs: ``(R,)``, laid out over the same queries.
+        runs: ``(R,)``, indexed over the same queries.
         queries: ``(T,)``, their ids, by number.
         method: how candidates get one score.
         normalisation: of scores before.
@@ -98,8 +98,8 @@ class Fuser:
     keep: int | None = None
 
     def fuse(
-        self, setting: Setting, trained: Trained | None = None, first: int = 0, last: int = -1
-    ) -> Fused:
+        self, setting: Setting, trained: TrainedValues | None = None, first: int = 0, last: int = -1
+    ) -> FusedLists:
         """Fuse the queries ``first`` to ``last - 1``; all of them by default.
 
         Raises:
@@ -108,42 +108,48 @@ class Fuser:
         last = len(self.queries) if last < 0 else last
         weights = None if setting.weights is None else np.array(setting.weights)
 
-        def fused(stretch: tuple[int, int]) -> Fused:
-            found = block(self.runs, self.queries, self.normalisation, *stretch)
-            scores = self.method.scores(found.candidates, setting.parameters, weights, trained)
-            return self._ordered(found, scores)
+        def fused(query_range: tuple[int, int]) -> FusedLists:
+            fusion_block = candidate_block(
+                self.runs, self.queries, self.normalisation, *query_range
+            )
+            scores = self.method.scores(
+                fusion_block.candidates, setting.parameters, weights, trained
+            )
+            return self._ordered(fusion_block, scores)
 
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # sorting lets other threads run
-            parts = list(threads.map(fused, stretches(self.runs, first, last)))
-        return Fused.joined(parts) if parts else self._nothing()
+            parts = list(threads.map(fused, query_ranges(self.runs, first, last)))
+        return FusedLists.joined(parts) if parts else self._nothing()
 
-    def _ordered(self, found: FusionBlock, scores: NDArray[np.float64]) -> Fused:
-        """The candidates of a block by query and score; equal scores by document, descending."""
-        own = found.candidates
-        every = np.arange(len(scores))
-        placed = order(own.owner, scores, len(found.queries))
-        rank = ranks(placed, every, own.owner, found.documents, "doc_id_desc").rank
+    def _ordered(self, fusion_block: FusionBlock, scores: NDArray[np.float64]) -> FusedLists:
+        """Sort the candidates of a block by query and score; equal scores by document, falling."""
+        candidates = fusion_block.candidates
+        all_rows = np.arange(len(scores))
+        sorted_rows = sort_rows(candidates.owner, scores, len(fusion_block.queries))
+        rank = rank_rows(
+            sorted_rows, all_rows, candidates.owner, fusion_block.documents, "doc_id_desc"
+        ).rank
         rows = np.empty(len(scores), np.int64)
-        rows[placed.starts[own.owner] + rank - 1] = every
-        present = own.present
-        top = rank <= FIRST
+        rows[sorted_rows.starts[candidates.owner] + rank - 1] = all_rows
+        present = candidates.present
+        top = rank <= TOP_RANKS
         if self.keep is not None:
             rows = rows[rank[rows] <= self.keep]
         table = pl.DataFrame(
             {
-                "query_id": found.queries.gather(own.owner[rows]),
-                "doc_id": found.documents.gather(rows),
+                "query_id": fusion_block.queries.gather(candidates.owner[rows]),
+                "doc_id": fusion_block.documents.gather(rows),
                 "score": scores[rows] + 0.0,  # no negative zero
             }
         )
-        return Fused(
+        return FusedLists(
             table,
             present.sum(axis=1),
-            (present & (own.votes == 1)).sum(axis=1),
+            (present & (candidates.votes == 1)).sum(axis=1),
             (present & top).sum(axis=1),
             int(top.sum()),
         )
 
-    def _nothing(self) -> Fused:
+    def _nothing(self) -> FusedLists:
         none = np.zeros(len(self.runs), np.int64)
-        return Fused(pl.DataFrame(schema=SCHEMA), none, none, none, 0)
+        return FusedLists(pl.DataFrame(schema=SCHEMA), none, none, none, 0)

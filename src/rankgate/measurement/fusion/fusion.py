@@ -10,7 +10,7 @@ import polars as pl
 
 # the codec reads the types of fields when it restores a result
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import encoded
+from rankgate.core.present.codec import encode
 from rankgate.core.present.result import Notice, Result
 from rankgate.data import Run
 from rankgate.measurement.fusion.fuser import Setting
@@ -28,7 +28,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Learned:
-    """What a fusion learned from judgments.
+    """The setting that a fusion learned from judgments, with its measured gain.
 
     Attributes:
         metric: the metric that was maximised, or measured.
@@ -62,7 +62,7 @@ class Learned:
     singles: Mapping[str, float] = field(default_factory=dict)
 
     def against(self, names: Sequence[str], means: Sequence[float]) -> Learned:
-        """With the mean of each single run."""
+        """Add the mean of each single run."""
         return replace(self, singles=dict(zip(names, means, strict=True)))
 
 
@@ -127,7 +127,7 @@ class Fusion(Result):
 
     @property
     def sha256(self) -> tuple[str, ...]:
-        """The hash of each run; computed when it is asked for, as it takes as long as fusing."""
+        """The hash of each run; computed on first use, as it takes as long as fusing."""
         return self.known or tuple(run.sha256 for run in self.fused)
 
     @property
@@ -140,12 +140,14 @@ class Fusion(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the rows of the fused run."""
-        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-3]}
-        return {**self.head(), **shown, "sha256": list(self.sha256)}
+        encoded_fields = {
+            field_.name: encode(getattr(self, field_.name)) for field_ in fields(self)[:-3]
+        }
+        return {**self.head(), **encoded_fields, "sha256": list(self.sha256)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``, without rows."""
+        """Restore a fusion from ``to_dict``, without rows."""
         return replace(super().from_dict(values), known=tuple(values["sha256"]))
 
     def _table(self) -> pl.DataFrame:

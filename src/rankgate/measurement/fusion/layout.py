@@ -1,4 +1,4 @@
-"""Runs laid out side by side, and cut into blocks of candidates."""
+"""Index runs by query and rank, and split them into blocks of candidates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.duplicates import pairs_of
+from rankgate.data.duplicates import hash_pairs
 from rankgate.measurement.fusion.candidates import Candidates, FusionBlock
-from rankgate.measurement.scoring.alignment.order import order, ranks
+from rankgate.measurement.scoring.alignment.order import rank_rows, sort_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.measurement.fusion.normalise import Normalisation
 
-_ROWS = 1 << 18  # of all runs in one block: what fits into the processor's cache sorts fastest
+_ROWS_OF_BLOCK = (
+    1 << 18
+)  # rows of all runs in one block: data that fit into the processor's cache sort fastest
 
 
 @dataclass(frozen=True)
 class RankedRun:
-    """A run laid out for fusion: its rows by query and rank.
+    """A run indexed for fusion: its rows by query and rank.
 
     Attributes:
         doc_ids: ``(m,)``, in order of query and rank.
@@ -40,7 +42,7 @@ class RankedRun:
 
     @classmethod
     def of(cls, run: Run, queries: pl.DataFrame, depth: int | None = None) -> RankedRun:
-        """Lay out a run; equal scores are ordered by document id, descending, as trec_eval does.
+        """Index a run; equal scores are ordered by document id, descending, as trec_eval does.
 
         Args:
             run: the run.
@@ -55,17 +57,17 @@ class RankedRun:
         owner = joined["query"].to_numpy().astype(np.int64)
         scores = table["score"].to_numpy()
         T = len(queries)
-        placed = order(owner, scores, T)
-        every = np.arange(len(table))
-        rank = ranks(placed, every, owner, table["doc_id"], "doc_id_desc").rank
-        kept = every if depth is None else np.flatnonzero(rank <= depth)
-        counts = np.bincount(owner[kept], minlength=T)
+        sorted_rows = sort_rows(owner, scores, T)
+        all_rows = np.arange(len(table))
+        rank = rank_rows(sorted_rows, all_rows, owner, table["doc_id"], "doc_id_desc").rank
+        ranked_rows = all_rows if depth is None else np.flatnonzero(rank <= depth)
+        counts = np.bincount(owner[ranked_rows], minlength=T)
         starts = np.append(0, np.cumsum(counts))
-        rows = np.empty(len(kept), np.int64)
-        rows[starts[owner[kept]] + rank[kept] - 1] = kept
-        in_order = len(rows) == len(table) and bool((rows == every).all())
+        rows = np.empty(len(ranked_rows), np.int64)
+        rows[starts[owner[ranked_rows]] + rank[ranked_rows] - 1] = ranked_rows
+        in_order = len(rows) == len(table) and bool((rows == all_rows).all())
         frame = table if in_order else table[rows]
-        return cls(frame["doc_id"], pairs_of(frame), frame["score"].to_numpy(), starts)
+        return cls(frame["doc_id"], hash_pairs(frame), frame["score"].to_numpy(), starts)
 
     def stretch(self, first: int, last: int) -> tuple[slice, NDArray[np.int64]]:
         """The rows of queries ``first`` to ``last - 1``, and how many each has."""
@@ -73,18 +75,18 @@ class RankedRun:
         return slice(int(starts[0]), int(starts[-1])), np.diff(starts)
 
 
-def stretches(runs: Sequence[RankedRun], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Queries ``first`` to ``last - 1``, cut into stretches of about as many rows."""
+def query_ranges(runs: Sequence[RankedRun], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Queries ``first`` to ``last - 1``, split into ranges with similar numbers of rows."""
     filled = np.cumsum(sum(np.diff(run.starts) for run in runs))
     while first < last:
         before = filled[first - 1] if first else 0
-        end = int(np.searchsorted(filled, before + _ROWS, side="right"))
+        end = int(np.searchsorted(filled, before + _ROWS_OF_BLOCK, side="right"))
         end = min(max(first + 1, end), last)
         yield first, end
         first = end
 
 
-def block(
+def candidate_block(
     runs: Sequence[RankedRun],
     queries: pl.Series,
     normalisation: Normalisation,
@@ -96,31 +98,31 @@ def block(
     parts = [run.stretch(first, last) for run in runs]
     sizes = [rows.stop - rows.start for rows, _ in parts]
     pairs = np.concatenate([run.pairs[rows] for run, (rows, _) in zip(runs, parts, strict=True)])
-    number, heads = _numbered(pairs)
-    n = len(heads)
+    number, first_rows = _number_pairs(pairs)
+    n = len(first_rows)
     owner = np.concatenate([np.repeat(np.arange(T), counts) for _, counts in parts])
     scores = np.zeros((len(runs), n))
-    placed = np.zeros((len(runs), n), np.int64)
+    ranks_of_run = np.zeros((len(runs), n), np.int64)
     lengths = np.array([counts for _, counts in parts])
     begin = 0
     for r, (run, (rows, counts)) in enumerate(zip(runs, parts, strict=True)):
-        mine = number[begin : begin + sizes[r]]
+        candidate_numbers = number[begin : begin + sizes[r]]
         starts = np.cumsum(counts) - counts
-        scores[r, mine] = normalisation.apply(run.scores[rows], starts, counts)
-        placed[r, mine] = np.arange(1, sizes[r] + 1) - np.repeat(starts, counts)
+        scores[r, candidate_numbers] = normalisation.apply(run.scores[rows], starts, counts)
+        ranks_of_run[r, candidate_numbers] = np.arange(1, sizes[r] + 1) - np.repeat(starts, counts)
         begin += sizes[r]
     documents = pl.concat([run.doc_ids[rows] for run, (rows, _) in zip(runs, parts, strict=True)])
-    found = Candidates(owner[heads], scores, placed, lengths)
+    candidates = Candidates(owner[first_rows], scores, ranks_of_run, lengths)
     if normalisation.finish:
-        found = normalisation.finish(found)
-    return FusionBlock(queries[first:last], documents.gather(heads), found)
+        candidates = normalisation.finish(candidates)
+    return FusionBlock(queries[first:last], documents.gather(first_rows), candidates)
 
 
-def _numbered(pairs: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _number_pairs(pairs: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Equal hashes get equal numbers: the number of each row, and a row of each number."""
-    by = np.argsort(pairs)
-    ordered = pairs[by]
-    new = np.append(True, ordered[1:] != ordered[:-1])[: len(by)]
-    number = np.empty(len(by), np.int64)
-    number[by] = np.cumsum(new) - 1
-    return number, by[new]
+    row_order = np.argsort(pairs)
+    sorted_pairs = pairs[row_order]
+    new = np.append(True, sorted_pairs[1:] != sorted_pairs[:-1])[: len(row_order)]
+    number = np.empty(len(row_order), np.int64)
+    number[row_order] = np.cumsum(new) - 1
+    return number, row_order[new]

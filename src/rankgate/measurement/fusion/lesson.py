@@ -1,4 +1,4 @@
-"""What is learned from judgments: which metric, which queries, in which folds."""
+"""Judgments for learning: the metric, the queries and the folds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rankgate.data import Qrels
     from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
     from rankgate.measurement.fusion.method import Method
     from rankgate.measurement.scoring import Convention
 
@@ -62,8 +62,8 @@ class FusionLearning(ByContent):
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Judgments that were read, and how fusion learns from them.
+class LearningData:
+    """Judgments with the options of learning from them.
 
     Attributes:
         qrels: the judgments.
@@ -79,7 +79,7 @@ class Lesson:
         """The metric's value of each query, NaN if undefined."""
         return values_of(self.scores(run), queries)
 
-    def scores(self, run: RunLike) -> Scores:
+    def scores(self, run: RunLike) -> RunScores:
         """The scores of a run by the metric."""
         with progress(None):
             return evaluate(self.collection, run, [self.how.metric], self.how.convention).runs[0]
@@ -91,26 +91,26 @@ class Lesson:
             UsageError: fewer judged queries than folds.
         """
         judged = queries.is_in(self.qrels.table["query_id"].unique().implode()).to_numpy()
-        drawn = np.random.default_rng(self.how.seed).permutation(np.flatnonzero(judged))
-        if len(drawn) < self.how.folds:
+        rows = np.random.default_rng(self.how.seed).permutation(np.flatnonzero(judged))
+        if len(rows) < self.how.folds:
             raise UsageError(
-                f"{len(drawn)} queries of the runs have judgments, and {self.how.folds} folds need "
+                f"{len(rows)} queries of the runs have judgments, and {self.how.folds} folds need "
                 "one each at least; add --folds, or judge more queries.",
                 code="few-queries",
             )
-        parts = [np.sort(part) for part in np.array_split(drawn, self.how.folds)]
+        parts = [np.sort(fold) for fold in np.array_split(rows, self.how.folds)]
         ends = np.cumsum([0, *map(len, parts)])
         return queries.gather(np.concatenate([*parts, np.flatnonzero(~judged)])), ends
 
 
-def values_of(scores: Scores, queries: pl.Series) -> NDArray[np.float64]:
+def values_of(scores: RunScores, queries: pl.Series) -> NDArray[np.float64]:
     """The value of each query by the only metric, NaN if undefined."""
     by_query = scores.per_query(next(iter(scores.values)))
     return np.array([by_query.get(query) for query in queries], np.float64)
 
 
-def lesson_of(method: Method, how: FusionLearning) -> Lesson | None:
-    """What is learned; None where nothing is.
+def read_learning_data(method: Method, how: FusionLearning) -> LearningData | None:
+    """Read the judgments to learn from; None without any.
 
     Raises:
         UsageError: a trained method without judgments; judgments that nothing learns from.
@@ -130,4 +130,4 @@ def lesson_of(method: Method, how: FusionLearning) -> Lesson | None:
         )
     collection = Collection.of(how.train)
     qrels = collection.qrels()
-    return Lesson(qrels, replace(collection, judgments=qrels, grades={}), how)
+    return LearningData(qrels, replace(collection, judgments=qrels, grades={}), how)

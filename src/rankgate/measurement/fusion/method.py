@@ -1,4 +1,4 @@
-"""The declaration of a fusion method: how candidates get one score, and what it learns before."""
+"""The declaration of a fusion method: how candidates get one score, and how it is trained."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.measurement.fusion.candidates import Candidates
-    from rankgate.measurement.fusion.training import Trained, TrainingData
+    from rankgate.measurement.fusion.training import TrainedValues, TrainingData
 
 Uses = Literal["scores", "ranks"]
 
-_NOT_SET = frozenset({"weights", "trained"})
+_SUPPLIED = frozenset({"weights", "trained"})
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,24 @@ class Method(Declared):
 
     fuse: Callable[..., NDArray[np.float64]]
     uses: Uses
-    train: Callable[[TrainingData], Trained] | None = None
+    train: Callable[[TrainingData], TrainedValues] | None = None
     grid: Mapping[str, tuple[Any, ...]] | None = None
     formula: str = ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The parameters of its functions, by name."""
-        own = parameters_of(self.fuse)
+        fuse_parameters = parameters_of(self.fuse)
         learned = parameters_of(self.train) if self.train else {}
-        return {name: each for name, each in {**own, **learned}.items() if name not in _NOT_SET}
+        return {
+            name: parameter
+            for name, parameter in {**fuse_parameters, **learned}.items()
+            if name not in _SUPPLIED
+        }
 
     @property
     def weighted(self) -> bool:
-        """Whether runs can have weights."""
+        """True if runs can have weights."""
         return "weights" in parameters_of(self.fuse)
 
     def scores(
@@ -57,20 +61,20 @@ class Method(Declared):
         candidates: Candidates,
         parameters: Mapping[str, Any],
         weights: NDArray[np.float64] | None = None,
-        trained: Trained | None = None,
+        trained: TrainedValues | None = None,
     ) -> NDArray[np.float64]:
         """Fused scores of candidates, ``(n,)``, under some parameters."""
-        known = parameters_of(self.fuse)
-        given = {name: value for name, value in parameters.items() if name in known}
+        accepted = parameters_of(self.fuse)
+        arguments = {name: value for name, value in parameters.items() if name in accepted}
         if self.weighted:
-            given["weights"] = weights
+            arguments["weights"] = weights
         if self.train:
-            given["trained"] = trained
-        return self.fuse(candidates, **given)
+            arguments["trained"] = trained
+        return self.fuse(candidates, **arguments)
 
-    def learned(self, training: TrainingData, parameters: Mapping[str, Any]) -> Trained:
-        """What a trained method learns, under some parameters."""
+    def learned(self, training: TrainingData, parameters: Mapping[str, Any]) -> TrainedValues:
+        """Train the method, under some parameters."""
         assert self.train is not None
-        known = parameters_of(self.train)
-        given = {name: value for name, value in parameters.items() if name in known}
-        return self.train(training, **given)
+        accepted = parameters_of(self.train)
+        arguments = {name: value for name, value in parameters.items() if name in accepted}
+        return self.train(training, **arguments)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rankgate.measurement.fusion.candidates import Candidates
 
-_LEAST = 1e-9  # of a spread, so that equal scores do not divide by 0; ranx has the same
+_SMALLEST_RANGE = 1e-9  # of a range, so that equal scores do not divide by 0; ranx has the same
 _MAD = 1.4826  # the standard deviation of a normal distribution in units of its MAD
 
 
@@ -36,7 +36,7 @@ class ScoredLists:
     counts: NDArray[np.int64]
 
     def each(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A value of each list, ``(T,)``, for each of its documents, ``(m,)``."""
+        """Repeat a value of each list, ``(T,)``, for each of its documents, ``(m,)``."""
         return np.repeat(values, self.counts)
 
     @property
@@ -67,7 +67,7 @@ class ScoredLists:
 
 @dataclass(frozen=True)
 class Normalisation(Declared):
-    """How scores are brought to one scale before they are put together.
+    """A method that brings scores to one scale before they are fused.
 
     Attributes:
         function: from the lists of one run to their normalised scores, ``(m,)``.
@@ -101,13 +101,13 @@ def _unchanged(lists: ScoredLists) -> NDArray[np.float64]:
 
 
 def _min_max(lists: ScoredLists) -> NDArray[np.float64]:
-    spread = np.maximum(lists.highest - lists.lowest, _LEAST)
-    return (lists.scores - lists.each(lists.lowest)) / lists.each(spread)
+    score_range = np.maximum(lists.highest - lists.lowest, _SMALLEST_RANGE)
+    return (lists.scores - lists.each(lists.lowest)) / lists.each(score_range)
 
 
 def _min_max_inverted(lists: ScoredLists) -> NDArray[np.float64]:
-    spread = np.maximum(lists.highest - lists.lowest, _LEAST)
-    return (lists.each(lists.highest) - lists.scores) / lists.each(spread)
+    score_range = np.maximum(lists.highest - lists.lowest, _SMALLEST_RANGE)
+    return (lists.each(lists.highest) - lists.scores) / lists.each(score_range)
 
 
 def _max(lists: ScoredLists) -> NDArray[np.float64]:
@@ -121,14 +121,14 @@ def _max(lists: ScoredLists) -> NDArray[np.float64]:
 
 
 def _sum(lists: ScoredLists) -> NDArray[np.float64]:
-    total = np.maximum(lists.sums - lists.lowest * lists.counts, _LEAST)
+    total = np.maximum(lists.sums - lists.lowest * lists.counts, _SMALLEST_RANGE)
     return (lists.scores - lists.each(lists.lowest)) / lists.each(total)
 
 
 def _z_score(lists: ScoredLists) -> NDArray[np.float64]:
     from_mean = lists.scores - lists.each(lists.sums / lists.counts)
     squares = np.add.reduceat(from_mean**2, lists.starts)
-    return from_mean / lists.each(np.maximum(np.sqrt(squares / lists.counts), _LEAST))
+    return from_mean / lists.each(np.maximum(np.sqrt(squares / lists.counts), _SMALLEST_RANGE))
 
 
 def _tanh(lists: ScoredLists) -> NDArray[np.float64]:
@@ -138,10 +138,10 @@ def _tanh(lists: ScoredLists) -> NDArray[np.float64]:
 def _robust(lists: ScoredLists) -> NDArray[np.float64]:
     from_median = lists.scores - lists.each(lists.medians())
     owner = np.repeat(np.arange(len(lists.counts)), lists.counts)
-    far = np.abs(from_median)
-    falling = far[np.lexsort((-far, owner))]
-    mad = ScoredLists(falling, lists.starts, lists.counts).medians()
-    return from_median / lists.each(np.maximum(mad * _MAD, _LEAST))
+    distances = np.abs(from_median)
+    sorted_distances = distances[np.lexsort((-distances, owner))]
+    mad = ScoredLists(sorted_distances, lists.starts, lists.counts).medians()
+    return from_median / lists.each(np.maximum(mad * _MAD, _SMALLEST_RANGE))
 
 
 def _rank(lists: ScoredLists) -> NDArray[np.float64]:
@@ -149,7 +149,7 @@ def _rank(lists: ScoredLists) -> NDArray[np.float64]:
 
 
 def _borda(candidates: Candidates) -> Candidates:
-    """Points by rank among all candidates; a run shares what is left among those it lacks."""
+    """Points by rank among all candidates; documents that a run lacks share its other points."""
     sizes = candidates.sizes[candidates.owner]
     lengths = candidates.lengths[:, candidates.owner]
     present = candidates.present
@@ -171,38 +171,53 @@ NORMALISATIONS = Registry(
     (
         Normalisation("none", _unchanged, title="scores as they are"),
         Normalisation(
-            "min-max", _min_max, source=_LEE, aliases=("min_max",),
+            "min-max",
+            _min_max,
+            source=_LEE,
+            aliases=("min_max",),
             title="(score - lowest) / (highest - lowest) of the list",
         ),
         Normalisation(
-            "min-max-inverted", _min_max_inverted, aliases=("min_max_inverted",),
+            "min-max-inverted",
+            _min_max_inverted,
+            aliases=("min_max_inverted",),
             title="(highest - score) / (highest - lowest) of the list; for distances",
             source="ranx",
         ),
         Normalisation("max", _max, source=_LEE, title="score / highest of the list"),
         Normalisation(
-            "sum", _sum, source=_MONTAGUE,
+            "sum",
+            _sum,
+            source=_MONTAGUE,
             title="(score - lowest) / sum of (score - lowest) over the list",
         ),
         Normalisation(
-            "z-score", _z_score, source=_MONTAGUE, aliases=("zmuv",),
+            "z-score",
+            _z_score,
+            source=_MONTAGUE,
+            aliases=("zmuv",),
             title="(score - mean) / standard deviation of the list; mean 0, variance 1",
         ),
         Normalisation(
-            "robust", _robust, source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
+            "robust",
+            _robust,
+            source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
             title="(score - median) / (1.4826 x median absolute deviation); outliers matter little",
         ),
         Normalisation(
-            "tanh", _tanh, source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
+            "tanh",
+            _tanh,
+            source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
             title="(tanh(0.01 x z-score) + 1) / 2; between 0 and 1",
         ),
+        Normalisation("rank", _rank, source=_RENDA, title="1 - (rank - 1) / length of the list"),
         Normalisation(
-            "rank", _rank, source=_RENDA, title="1 - (rank - 1) / length of the list"
-        ),
-        Normalisation(
-            "borda", _unchanged, _borda, source=_RENDA,
+            "borda",
+            _unchanged,
+            _borda,
+            source=_RENDA,
             title="1 - (rank - 1) / candidates; documents missing from a run share the rest",
         ),
     ),
-)  # fmt: skip
+)
 """The normalisations, by name."""

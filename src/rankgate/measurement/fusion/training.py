@@ -1,4 +1,4 @@
-"""What trained methods learn from: at which ranks each run has its relevant documents."""
+"""Training data: the ranks of the relevant documents of each run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.duplicates import pairs_of
+from rankgate.data.duplicates import hash_pairs
 
 if TYPE_CHECKING:
     from rankgate.measurement.fusion.layout import RankedRun
 
-Trained: TypeAlias = NDArray[np.float64]
-"""What a method learned, ``(R, K)``: a row for each run; what a column means is the method's."""
+TrainedValues: TypeAlias = NDArray[np.float64]
+"""Trained values, ``(R, K)``: a row for each run; the meaning of a column is the method's."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Hits:
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
 
-    def only(self, chosen: NDArray[np.bool_]) -> Hits:
-        """Those of some queries; queries keep their numbers."""
-        kept = chosen[self.query]
-        return Hits(self.query[kept], self.rank[kept])
+    def only(self, is_chosen: NDArray[np.bool_]) -> Hits:
+        """The hits of some queries; queries keep their numbers."""
+        is_kept = is_chosen[self.query]
+        return Hits(self.query[is_kept], self.rank[is_kept])
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Hits of R runs for the queries that are learned from.
+    """Hits of R runs for the training queries.
 
     Attributes:
         hits: ``(R,)``.
@@ -55,37 +55,43 @@ class TrainingData:
 
     @classmethod
     def of(
-        cls, runs: Sequence[RankedRun], queries: pl.DataFrame, judged: pl.DataFrame, least: float
+        cls,
+        runs: Sequence[RankedRun],
+        queries: pl.DataFrame,
+        judged: pl.DataFrame,
+        relevant_grade: float,
     ) -> TrainingData:
         """Find the relevant documents in the lists.
 
         Args:
-            runs: laid out for fusion.
+            runs: the runs, indexed for fusion.
             queries: ``query_id`` and ``query``, its number.
             judged: ``query_id``, ``doc_id``, ``grade``.
-            least: the grade from which a document is relevant.
+            relevant_grade: the grade from which a document is relevant.
         """
-        known = judged.join(queries, on="query_id")
-        chosen = np.bincount(known["query"].to_numpy(), minlength=len(queries)) > 0
-        known = known.filter(pl.col("grade") >= least)
-        counts = np.bincount(known["query"].to_numpy(), minlength=len(queries))
-        wanted = pl.Series(pairs_of(known)) if len(known) else pl.Series([], dtype=pl.UInt64)
+        judgments = judged.join(queries, on="query_id")
+        has_judgments = np.bincount(judgments["query"].to_numpy(), minlength=len(queries)) > 0
+        judgments = judgments.filter(pl.col("grade") >= relevant_grade)
+        counts = np.bincount(judgments["query"].to_numpy(), minlength=len(queries))
+        relevant_pairs = (
+            pl.Series(hash_pairs(judgments)) if len(judgments) else pl.Series([], dtype=pl.UInt64)
+        )
         hits = []
         for run in runs:
-            rows = np.flatnonzero(pl.Series(run.pairs).is_in(wanted.implode()).to_numpy())
+            rows = np.flatnonzero(pl.Series(run.pairs).is_in(relevant_pairs.implode()).to_numpy())
             query = np.searchsorted(run.starts, rows, side="right") - 1
             hits.append(Hits(query, rows - run.starts[query] + 1))
         lengths = np.array([np.diff(run.starts) for run in runs])
-        return cls(tuple(hits), lengths, counts, chosen)
+        return cls(tuple(hits), lengths, counts, has_judgments)
 
-    def only(self, chosen: NDArray[np.bool_]) -> TrainingData:
-        """The same data with fewer queries to learn from."""
-        both = self.chosen & chosen
+    def only(self, is_chosen: NDArray[np.bool_]) -> TrainingData:
+        """Copy the data with fewer training queries."""
+        is_used = self.chosen & is_chosen
         return TrainingData(
-            tuple(each.only(both) for each in self.hits), self.lengths, self.relevant, both
+            tuple(hits.only(is_used) for hits in self.hits), self.lengths, self.relevant, is_used
         )
 
     @property
     def queries(self) -> int:
-        """How many queries are learned from."""
+        """The number of training queries."""
         return int(self.chosen.sum())

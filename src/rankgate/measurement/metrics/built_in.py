@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
 
-HOMES = {
+MODULE_OF_METRIC = {
     "nDCG": "graded.dcg:nDCG",
     "NDCG": "graded.dcg:nDCG",
     "MSnDCG": "graded.dcg:nDCG",
@@ -36,6 +36,7 @@ HOMES = {
     "Success": "ranking.recall:Success",
     "hit_rate": "ranking.recall:Success",
     "hit": "ranking.recall:Success",
+    "HR": "ranking.recall:Success",
     "Rprec": "ranking.precision:Rprec",
     "r_precision": "ranking.precision:Rprec",
     "R-precision": "ranking.precision:Rprec",
@@ -171,14 +172,14 @@ HOMES = {
 """Names and aliases, and in which module of this package the metric is."""
 
 
-def built_in(name: str) -> Metric | None:
+def find_built_in(name: str) -> Metric | None:
     """The built-in metric of a name or an alias, which is written as it is declared.
 
-    >>> built_in("MAP").name
+    >>> find_built_in("MAP").name
     'AP'
     """
-    if name not in HOMES:
+    if name not in MODULE_OF_METRIC:
         return None
-    module, _, attribute = HOMES[name].partition(":")
+    module, _, attribute = MODULE_OF_METRIC[name].partition(":")
     metric: Metric = getattr(import_module(f"rankgate.measurement.metrics.{module}"), attribute)
     return metric

@@ -34,14 +34,14 @@ def intent_aware(faceted: Faceted, *, of: str = "nDCG@10", rel: float = 1) -> Fl
     """
     metric = _metric(of)
     faceted = faceted.at_level(rel)
-    known: Flags = np.any(faceted.pool, axis=1)
-    values = np.zeros(known.shape)
-    for s in range(known.shape[1]):
-        some = known[:, s]
-        if some.any():
-            rows = _judged(faceted, faceted.grades[:, :, s], faceted.pool_grades[:, :, s])
-            values[:, s] = np.where(some, np.nan_to_num(metric.compute(rows)), 0)
-    return _over((values * faceted.worth).sum(axis=-1), known.sum(axis=-1))
+    has_relevant: Flags = np.any(faceted.pool, axis=1)
+    values = np.zeros(has_relevant.shape)
+    for s in range(has_relevant.shape[1]):
+        has_intent = has_relevant[:, s]
+        if has_intent.any():
+            rows = _as_judged(faceted, faceted.grades[:, :, s], faceted.pool_grades[:, :, s])
+            values[:, s] = np.where(has_intent, np.nan_to_num(metric.compute(rows)), 0)
+    return _safe_ratio((values * faceted.worth).sum(axis=-1), has_relevant.sum(axis=-1))
 
 
 def d_sharp(
@@ -72,15 +72,16 @@ def d_sharp(
     """
     metric = _metric(of)
     faceted = faceted.at_level(rel)
-    count, worth = np.maximum(faceted.subtopics, 1)[:, None], faceted.worth[:, None]
+    count, intent_weights = np.maximum(faceted.subtopics, 1)[:, None], faceted.worth[:, None]
     grades, pool = (
-        (each * worth).sum(-1) / count for each in (faceted.grades, faceted.pool_grades)
+        (intent_grades * intent_weights).sum(-1) / count
+        for intent_grades in (faceted.grades, faceted.pool_grades)
     )
-    rows = _judged(faceted, grades, pool)
+    rows = _as_judged(faceted, grades, pool)
     cutoff = dict(metric.given).get("cutoff", PAD)
-    found = (faceted.covers & (faceted.rank <= cutoff)[:, :, None]).any(axis=1).sum(axis=-1)
-    value = gamma * found / count[:, 0] + (1 - gamma) * np.nan_to_num(metric.compute(rows))
-    return _over(value, (faceted.subtopics > 0).astype(np.int64))
+    covered_count = (faceted.covers & (faceted.rank <= cutoff)[:, :, None]).any(axis=1).sum(axis=-1)
+    value = gamma * covered_count / count[:, 0] + (1 - gamma) * np.nan_to_num(metric.compute(rows))
+    return _safe_ratio(value, (faceted.subtopics > 0).astype(np.int64))
 
 
 @functools.cache
@@ -94,9 +95,11 @@ def _metric(name: str) -> Metric:
 
     metric = parse(name)
     if metric.view == RANKING and not metric.missing:
-        whole = block([[0, 1, 0, 1]], ideal=[[1, 1, 0, 0]])
-        bare = block([[None, 1, None, 1]], ideal=[[1, 1]])
-        if np.array_equal(metric.compute(whole), metric.compute(bare), equal_nan=True):
+        complete_block = block([[0, 1, 0, 1]], ideal=[[1, 1, 0, 0]])
+        sparse_block = block([[None, 1, None, 1]], ideal=[[1, 1]])
+        if np.array_equal(
+            metric.compute(complete_block), metric.compute(sparse_block), equal_nan=True
+        ):
             return metric
     raise UsageError(
         f"of={name!r}: a metric of rankings is needed that does not look at documents judged "
@@ -105,12 +108,14 @@ def _metric(name: str) -> Metric:
     )
 
 
-def _judged(faceted: Faceted, grades: Grades | Floats, pool: Grades | Floats) -> Judged:
+def _as_judged(faceted: Faceted, grades: Grades | Floats, pool: Grades | Floats) -> Judged:
     """Documents with these grades ``(T, J)`` as kernels of rankings see them; 0 is unjudged."""
-    some = (grades > 0) & (faceted.rank < PAD)
-    order = np.argsort(~some, axis=1, kind="stable")
-    rank = np.take_along_axis(np.where(some, faceted.rank, PAD), order, axis=1).astype(np.int32)
-    grade = np.take_along_axis(np.where(some, grades, 0.0), order, axis=1).astype(np.float64)
+    is_judged = (grades > 0) & (faceted.rank < PAD)
+    order = np.argsort(~is_judged, axis=1, kind="stable")
+    rank = np.take_along_axis(np.where(is_judged, faceted.rank, PAD), order, axis=1).astype(
+        np.int32
+    )
+    grade = np.take_along_axis(np.where(is_judged, grades, 0.0), order, axis=1).astype(np.float64)
     ideal = -np.sort(-pool.astype(np.float64), axis=1)
     judged = np.count_nonzero(ideal > 0, axis=1)
     last = np.where(faceted.rank < PAD, faceted.rank, 0).max(axis=1, initial=0).astype(np.int64)
@@ -131,9 +136,9 @@ def _judged(faceted: Faceted, grades: Grades | Floats, pool: Grades | Floats) ->
     ).at_level(1)
 
 
-def _over(part: Floats, whole: Floats) -> Floats:
-    out: Floats = np.full(len(part), np.nan)
-    return np.divide(part, whole, out=out, where=whole > 0)
+def _safe_ratio(numerator: Floats, denominator: Floats) -> Floats:
+    quotient: Floats = np.full(len(numerator), np.nan)
+    return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
 
 
 IntentAware = FacetMetric(

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     Kernel = Callable[..., Floats]
 
 _LARGEST = 2**63
-_WORDS = 80  # characters of a value in a message
+_MAX_CHARACTERS = 80  # characters of a value in a message
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _BY_QUERY = re.compile(r"(\w+\.)*(Sequence|list|List)\[")
 _BY_BLOCK = re.compile(r"(\w+\.)*Judged")
 
 
-class Words(TypedDict, total=False):
-    """What a declaration may say, as the fields of `Metric` of the same names."""
+class MetricOptions(TypedDict, total=False):
+    """Options of a declaration: the fields of `Metric` of the same names."""
 
     title: str
     formula: str
@@ -58,7 +58,7 @@ class Words(TypedDict, total=False):
 def metric(function: Function, /) -> Metric: ...
 @overload
 def metric(
-    *, name: str | None = None, per_query: bool | None = None, **words: Unpack[Words]
+    *, name: str | None = None, per_query: bool | None = None, **words: Unpack[MetricOptions]
 ) -> Callable[[Function], Metric]: ...
 @overload
 def metric(
@@ -67,7 +67,7 @@ def metric(
     *,
     name: str | None = None,
     per_query: bool | None = None,
-    **words: Unpack[Words],
+    **words: Unpack[MetricOptions],
 ) -> Metric: ...
 def metric(
     function: Function | None = None,
@@ -75,7 +75,7 @@ def metric(
     *,
     name: str | None = None,
     per_query: bool | None = None,
-    **words: Unpack[Words],
+    **words: Unpack[MetricOptions],
 ) -> Metric | Callable[[Function], Metric]:
     """Make a metric of a function; alone or as a decorator, with or without arguments.
 
@@ -105,41 +105,45 @@ def metric(
     ('wasted@5', 'The share of the places that hold nothing of worth.')
     """
     if function is None:
-        return functools.partial(_declared, name=name, per_query=per_query, words=words)
-    return _declared(function, name=name, per_query=per_query, words=words)
+        return functools.partial(_declare_metric, name=name, per_query=per_query, words=words)
+    return _declare_metric(function, name=name, per_query=per_query, words=words)
 
 
-def _declared(
-    function: Function, *, name: str | None, per_query: bool | None, words: Words
+def _declare_metric(
+    function: Function, *, name: str | None, per_query: bool | None, words: MetricOptions
 ) -> Metric:
-    called = str(name or getattr(function, "__name__", ""))
-    if not re.fullmatch(r"[^\W\d][\w-]*", called):
+    metric_name = str(name or getattr(function, "__name__", ""))
+    if not re.fullmatch(r"[^\W\d][\w-]*", metric_name):
         raise UsageError(
-            f"{called!r} cannot name a metric; give one such as name='first_hit'.",
+            f"{metric_name!r} cannot name a metric; give one such as name='first_hit'.",
             code="invalid-metric-name",
         )
     sees_grades = False if "view" in words else per_query
-    by_query = _sees_grades(function, called) if sees_grades is None else sees_grades
-    kernel = _kernel(function, called, by_query=by_query)
+    by_query = _sees_grades(function, metric_name) if sees_grades is None else sees_grades
+    kernel = _kernel(function, metric_name, by_query=by_query)
     names = list(inspect.signature(kernel).parameters)
-    said: dict[str, Any] = {
+    declaration: dict[str, Any] = {
         "title": (inspect.getdoc(function) or "").partition("\n")[0],
         "at": "cutoff" if "cutoff" in names else None,
         "low": -np.inf,
         "high": None,
         **words,
     }
-    return Metric(called, kernel, **said)
+    return Metric(metric_name, kernel, **declaration)
 
 
 def _sees_grades(function: Function, name: str) -> bool:
-    """Whether the first argument is one query's grades, as its annotation says."""
+    """True if the annotation of the first argument says that it is one query's grades."""
     first = next(iter(inspect.signature(function).parameters.values()), None)
-    words = "" if first is None else first.annotation
-    text = words if isinstance(words, str) else getattr(words, "__qualname__", "") or str(words)
+    annotation = "" if first is None else first.annotation
+    text = (
+        annotation
+        if isinstance(annotation, str)
+        else getattr(annotation, "__qualname__", "") or str(annotation)
+    )
     if _BY_BLOCK.fullmatch(text):
         return False
-    if _BY_QUERY.match(str(words)):
+    if _BY_QUERY.match(str(annotation)):
         return True
     raise UsageError(
         f"{name}: declare what the function sees: annotate its first argument as "
@@ -151,27 +155,33 @@ def _sees_grades(function: Function, name: str) -> bool:
 @functools.cache  # one function is one kernel, so that two declarations of it are equal
 def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
     """The function as a kernel that checks what it returns."""
-    given = _checked_arguments(function, name, by_query=by_query)
-    wants_ideal = by_query and "ideal" in given
-    end = given["cutoff"].default if "cutoff" in given else None
-    kept = {key: each for key, each in given.items() if not (by_query and key == "ideal")}
+    parameters = _checked_arguments(function, name, by_query=by_query)
+    wants_ideal = by_query and "ideal" in parameters
+    end = parameters["cutoff"].default if "cutoff" in parameters else None
+    kernel_parameters = {
+        key: parameter for key, parameter in parameters.items() if not (by_query and key == "ideal")
+    }
 
     def kernel(judged: Judged, **bound: Any) -> Floats:
         if not by_query:
-            return _whole(name, judged, functools.partial(function, judged, **bound))
+            return _block_values(name, judged, functools.partial(function, judged, **bound))
         values = np.empty(len(judged.rank))
         for row, grades in enumerate(_rankings(judged, bound.get("cutoff", end))):
             if wants_ideal:
                 bound["ideal"] = judged.ideal[row, : judged.judged[row]].tolist()
-            values[row] = _number(name, row, grades, functools.partial(function, grades, **bound))
+            values[row] = _query_value(
+                name, row, grades, functools.partial(function, grades, **bound)
+            )
         return values
 
     functools.update_wrapper(kernel, function)
     kernel.__name__ = name
-    notes = getattr(function, "__annotations__", {})
-    kernel.__annotations__ = {key: notes[key] for key in kept if key in notes}
+    annotations = getattr(function, "__annotations__", {})
+    kernel.__annotations__ = {
+        key: annotations[key] for key in kernel_parameters if key in annotations
+    }
     block = inspect.Parameter("judged", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.Signature([block, *kept.values()])
+    signature = inspect.Signature([block, *kernel_parameters.values()])
     kernel.__signature__ = signature  # type: ignore[attr-defined]
     return kernel
 
@@ -180,23 +190,29 @@ def _checked_arguments(
     function: Function, name: str, *, by_query: bool
 ) -> dict[str, inspect.Parameter]:
     """The keyword-only arguments; all others but the first are refused."""
-    first, *others = inspect.signature(function).parameters.values() or [None]
-    loose = [each for each in others if each is not None and each.kind is not _KEYWORD]
-    if first is None or first.kind is _KEYWORD or loose:
+    first, *remaining = inspect.signature(function).parameters.values() or [None]
+    invalid = [
+        parameter
+        for parameter in remaining
+        if parameter is not None and parameter.kind is not _KEYWORD
+    ]
+    if first is None or first.kind is _KEYWORD or invalid:
         sees = "grades" if by_query else "judged"
-        right = ", ".join([sees, "*", *(each.name for each in others if each is not None)])
+        example = ", ".join(
+            [sees, "*", *(parameter.name for parameter in remaining if parameter is not None)]
+        )
         raise UsageError(
             f"{name}: a metric takes one positional argument and keyword-only parameters, "
-            f"such as {name}({right}).",
+            f"such as {name}({example}).",
             code="invalid-metric-function",
         )
-    given = {each.name: each for each in others if each is not None}
-    if "judged_only" in given:
+    parameters = {parameter.name: parameter for parameter in remaining if parameter is not None}
+    if "judged_only" in parameters:
         raise UsageError(
             f"{name}: every metric has judged_only already; leave it out.",
             code="invalid-metric-function",
         )
-    return given
+    return parameters
 
 
 def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]]:
@@ -211,38 +227,39 @@ def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]
         yield ranking
 
 
-def _number(name: str, row: int, grades: list[float | None], call: Callable[[], Any]) -> float:
+def _query_value(name: str, row: int, grades: list[float | None], call: Callable[[], Any]) -> float:
     documents = f"{len(grades)} document{'' if len(grades) == 1 else 's'}"
     try:
         value = call()
     except RankgateError:
         raise
     except (Exception, SystemExit) as error:
-        words = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
-        raise FunctionError(words, row) from error
-    if not isinstance(value, Real | np.bool_) or not _fits(value):
-        words = f"{name} gave {_shown(value)}, which is not a number, for a list of {documents}"
-        raise FunctionError(words, row, code="function-value")
+        message = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
+        raise FunctionError(message, row) from error
+    if not isinstance(value, Real | np.bool_) or not _fits_float(value):
+        value_text = _describe_value(value)
+        message = f"{name} gave {value_text}, which is not a number, for a list of {documents}"
+        raise FunctionError(message, row, code="function-value")
     return float(value)
 
 
-def _fits(value: Any) -> bool:  # noqa: ANN401 - a number of any type
-    """Whether a number fits 64 bits; NaN is undefined, and does."""
+def _fits_float(value: Any) -> bool:  # noqa: ANN401 - a number of any type
+    """True if a number fits 64 bits; NaN, which is undefined, does."""
     try:
         return not np.isinf(float(value))
     except OverflowError:
         return False
 
 
-def _shown(value: object) -> str:
-    """What a function gave, in few words."""
+def _describe_value(value: object) -> str:
+    """A short description of a returned value."""
     if isinstance(value, int) and abs(value) > _LARGEST:
         return "a whole number beyond 64 bits"
     text = repr(value)
-    return text if len(text) <= _WORDS else f"{text[:_WORDS]}…"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
-def _whole(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: ANN401 - of any view
+def _block_values(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: ANN401 - of any view
     T = len(getattr(judged, "rank", judged))  # a view of the user's own has a length
     try:
         result = call()
@@ -252,9 +269,9 @@ def _whole(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: 
     except (Exception, SystemExit) as error:
         raise FunctionError(f"{name} failed: {type(error).__name__}: {error}") from error
     if values.shape != (T,) or values.dtype.kind not in "fiub":
-        found = f"{type(result).__name__} of shape {values.shape} and type {values.dtype}"
+        description = f"{type(result).__name__} of shape {values.shape} and type {values.dtype}"
         raise FunctionError(
-            f"{name} must give one number for each of {T} queries, not a {found}",
+            f"{name} must give one number for each of {T} queries, not a {description}",
             code="function-value",
         )
     values = values.astype(np.float64)

@@ -27,11 +27,11 @@ _BOUNDED_WITH = (
     ("recall", None),
     ("gain", ("binary", "linear", "exp", "scaled")),
 )
-"""What the parameters of these names leave as it is, unless a metric declares otherwise."""
+"""Parameters, with their values, under which bounds hold by default; see `Metric.bounded_with`."""
 
 
 NO_MEANS = {"sum": "a sum", "geometric": "a geometric mean", "weighted": "a weighted mean"}
-"""How numbers over queries are made that are no plain means."""
+"""Names of aggregates other than the plain mean."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,8 +107,8 @@ class Metric(Declared):
         Raises:
             UsageError: no such parameter, or not a value that it takes.
         """
-        read = {name: self.read(name, value) for name, value in values.items()}
-        return replace(self, given=tuple(sorted({**dict(self.given), **read}.items())))
+        new_values = {name: self.read(name, value) for name, value in values.items()}
+        return replace(self, given=tuple(sorted({**dict(self.given), **new_values}.items())))
 
     def __matmul__(self, value: float) -> Metric:
         """The metric at a cutoff (or recall level, as `at` says): ``nDCG @ 10``."""
@@ -121,11 +121,13 @@ class Metric(Declared):
 
     def __str__(self) -> str:
         """The canonical name ``NAME(k=v,…)@n``, which `names.parse` reads back."""
-        given = dict(self.given)
-        order = [name for name in (*self.parameters, "judged_only") if name in given]
-        inside = ",".join(f"{name}={_written(given[name])}" for name in order if name != self.at)
-        cut = f"@{given[self.at]!r}" if self.at in given else ""
-        return self.name + (f"({inside})" if inside else "") + cut
+        bound_parameters = dict(self.given)
+        order = [name for name in (*self.parameters, "judged_only") if name in bound_parameters]
+        parameter_list = ",".join(
+            f"{name}={_format_value(bound_parameters[name])}" for name in order if name != self.at
+        )
+        cutoff = f"@{bound_parameters[self.at]!r}" if self.at in bound_parameters else ""
+        return self.name + (f"({parameter_list})" if parameter_list else "") + cutoff
 
     def __repr__(self) -> str:
         """The canonical name."""
@@ -138,15 +140,15 @@ class Metric(Declared):
 
     @property
     def accepted(self) -> Mapping[str, Parameter]:
-        """What can be bound: the parameters, and `judged_only`."""
-        found = {**self.parameters, "judged_only": JUDGED_ONLY}
-        if self.at in found:
-            found[self.at] = replace(found[self.at], optional=False)  # `@` needs a value
-        return found
+        """The parameters that can be bound, including `judged_only`."""
+        accepted = {**self.parameters, "judged_only": JUDGED_ONLY}
+        if self.at in accepted:
+            accepted[self.at] = replace(accepted[self.at], optional=False)  # `@` needs a value
+        return accepted
 
     @property
     def judged_only(self) -> bool:
-        """Whether unjudged documents leave the lists before ranks are counted."""
+        """True if unjudged documents leave the lists before ranks are counted."""
         return bool(dict(self.given).get("judged_only", False))
 
     @property
@@ -158,11 +160,13 @@ class Metric(Declared):
     @property
     def missing(self) -> tuple[str, ...]:
         """The required parameters that are not bound yet."""
-        given = dict(self.given)
-        return tuple(n for n, p in self.parameters.items() if p.required and n not in given)
+        bound_parameters = dict(self.given)
+        return tuple(
+            n for n, p in self.parameters.items() if p.required and n not in bound_parameters
+        )
 
     def under(self, defaults: Mapping[str, Any]) -> Metric:  # noqa: ARG002 - for those of lists
-        """The metric as a convention has it: itself, where that acts when values are computed."""
+        """The metric under a convention: unchanged, as conventions act when values are computed."""
         return self
 
     def compute(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Floats:
@@ -179,7 +183,7 @@ class Metric(Declared):
         return self.kernel(judged, **self.bound(defaults))
 
     def weigh(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Floats | None:
-        """What each query of a block weighs in the mean, ``(T,)``; None where all weigh the same.
+        """The weight of each query of a block in the mean, ``(T,)``; None for equal weights.
 
         Args:
             judged: the block.
@@ -188,7 +192,7 @@ class Metric(Declared):
         return self.weight(judged, **self.bound(defaults)) if self.weight else None
 
     def decompose(self, judged: Judged, defaults: Mapping[str, Any] | None = None) -> Steps | None:
-        """The values of a block document by document; None where they are no such sum.
+        """The contribution of each document to the values; None where values are not such sums.
 
         Args:
             judged: the block.
@@ -202,15 +206,15 @@ class Metric(Declared):
         Raises:
             UsageError: a required parameter is bound nowhere.
         """
-        known = self.parameters
-        bound = {name: v for name, v in self.settled(defaults or {}).items() if name in known}
-        bound |= {name: v for name, v in self.given if name in known}
+        parameters = self.parameters
+        bound = {name: v for name, v in self.settled(defaults or {}).items() if name in parameters}
+        bound |= {name: v for name, v in self.given if name in parameters}
         if any(name not in bound for name in self.missing):
             raise UsageError(self.incomplete(), code="incomplete-metric")
         return bound
 
     def settled(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
-        """What a convention binds, as far as the metric's own parameters agree.
+        """The values that a convention binds, as far as the metric's own parameters agree.
 
         A parameter that is written always has an effect: where that depends on another one, the
         written parameter decides what the other is, or it is an error.
@@ -219,26 +223,28 @@ class Metric(Declared):
             UsageError: a parameter of the metric's own would have no effect, as another one has
                 a value that leaves none and it is not clear which it should have.
         """
-        known, given, found = self.parameters, dict(self.given), dict(defaults)
+        parameters, own_values, settled_values = self.parameters, dict(self.given), dict(defaults)
         conditions = [
             (name, only)
             for name, value in self.given
-            if name in known and value is not None
-            for only in known[name].only_with
+            if name in parameters and value is not None
+            for only in parameters[name].only_with
         ]
         for name, only in conditions:
-            other = {**found, **given}.get(only.other, known[only.other].default)
-            if other in only:
+            other_value = {**settled_values, **own_values}.get(
+                only.other, parameters[only.other].default
+            )
+            if other_value in only:
                 continue
-            if only.decides is None or only.other in given:
-                choice = "leave one out" if only.other in given else f"give {only} too"
+            if only.decides is None or only.other in own_values:
+                choice = "leave one out" if only.other in own_values else f"give {only} too"
                 raise UsageError(
-                    f"{self}: {name}={_written(given[name])} has no effect with "
-                    f"{only.other}={_written(other)}; {choice}.",
+                    f"{self}: {name}={_format_value(own_values[name])} has no effect with "
+                    f"{only.other}={_format_value(other_value)}; {choice}.",
                     code="contradicting-parameters",
                 )
-            found[only.other] = only.decides
-        return found
+            settled_values[only.other] = only.decides
+        return settled_values
 
     def depth(self, defaults: Mapping[str, Any] | None = None) -> int | None:
         """The last rank that its value follows from; None where that is the end of the list.
@@ -254,7 +260,7 @@ class Metric(Declared):
         return int(cutoff) if cutoff else None
 
     def has_bounds(self, defaults: Mapping[str, Any] | None = None) -> bool:
-        """Whether its values are known to be enclosed under the parameters that hold.
+        """True if bounds of its values are known under the bound parameters.
 
         Args:
             defaults: as in ``compute``.
@@ -262,7 +268,10 @@ class Metric(Declared):
         allowed, declared = dict(self.bounded_with), self.parameters
         return self.bounds is not None and all(
             value == declared[name].default
-            or (name in allowed and ((some := allowed[name]) is None or value in some))
+            or (
+                name in allowed
+                and ((allowed_values := allowed[name]) is None or value in allowed_values)
+            )
             for name, value in self.bound(defaults).items()
         )
 
@@ -271,11 +280,13 @@ class Metric(Declared):
         name = self.missing[0]
         parameter = self.parameters[name]
         example = 10 if parameter.kind == "int" else 0.5
-        how = f"{self.name}@{example}" if name == self.at else f"{self.name}({name}={example})"
-        return f"{self.name} needs a {name}, such as {how}."
+        example_name = (
+            f"{self.name}@{example}" if name == self.at else f"{self.name}({name}={example})"
+        )
+        return f"{self.name} needs a {name}, such as {example_name}."
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     """A bound value as it is in a name; a gain map as ``{1:1,2:3}``."""
     if isinstance(value, tuple):
         return "{" + ",".join(f"{grade!r}:{gain!r}" for grade, gain in value) + "}"

@@ -20,23 +20,26 @@ def exact_sum(values: NDArray[np.float64]) -> int:
     """The sum of finite values as a whole number of units; such sums add up exactly.
 
     >>> one, two = (exact_sum(np.array(each)) for each in ([0.1, 0.2], [0.3]))
-    >>> rounded(one + two) == rounded(two + one) == 0.6
+    >>> nearest_float(one + two) == nearest_float(two + one) == 0.6
     True
     """
     fraction, exponent = np.frexp(values)
-    whole = np.ldexp(fraction, 53).astype(np.int64)  # value = whole · 2^(exponent − 53)
+    integers = np.ldexp(fraction, 53).astype(np.int64)  # value = whole · 2^(exponent − 53)
     total = 0
     for power in np.unique(exponent).tolist():
-        some = whole[exponent == power]
-        high, low = int((some >> _HALF).sum()), int((some & _LOW).sum())  # neither overflows
+        same_exponent = integers[exponent == power]
+        high, low = (
+            int((same_exponent >> _HALF).sum()),
+            int((same_exponent & _LOW).sum()),
+        )  # neither overflows
         total += ((high << _HALF) + low) << (power - 53 + _UNIT)
     return total
 
 
-def rounded(total: int) -> float:
+def nearest_float(total: int) -> float:
     """The float nearest to a sum.
 
-    >>> rounded(exact_sum(np.array([1e16, 1.0, -1e16])))
+    >>> nearest_float(exact_sum(np.array([1e16, 1.0, -1e16])))
     1.0
     """
     return total / (1 << _UNIT)
@@ -66,11 +69,11 @@ class ExactMean:
             values: ``(n,)``.
             weights: ``(n,)``.
         """
-        known = np.isfinite(values)
-        by = np.ones(len(values)) if weights is None else weights
-        weighted = values if weights is None else values * weights
-        undefined = len(values) - int(np.count_nonzero(known))
-        return cls(exact_sum(weighted[known]), exact_sum(by), undefined)
+        is_finite = np.isfinite(values)
+        all_weights = np.ones(len(values)) if weights is None else weights
+        weighted_values = values if weights is None else values * weights
+        undefined = len(values) - int(np.count_nonzero(is_finite))
+        return cls(exact_sum(weighted_values[is_finite]), exact_sum(all_weights), undefined)
 
     def __add__(self, other: ExactMean) -> ExactMean:
         """The mean over both."""
@@ -81,12 +84,12 @@ class ExactMean:
     @property
     def sum(self) -> float:
         """The sum of the values; NaN where one is not finite."""
-        return float("nan") if self.undefined else rounded(self.total)
+        return float("nan") if self.undefined else nearest_float(self.total)
 
     @property
     def count(self) -> float:
         """The sum of the weights: how many values, where all weigh the same."""
-        return rounded(self.weight)
+        return nearest_float(self.weight)
 
     @property
     def value(self) -> float:

@@ -1,4 +1,4 @@
-"""What a kernel sees: the judged documents of a block of queries, by rank.
+"""The input of kernels: the judged documents of a block of queries, by rank.
 
 Only judged documents are in a block; unjudged ones matter through the ranks
 they occupy. So the cost of a kernel follows the judgments, not the length of
@@ -22,7 +22,7 @@ Flags = NDArray[np.bool_]
 
 PAD = 2**31 - 1
 """The rank of a padded cell: behind every document."""
-_MANY = 1024  # rows from which on adding column by column is quicker
+_MANY_ROWS = 1024  # rows from which on adding column by column is quicker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,31 +64,31 @@ class Judged:
     level: float = 1
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if each.name != "level":  # kernels share the block: none may write into it
-                getattr(self, each.name).setflags(write=False)
+        for field in fields(self):
+            if field.name != "level":  # kernels share the block: none may write into it
+                getattr(self, field.name).setflags(write=False)
 
     @property
     def documents(self) -> Counts:
-        """Documents that are judged, be it below 0, or retrieved, ``(T,)``."""
-        missed = self.judged - count(self.hits(0))
+        """Count documents that are judged, also below 0, or retrieved, ``(T,)``."""
+        missed_count = self.judged - count(self.hits(0))
         low = np.maximum(count(self.below < 0) - count(self.grade < 0), 0)
-        known: Counts = self.retrieved + missed + low
-        return known
+        documents: Counts = self.retrieved + missed_count + low
+        return documents
 
     def hits(self, rel: float, cutoff: int | None = None) -> Flags:
-        """Which rows are relevant and, with a cutoff, among the first ranks.
+        """True for rows that are relevant and, with a cutoff, among the first ranks.
 
         Ranks ascend, so ranks up to k are in the first k columns: with a
         cutoff the answer is ``(T, min(J, k))``, without one ``(T, J)``.
         """
-        least = max(rel, 0)
-        found: Flags = self.grade[:, :cutoff] >= least
+        level = max(rel, 0)
+        is_hit: Flags = self.grade[:, :cutoff] >= level
         if cutoff is not None:
-            found &= self.rank[:, :cutoff] <= cutoff
-        if least == 0:  # only then does the padding, graded 0, reach the level
-            found &= self.rank[:, :cutoff] < PAD
-        return found
+            is_hit &= self.rank[:, :cutoff] <= cutoff
+        if level == 0:  # only then does the padding, graded 0, reach the level
+            is_hit &= self.rank[:, :cutoff] < PAD
+        return is_hit
 
     def at_level(self, rel: float) -> Judged:
         """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
@@ -96,8 +96,8 @@ class Judged:
             return self
         # The zeros that pad `ideal` are no documents: from level 0 on, all judged are relevant.
         relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
-        found = count(self.hits(rel))
-        return replace(self, relevant=relevant, relevant_retrieved=found, level=rel)
+        relevant_retrieved = count(self.hits(rel))
+        return replace(self, relevant=relevant, relevant_retrieved=relevant_retrieved, level=rel)
 
     def from_grade(self, least: float, instead: float = 0) -> Judged:
         """The same block where grades from 0 up to ``least`` are another one."""
@@ -111,9 +111,9 @@ class Judged:
 
 
 def count(rows: Flags) -> Counts:
-    """How many are True along the last axis, ``(T, J) -> (T,)``."""
-    found: Counts = np.count_nonzero(rows, axis=-1)
-    return found
+    """Count True along the last axis, ``(T, J) -> (T,)``."""
+    counts: Counts = np.count_nonzero(rows, axis=-1)
+    return counts
 
 
 def total(terms: Floats) -> Floats:
@@ -125,19 +125,19 @@ def total(terms: Floats) -> Floats:
     if not terms.shape[-1]:
         return np.zeros(terms.shape[:-1])
     added: Floats
-    if len(terms) < _MANY or terms.dtype != np.float64:
+    if len(terms) < _MANY_ROWS or terms.dtype != np.float64:
         added = np.cumsum(terms, axis=-1)[..., -1]
         return added
     added = terms[..., 0].copy()  # in the same order, many rows at a time
-    for place in range(1, terms.shape[-1]):
-        added += terms[..., place]
+    for column in range(1, terms.shape[-1]):
+        added += terms[..., column]
     return added
 
 
-def ratio(part: Floats | Counts, whole: Floats | Counts) -> Floats:
+def ratio(numerator: Floats | Counts, denominator: Floats | Counts) -> Floats:
     """``part / whole``, undefined (NaN) where there is nothing to divide by."""
-    out: Floats = np.full(part.shape, np.nan)
-    return np.divide(part, whole, out=out, where=whole > 0)
+    quotient: Floats = np.full(numerator.shape, np.nan)
+    return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
 
 
 def block(
@@ -159,20 +159,20 @@ def block(
     """
     rows = [[(i, g) for i, g in enumerate(row, start=1) if g is not None] for row in grades]
     pools = [[g for _, g in row] for row in rows] if ideal is None else ideal
-    best = [sorted((g for g in pool if g >= 0), reverse=True) for pool in pools]
+    sorted_grades = [sorted((g for g in pool if g >= 0), reverse=True) for pool in pools]
     rank = np.full((len(rows), max([1, *map(len, rows)])), PAD, dtype=np.int32)
     grade = np.zeros(rank.shape)
-    ideals = np.zeros((len(rows), max([1, *map(len, best)])))
-    for t, (row, pool) in enumerate(zip(rows, best, strict=True)):
+    ideals = np.zeros((len(rows), max([1, *map(len, sorted_grades)])))
+    for t, (row, pool) in enumerate(zip(rows, sorted_grades, strict=True)):
         rank[t, : len(row)] = [i for i, _ in row]
         grade[t, : len(row)] = [g for _, g in row]
         ideals[t, : len(pool)] = pool
-    worst = [sorted(g for g in pool if g < 0) for pool in pools]
-    below = np.zeros((len(rows), max([0, *map(len, worst)])))
-    for t, low in enumerate(worst):
+    negative_grades = [sorted(g for g in pool if g < 0) for pool in pools]
+    below = np.zeros((len(rows), max([0, *map(len, negative_grades)])))
+    for t, low in enumerate(negative_grades):
         below[t, : len(low)] = low
-    nothing = np.zeros(len(rows), dtype=np.int64)
-    plain = Judged(
+    zeros = np.zeros(len(rows), dtype=np.int64)
+    judged = Judged(
         rank=rank,
         grade=grade,
         known=rank < PAD,
@@ -181,10 +181,10 @@ def block(
         ideal=ideals,
         below=below,
         retrieved=np.array([len(row) for row in grades], dtype=np.int64),
-        judged=np.array([len(pool) for pool in best], dtype=np.int64),
+        judged=np.array([len(pool) for pool in sorted_grades], dtype=np.int64),
         pooled=np.array([len(pool) for pool in pools], dtype=np.int64),
-        relevant=nothing,
-        relevant_retrieved=nothing,
+        relevant=zeros,
+        relevant_retrieved=zeros,
         level=np.nan,
     )
-    return plain.at_level(rel)
+    return judged.at_level(rel)

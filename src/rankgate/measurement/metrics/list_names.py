@@ -26,10 +26,10 @@ def parse_list(text: str) -> ListMetric | None:
     name = text.strip().partition("(")[0].partition("@")[0]
     if _fold(name) not in _KNOWN:
         return None
-    found = parse(text, LIST_METRICS)
-    if found.view != LISTS:
+    metric = parse(text, LIST_METRICS)
+    if metric.view != LISTS:
         raise UsageError(f"{text} is not a metric on lists.", code="unknown-metric")
-    return cast("ListMetric", found)
+    return cast("ListMetric", metric)
 
 
 def _fold(name: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rankgate.core import declare
-from rankgate.core.declare.plugin_files import run
+from rankgate.core.declare.plugin_files import run_plugin_file
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.built_in import built_in
+from rankgate.measurement.metrics.built_in import find_built_in
 from rankgate.measurement.metrics.declare import Metric
 
 GROUP = "rankgate.metrics"
@@ -27,41 +27,45 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
     """
     if path is None:
         return ()
-    found = _declared(run(path).values(), str(path))
-    if not found:
+    metrics = _declared_metrics(run_plugin_file(path).values(), str(path))
+    if not metrics:
         raise UsageError(
             f"{path}: declares no metric; put @rankgate.metric before a function.",
             code="invalid-plugin",
         )
-    return found
+    return metrics
 
 
-def installed(taken: Mapping[str, Metric] | None = None) -> declare.Added[Metric]:
-    """The metrics of plug-ins, by name, and what is wrong with others.
+def load_plugin_metrics(
+    reserved: Mapping[str, Metric] | None = None,
+) -> declare.PluginObjects[Metric]:
+    """The metrics of plug-ins, by name, and the problems of others.
 
     Args:
-        taken: metrics by the names that no plug-in may use; without them the catalogue.
+        reserved: metrics by the names that no plug-in may use; without them the catalogue.
     """
-    if taken is None:
+    if reserved is None:
         from rankgate.measurement.metrics.catalogue import by_name
 
-        taken = by_name
-    return declare.added(GROUP, Metric, taken, lambda metric: replace(metric, given=()))
+        reserved = by_name
+    return declare.find_plugin_objects(
+        GROUP, Metric, reserved, lambda metric: replace(metric, given=())
+    )
 
 
-def _declared(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
+def _declared_metrics(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
     """The metrics among some values that are not built in, each once, nothing bound."""
-    found: dict[str, Metric] = {}
+    metrics_by_name: dict[str, Metric] = {}
     for value in values:
         if not isinstance(value, Metric):
             continue
-        ours = built_in(value.name)
-        if ours is not None and ours.kernel is value.kernel:
+        built_in_metric = find_built_in(value.name)
+        if built_in_metric is not None and built_in_metric.kernel is value.kernel:
             continue
         metric = replace(value, given=())
-        if found.setdefault(metric.name, metric) != metric:
+        if metrics_by_name.setdefault(metric.name, metric) != metric:
             raise UsageError(
                 f"{owner}: there are two metrics {metric.name}; rename one.",
                 code="metric-name-taken",
             )
-    return tuple(found.values())
+    return tuple(metrics_by_name.values())

@@ -1,4 +1,4 @@
-"""How near predicted ratings are to those that users gave: errors, explained variance, order.
+"""Accuracy of predicted ratings: errors, explained variance, order.
 
 Kernels on two arrays of the same shape; `rankgate.rating_accuracy` pairs the rows.
 """
@@ -21,64 +21,64 @@ BINS = 10
 """Bins of predicted probabilities in `calibration_error`."""
 
 
-def mae(given: Floats, predicted: Floats) -> float:
-    """Mean absolute error: the mean of |predicted − given|; NaN without ratings.
+def mae(actual: Floats, predicted: Floats) -> float:
+    """Mean absolute error: the mean of |predicted − actual|; NaN without ratings.
 
     >>> mae(np.array([4.0, 2.0]), np.array([3.0, 2.0]))
     0.5
     """
-    return _mean(np.abs(predicted - given))
+    return _mean(np.abs(predicted - actual))
 
 
-def rmse(given: Floats, predicted: Floats) -> float:
-    """Root mean squared error: √ mean (predicted − given)²; NaN without ratings.
+def rmse(actual: Floats, predicted: Floats) -> float:
+    """Root mean squared error: √ mean (predicted − actual)²; NaN without ratings.
 
     >>> rmse(np.array([4.0, 2.0]), np.array([2.0, 2.0])) ** 2
     2.0000000000000004
     """
-    return float(np.sqrt(_mean((predicted - given) ** 2)))
+    return float(np.sqrt(_mean((predicted - actual) ** 2)))
 
 
-def r2(given: Floats, predicted: Floats) -> float:
-    """Coefficient of determination: 1 − Σ (predicted − given)² / Σ (given − mean)².
+def r2(actual: Floats, predicted: Floats) -> float:
+    """Coefficient of determination: 1 − Σ (predicted − actual)² / Σ (actual − mean)².
 
     Returns:
         1 for perfect predictions, 0 for the mean of all ratings, below 0 for worse; NaN where all
         ratings are equal.
     """
-    return _explained(given, (predicted - given) ** 2)
+    return _explained(actual, (predicted - actual) ** 2)
 
 
-def explained_variance(given: Floats, predicted: Floats) -> float:
-    """Share of the variance of ratings that predictions explain: 1 − Var(error) / Var(given).
+def explained_variance(actual: Floats, predicted: Floats) -> float:
+    """Share of the variance of ratings that predictions explain: 1 − Var(error) / Var(actual).
 
     As `r2` where errors add up to 0; a constant error is not counted. NaN where all ratings are
     equal.
     """
-    error = given - predicted
-    return _explained(given, (error - _mean(error)) ** 2)
+    error = actual - predicted
+    return _explained(actual, (error - _mean(error)) ** 2)
 
 
-def log_loss(given: Floats, predicted: Floats) -> float:
-    """Mean of −log of the probability that was given to what happened; ratings are 0 or 1.
+def log_loss(actual: Floats, predicted: Floats) -> float:
+    """Mean of −log of the probability that was predicted for the rating; ratings are 0 or 1.
 
     Probabilities are kept away from 0 and 1 by the precision of floats, as scikit-learn does.
     """
     chance = np.clip(predicted, _EDGE, 1 - _EDGE)
-    return _mean(-np.where(given > 0, np.log(chance), np.log1p(-chance)))
+    return _mean(-np.where(actual > 0, np.log(chance), np.log1p(-chance)))
 
 
-def calibration_error(given: Floats, predicted: Floats) -> float:
+def calibration_error(actual: Floats, predicted: Floats) -> float:
     """Expected calibration error: |mean predicted − share of ones| over ten bins of probability.
 
     Bins have equal width and count by the predictions in them (Naeini, Cooper, Hauskrecht 2015).
     """
-    which = np.minimum((predicted * BINS).astype(np.int64), BINS - 1)
-    apart = np.abs(np.bincount(which, predicted - given, minlength=BINS))
-    return float(apart.sum() / len(given)) if len(given) else float("nan")
+    bin_index = np.minimum((predicted * BINS).astype(np.int64), BINS - 1)
+    gaps = np.abs(np.bincount(bin_index, predicted - actual, minlength=BINS))
+    return float(gaps.sum() / len(actual)) if len(actual) else float("nan")
 
 
-def ndpm(given: Floats, predicted: Floats) -> float:
+def ndpm(actual: Floats, predicted: Floats) -> float:
     """Normalized distance-based performance measure of one user's ratings (Yao 1995).
 
         NDPM = (2 · contradicted pairs + tied pairs) / (2 · pairs with different ratings)
@@ -86,26 +86,28 @@ def ndpm(given: Floats, predicted: Floats) -> float:
     Returns:
         0 for the user's order, 1 for the reverse; NaN where all ratings are equal.
     """
-    lower, upper = _pairs(given)
-    apart = predicted[upper] - predicted[lower]
-    if not len(apart):
+    lower, upper = _pairs(actual)
+    differences = predicted[upper] - predicted[lower]
+    if not len(differences):
         return float("nan")
-    return float((2 * (apart < 0).sum() + (apart == 0).sum()) / (2 * len(apart)))
+    return float((2 * (differences < 0).sum() + (differences == 0).sum()) / (2 * len(differences)))
 
 
-def spearman(given: Floats, predicted: Floats) -> float:
+def spearman(actual: Floats, predicted: Floats) -> float:
     """Spearman's rank correlation of one user's ratings, ties at their mean rank; NaN if constant.
 
     Pearson's correlation of the ranks.
     """
-    return _correlation(_ranks(given), _ranks(predicted))
+    return _correlation(_ranks(actual), _ranks(predicted))
 
 
-def kendall(given: Floats, predicted: Floats) -> float:
+def kendall(actual: Floats, predicted: Floats) -> float:
     """Kendall's tau-b of one user's ratings; NaN if either order is constant."""
-    one, two = (np.sign(each[:, None] - each[None, :]) for each in (given, predicted))
-    both = np.sqrt((one**2).sum() * (two**2).sum())
-    return float((one * two).sum() / both) if both else float("nan")
+    actual_signs, predicted_signs = (
+        np.sign(ratings[:, None] - ratings[None, :]) for ratings in (actual, predicted)
+    )
+    norm = np.sqrt((actual_signs**2).sum() * (predicted_signs**2).sum())
+    return float((actual_signs * predicted_signs).sum() / norm) if norm else float("nan")
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class RatingMetric:
 
     Attributes:
         name: what it is called.
-        kernel: given and predicted ratings to a number.
+        kernel: a function of actual and predicted ratings to a number.
         over: all pairs at once (``pairs``), or each user, and the mean of users (``users``).
         higher_is_better: whether more is better.
         binary: whether ratings must be 0 or 1 and predictions probabilities.
@@ -131,8 +133,8 @@ class RatingMetric:
 
 RATING_METRICS: Mapping[str, RatingMetric] = MappingProxyType(
     {
-        each.name: each
-        for each in (
+        metric.name: metric
+        for metric in (
             RatingMetric("RMSE", rmse),
             RatingMetric("MAE", mae),
             RatingMetric("R2", r2, higher_is_better=True),
@@ -152,26 +154,26 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _explained(given: Floats, squares: Floats) -> float:
-    spread = float(((given - _mean(given)) ** 2).sum()) if len(given) else 0.0
-    return 1 - float(squares.sum()) / spread if spread else float("nan")
+def _explained(actual: Floats, squares: Floats) -> float:
+    total_squares = float(((actual - _mean(actual)) ** 2).sum()) if len(actual) else 0.0
+    return 1 - float(squares.sum()) / total_squares if total_squares else float("nan")
 
 
-def _pairs(given: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _pairs(actual: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places of the lower and of the higher rating of every pair that has different ones."""
-    lower, upper = np.nonzero(given[:, None] < given[None, :])
+    lower, upper = np.nonzero(actual[:, None] < actual[None, :])
     return lower, upper
 
 
 def _ranks(values: Floats) -> Floats:
     """Ranks from 1, ties at the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, value_index, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    ranks: Floats = (last - (counts - 1) / 2)[place]
+    ranks: Floats = (last - (counts - 1) / 2)[value_index]
     return ranks
 
 
-def _correlation(one: Floats, two: Floats) -> float:
-    a, b = one - _mean(one), two - _mean(two)
-    both = float(np.sqrt((a**2).sum() * (b**2).sum()))
-    return float((a * b).sum()) / both if both else float("nan")
+def _correlation(first: Floats, second: Floats) -> float:
+    a, b = first - _mean(first), second - _mean(second)
+    norm = float(np.sqrt((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / norm if norm else float("nan")

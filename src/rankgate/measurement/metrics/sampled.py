@@ -44,14 +44,14 @@ def rank_chances(items: int, negatives: int) -> Floats:
     def log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
         fits = (k >= 0) & (k <= n)
         n, k = np.where(fits, n, 0), np.where(fits, k, 0)
-        found = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
-        return np.where(fits, found, -np.inf)
+        log_ratio = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+        return np.where(fits, log_ratio, -np.inf)
 
-    better = np.arange(items)[:, None]
-    drawn = np.arange(negatives + 1)[None, :]
-    every = log_choose(np.array(items - 1), np.array(negatives))
-    rest = log_choose(items - 1 - better, negatives - drawn)
-    chances: Floats = np.exp(log_choose(better, drawn) + rest - every)
+    better_count = np.arange(items)[:, None]
+    sampled_better = np.arange(negatives + 1)[None, :]
+    log_total = log_choose(np.array(items - 1), np.array(negatives))
+    log_others = log_choose(items - 1 - better_count, negatives - sampled_better)
+    chances: Floats = np.exp(log_choose(better_count, sampled_better) + log_others - log_total)
     return chances
 
 
@@ -73,11 +73,11 @@ def estimator(values: Floats, items: int, negatives: int, variance: float) -> Fl
     """
     chances = rank_chances(items, negatives)
     normal = (1 - variance) * chances.T @ chances + variance * np.diag(chances.sum(axis=0))
-    solved = np.linalg.lstsq(normal, chances.T @ values, rcond=None)[0]
-    return np.asarray(solved, np.float64)
+    solution = np.linalg.lstsq(normal, chances.T @ values, rcond=None)[0]
+    return np.asarray(solution, np.float64)
 
 
-def corrected(
+def corrected_mean(
     ranks: NDArray[np.int64], metric: str, items: int, negatives: int, variance: float = 0.1
 ) -> tuple[float, float]:
     """The mean of a metric by sampled ranks, and its estimate for ranks among all items.
@@ -93,13 +93,13 @@ def corrected(
         UsageError: another metric; numbers that do not fit together.
 
     >>> every = np.array([1, 3])
-    >>> [round(each, 6) for each in corrected(every, "RR", 4, 3, 0.0)]  # all were drawn
+    >>> [round(each, 6) for each in corrected_mean(every, "RR", 4, 3, 0.0)]  # all were drawn
     [0.666667, 0.666667]
     """
-    values, found = estimates(ranks, metric, items, negatives, variance)
+    values, estimated = estimates(ranks, metric, items, negatives, variance)
     if not len(ranks):
         return float("nan"), float("nan")
-    return float(values.mean()), float(found.mean())
+    return float(values.mean()), float(estimated.mean())
 
 
 def estimates(
@@ -107,13 +107,13 @@ def estimates(
 ) -> tuple[Floats, Floats]:
     """The values of users by sampled ranks, and their estimates, ``(T,)`` each.
 
-    Arguments and errors are those of `corrected`.
+    Arguments and errors are those of `corrected_mean`.
     """
     name, _, cutoff = metric.partition("@")
     if name not in OF_RANK or (cutoff and not cutoff.isdigit()) or (name == "P" and not cutoff):
-        known = ", ".join(OF_RANK)
+        metric_names = ", ".join(OF_RANK)
         raise UsageError(
-            f"'{metric}' is not a metric of one rank; there are {known}, with @k.",
+            f"'{metric}' is not a metric of one rank; there are {metric_names}, with @k.",
             code="unknown-metric",
         )
     if not 0 < negatives < items or not 0 <= variance <= 1:

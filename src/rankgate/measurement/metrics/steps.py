@@ -10,7 +10,7 @@ from rankgate.measurement.metrics.judged import PAD, Counts, Floats, Judged, tot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """Most metrics are a sum of gains times weights, over one number for each query.
+    """The terms of a metric: a sum of gains times weights, over a norm for each query.
 
         value = Σ_j gainⱼ · weightⱼ / norm
 
@@ -35,26 +35,26 @@ class Steps:
     @property
     def value(self) -> Floats:
         """The value of each query, ``(T,)``; NaN if there is none."""
-        out: Floats = np.full(self.norm.shape, np.nan)
-        added = total(self.gain * self.weight)
-        return np.divide(added, self.norm, out=out, where=self.norm != 0)
+        quotient: Floats = np.full(self.norm.shape, np.nan)
+        weighted_sum = total(self.gain * self.weight)
+        return np.divide(weighted_sum, self.norm, out=quotient, where=self.norm != 0)
 
 
-def inside(judged: Judged, cutoff: int | None) -> Floats:
+def cutoff_weight(judged: Judged, cutoff: int | None) -> Floats:
     """The plainest weight: 1 for a document up to the cutoff, 0 behind it, ``(T, J)``."""
     last = PAD - 1 if cutoff is None else cutoff
     weight: Floats = (judged.rank <= last).astype(np.float64)
     return weight
 
 
-def until_found(judged: Judged, cutoff: int | None, rel: float) -> Floats:
-    """1 down to the first relevant document, 0 for all that its reader does not see."""
+def weight_until_hit(judged: Judged, cutoff: int | None, rel: float) -> Floats:
+    """The weight 1 down to the first relevant document, and 0 below it."""
     hits = judged.hits(rel)
-    above: Counts = np.cumsum(hits, axis=-1) - hits
-    weight: Floats = np.where(above == 0, inside(judged, cutoff), 0)
+    hits_above: Counts = np.cumsum(hits, axis=-1) - hits
+    weight: Floats = np.where(hits_above == 0, cutoff_weight(judged, cutoff), 0)
     return weight
 
 
-def worth(judged: Judged, rel: float) -> Floats:
+def relevance_gain(judged: Judged, rel: float) -> Floats:
     """The plainest gain: 1 for a relevant document, 0 for another, ``(T, J)``."""
     return judged.hits(rel).astype(np.float64)

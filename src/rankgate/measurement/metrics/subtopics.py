@@ -13,6 +13,16 @@ from rankgate.measurement.metrics.facets.novelty import (
 )
 
 FACET_METRICS: tuple[FacetMetric, ...] = (
-    AlphaNDCG, AlphaDCG, ErrIA, NErrIA, NRBP, NNRBP, APIA, PIA, StRecall, IntentAware, DSharp,
-)  # fmt: skip
+    AlphaNDCG,
+    AlphaDCG,
+    ErrIA,
+    NErrIA,
+    NRBP,
+    NNRBP,
+    APIA,
+    PIA,
+    StRecall,
+    IntentAware,
+    DSharp,
+)
 """Every metric of subtopics, in the order in which they are listed."""

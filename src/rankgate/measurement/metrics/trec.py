@@ -30,29 +30,29 @@ CUTS: Mapping[str, tuple[str, ...]] = {
 }
 """The names that are a family, one metric a cutoff, with the cutoffs of the bare name."""
 
-_BOUND: Mapping[str, Mapping[str, object]] = {
+_IMPLIED_PARAMETERS: Mapping[str, Mapping[str, object]] = {
     "rbp": {"gain": "scaled", "p": 0.9},
     "rbp_resid": {"p": 0.9, "tail": "holes"},
     **{
-        f"prefs_{name}_{short}": {"over": over}
+        f"prefs_{name}_{suffix}": {"over": population}
         for name in ("simp", "pair", "avgjg", "avgjg_Rnonrel", "num_prefs_ful")
-        for short, over in (("ret", "retrieved"), ("imp", "implied"))
+        for suffix, population in (("ret", "retrieved"), ("imp", "implied"))
     },
 }
-"""What a name says besides the metric."""
+"""Parameters that a name of trec_eval implies."""
 
 _UTILITY = ("found", "noise", "missed", "avoided")
 
 
-NAMED: Mapping[str, Metric] = {
-    name: metric(**_BOUND.get(name, {}))
+METRICS_BY_TREC_NAME: Mapping[str, Metric] = {
+    name: metric(**_IMPLIED_PARAMETERS.get(name, {}))
     for metric in (*CATALOGUE, *PREFERENCE_METRICS)
     for name in metric.trec
 }
 """The metric of each name that trec_eval has."""
 
 
-def read(text: str) -> list[tuple[str, Metric]] | None:
+def parse_trec_name(text: str) -> list[tuple[str, Metric]] | None:
     """The metrics that a trec_eval spelling names, each with its label; None if it is not one.
 
     The label keeps the separator that was written: ``P.5,10`` gives ``P.5`` and
@@ -61,31 +61,37 @@ def read(text: str) -> list[tuple[str, Metric]] | None:
     Raises:
         UsageError: the name is trec_eval's, but what follows it cannot be read.
     """
-    for name in sorted(NAMED, key=len, reverse=True):  # rbp_resid goes before rbp
-        metric = NAMED[name]
+    for name in sorted(METRICS_BY_TREC_NAME, key=len, reverse=True):  # rbp_resid goes before rbp
+        metric = METRICS_BY_TREC_NAME[name]
         if text == name:
-            cuts = CUTS.get(name)
-            return _family(f"{name}_", metric, cuts, text) if cuts else [(text, metric)]
-        head, rest = text[: len(name) + 1], text[len(name) + 1 :]
-        if rest and head in (f"{name}_", f"{name}."):
+            cutoffs = CUTS.get(name)
+            return (
+                _metrics_at_cutoffs(f"{name}_", metric, cutoffs, text)
+                if cutoffs
+                else [(text, metric)]
+            )
+        prefix, argument = text[: len(name) + 1], text[len(name) + 1 :]
+        if argument and prefix in (f"{name}_", f"{name}."):
             if name in CUTS:
-                return _family(head, metric, rest.split(","), text)
-            bound = _bound(name, metric, rest, text)
-            if bound is not None:
-                return [(text, bound)]
+                return _metrics_at_cutoffs(prefix, metric, argument.split(","), text)
+            bound_metric = _bind_argument(name, metric, argument, text)
+            if bound_metric is not None:
+                return [(text, bound_metric)]
     return None
 
 
-def _family(head: str, metric: Metric, cuts: Sequence[str], text: str) -> list[tuple[str, Metric]]:
-    """One metric a cutoff, labelled with what is before the cutoffs and its own."""
-    whole = metric.at == "cutoff"
-    return [(head + cut, metric @ _number(cut, text, whole=whole)) for cut in cuts]
+def _metrics_at_cutoffs(
+    prefix: str, metric: Metric, cutoffs: Sequence[str], text: str
+) -> list[tuple[str, Metric]]:
+    """A metric for each cutoff, with the prefix and the cutoff as its label."""
+    is_rank = metric.at == "cutoff"
+    return [(prefix + cutoff, metric @ _number(cutoff, text, whole=is_rank)) for cutoff in cutoffs]
 
 
-def _bound(name: str, metric: Metric, rest: str, text: str) -> Metric | None:
-    """The metric with what is after its name; None where that name takes nothing."""
+def _bind_argument(name: str, metric: Metric, argument: str, text: str) -> Metric | None:
+    """Bind the parameter after the name; None where the name takes no parameter."""
     if name == "set_F":  # trec_eval's parameter is the square of beta
-        square = _number(rest, text)
+        square = _number(argument, text)
         if square < 0:
             raise UsageError(
                 f"{text}: the parameter of set_F is beta squared, 0 or more.",
@@ -93,7 +99,7 @@ def _bound(name: str, metric: Metric, rest: str, text: str) -> Metric | None:
             )
         return metric(beta=math.sqrt(square))
     if name == "utility":
-        numbers = [_number(part, text) for part in rest.split(",")]
+        numbers = [_number(number_text, text) for number_text in argument.split(",")]
         if len(numbers) != len(_UTILITY):
             raise UsageError(
                 f"{text}: utility takes four numbers, such as utility.1,-1,0,0.",
@@ -101,9 +107,9 @@ def _bound(name: str, metric: Metric, rest: str, text: str) -> Metric | None:
             )
         return metric(**dict(zip(_UTILITY, numbers, strict=True)))
     if "p" in metric.parameters:
-        return metric(p=_number(rest.removeprefix("p="), text))
-    if "gain" in metric.parameters and "=" in rest:
-        pairs = [part.partition("=")[::2] for part in rest.split(",")]
+        return metric(p=_number(argument.removeprefix("p="), text))
+    if "gain" in metric.parameters and "=" in argument:
+        pairs = [pair_text.partition("=")[::2] for pair_text in argument.split(",")]
         return metric(gain={_number(level, text): _number(gain, text) for level, gain in pairs})
     return None
 

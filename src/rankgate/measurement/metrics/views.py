@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """What the kernel of a metric gets as its first argument.
+    """The kind of the first argument of a metric's kernel.
 
     Attributes:
         name: what it is called in messages.
@@ -40,4 +40,4 @@ SEQUENCES = View("sequences")
 """A `Sequences` value: all documents of the rankings of whole tasks, judged or not."""
 
 LISTS = View("lists")
-"""A `Listed` value: the first items of all lists, and what is known of items and users."""
+"""A `Listed` value: the first items of all lists, and data of items and users."""

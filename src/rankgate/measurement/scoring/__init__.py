@@ -1,4 +1,4 @@
-"""From tables to values: rankings are formed under a convention, and kernels run over them."""
+"""Scoring: form rankings under a convention, and run kernels over them."""
 
 from rankgate.measurement.scoring.convention import Alignment, Convention
 from rankgate.measurement.scoring.presets import CONVENTIONS, convention

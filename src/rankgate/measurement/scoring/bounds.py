@@ -1,4 +1,4 @@
-"""What the unjudged could hide: bounds of values, and values in two scenarios.
+"""Bounds of values for unjudged documents, and values in two scenarios.
 
 Judgments are completed: each retrieved document without a grade of 0 or more, down to the
 metric's cutoff (through the whole list if there is none), gets a grade from 0 to the best of
@@ -31,37 +31,37 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.scoring.alignment.block import Block
-from rankgate.measurement.scoring.alignment.completion import Completed
+from rankgate.measurement.scoring.alignment.completion import CompletedRanks
 from rankgate.measurement.scoring.job import Job
 from rankgate.measurement.scoring.mean import mean
 from rankgate.measurement.scoring.plan import Measurement, Plan
-from rankgate.measurement.scoring.sources import with_empty
+from rankgate.measurement.scoring.sources import add_empty_queries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Duplicates
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
     from rankgate.measurement.metrics.declare import Metric
-    from rankgate.measurement.scoring.alignment.met import Met
+    from rankgate.measurement.scoring.alignment.met import AlignedRun
     from rankgate.measurement.scoring.convention import Alignment, Convention
     from rankgate.measurement.scoring.sources import RunSource
 
-_Named = tuple[str, "Metric"]
-_Found = dict[tuple["Alignment", "Alignment", int | None], Completed]
+_LabelledMetric = tuple[str, "Metric"]
+_CompletedByKey = dict[tuple["Alignment", "Alignment", int | None], CompletedRanks]
 
 
 @dataclass(frozen=True, eq=False)
 class _BoundsGroup:
-    """Metrics whose rankings are formed alike and that look equally deep, with one grade given.
+    """Metrics with one alignment and one cutoff, with the grades given to the unjudged.
 
     Attributes:
         plan: the metrics, and what documents behind the ends of lists could add.
         own: how the rankings are formed in which unjudged documents are looked for.
-        cutoff: how deep; None is through the whole list.
+        cutoff: the depth; None is the whole list.
         grade: what the unjudged get where they are in the ranking.
-        pool: what they get among all judgments, of which ideals and recall bases are made.
+        pool: the grade of the unjudged among all judgments, for ideals and recall bases.
     """
 
     plan: Plan
@@ -73,53 +73,59 @@ class _BoundsGroup:
     @classmethod
     def of(
         cls,
-        group: tuple[Convention, int | None, list[_Named]],
+        group: tuple[Convention, int | None, list[_LabelledMetric]],
         how: Convention,
         grades: tuple[float, float],
-        most: float | None = None,
+        tail_grade: float | None = None,
     ) -> _BoundsGroup:
-        """A group; ``most`` is the grade of what lies behind the ends of lists, if it counts."""
-        own, cutoff, metrics = group
+        """Make a group; ``tail_grade`` is the grade behind the ends of lists, if it counts."""
+        group_convention, cutoff, metrics = group
         jobs = tuple(Job.of(label, metric, how) for label, metric in metrics)
-        tails = () if most is None else tuple(job.tail(most) for job in jobs)
+        tails = () if tail_grade is None else tuple(job.tail(tail_grade) for job in jobs)
         plan = Plan((how,), (jobs + tuple(tail for tail in tails if tail is not None),))
-        return cls(plan, own.alignment, cutoff, *grades)
+        return cls(plan, group_convention.alignment, cutoff, *grades)
 
-    def measure(self, met: Met, source: RunSource, rule: Duplicates, found: _Found) -> Measurement:
-        """The values of a batch; what is completed alike is completed once."""
+    def measure(
+        self,
+        aligned_run: AlignedRun,
+        source: RunSource,
+        rule: Duplicates,
+        completed_by_key: _CompletedByKey,
+    ) -> Measurement:
+        """Measure a batch; complete judgments once for equal settings."""
         total = Measurement(self.plan)
-        for way in self.plan.ways:
-            if way.duplicates != rule:
+        for mode in self.plan.ways:
+            if mode.duplicates != rule:
                 continue
-            key = (self.own, way.alignment, self.cutoff)
-            if key not in found:
-                found[key] = Completed.of(met, *key)
-            judgments = found[key].index(source.judgments, self.pool)
-            block = Block(way, found[key].graded(self.grade), judgments)
+            key = (self.own, mode.alignment, self.cutoff)
+            if key not in completed_by_key:
+                completed_by_key[key] = CompletedRanks.of(aligned_run, *key)
+            judgments = completed_by_key[key].index(source.judgments, self.pool)
+            block = Block(mode, completed_by_key[key].graded(self.grade), judgments)
             total = total.merge(self.plan.measure(block))
         return total
 
-    def scored(self, total: Measurement, source: RunSource) -> Scores:
-        """The values; lists that could go on, with what lies behind them."""
-        found = with_empty(total, source).score(0, source, strict=False)
+    def scored(self, total: Measurement, source: RunSource) -> RunScores:
+        """The values, with the tails of lists that could continue."""
+        scores = add_empty_queries(total, source).score(0, source, strict=False)
         jobs = {job.label: job for job in self.plan.jobs[0]}
-        values, means = dict(found.values), dict(found.means)
+        values, means = dict(scores.values), dict(scores.means)
         for label, job in jobs.items():
             if job.tail_label in jobs:
-                values[label] = found.values[label] + np.nan_to_num(found.values[job.tail_label])
-                unknown = found.counts.unknown_queries
-                means[label] = mean(values[label], found.why[label], job, unknown=unknown)
-        return replace(found, values=values, means=means)
+                values[label] = scores.values[label] + np.nan_to_num(scores.values[job.tail_label])
+                unknown = scores.counts.unknown_queries
+                means[label] = mean(values[label], scores.why[label], job, unknown=unknown)
+        return replace(scores, values=values, means=means)
 
 
-def bounded(
-    source: RunSource, metrics: Sequence[_Named], how: Convention, scores: Scores
-) -> Scores:
+def with_bounds(
+    source: RunSource, metrics: Sequence[_LabelledMetric], how: Convention, scores: RunScores
+) -> RunScores:
     """The scores with ``low`` and ``high``, and with the unjudged all irrelevant and all best.
 
     Args:
         source: the run; it is read once more, and again for every other way to treat duplicates.
-        metrics: each with the label that results carry.
+        metrics: pairs of a label and a metric.
         how: the convention.
         scores: what ``score`` gives for these.
 
@@ -127,28 +133,33 @@ def bounded(
         InputError: as ``score``.
     """
     best = best_grade(source.judgments.qrels)
-    most = max(best, float(source.judgments.grades.max(initial=0)))
+    highest_grade = max(best, float(source.judgments.grades.max(initial=0)))
     groups = _groups(metrics, how)
-    open_to = [group for group in groups if any(_has_bounds(each, how) for _, each in group[2])]
+    open_to = [group for group in groups if any(_has_bounds(metric, how) for _, metric in group[2])]
     ends = {"low": (0.0, best), "high": (best, 0.0)}
-    every = {
+    groups_by_scenario = {
         "all_irrelevant": [_BoundsGroup.of(group, how, (0.0, 0.0)) for group in groups],
-        "all_best": [_BoundsGroup.of(group, how, (best, best), most) for group in groups],
+        "all_best": [_BoundsGroup.of(group, how, (best, best), highest_grade) for group in groups],
         **{
             name: [
-                _BoundsGroup.of(group, how, pair, most if pair[0] else None) for group in open_to
+                _BoundsGroup.of(group, how, pair, highest_grade if pair[0] else None)
+                for group in open_to
             ]
             for name, pair in ends.items()
         },
     }
-    found = _measured(source, [group for some in every.values() for group in some])
+    group_scores = _measure_groups(
+        source,
+        [group for scenario_groups in groups_by_scenario.values() for group in scenario_groups],
+    )
     completed = {
-        name: _joined(scores, [found.pop(0) for _ in some]) for name, some in every.items()
+        name: _join_scores(scores, [group_scores.pop(0) for _ in scenario_groups])
+        for name, scenario_groups in groups_by_scenario.items()
     }
     plain = {label for label, metric in metrics if Job.of(label, metric, how).level <= 0}
-    completed["all_irrelevant"] = _as_now(completed["all_irrelevant"], scores, plain)
-    some = [(label, metric) for label, metric in metrics if _has_bounds(metric, how)]
-    low, high = envelope(some, how, scores, completed)
+    completed["all_irrelevant"] = _keep_current(completed["all_irrelevant"], scores, plain)
+    bounded_metrics = [(label, metric) for label, metric in metrics if _has_bounds(metric, how)]
+    low, high = envelope(bounded_metrics, how, scores, completed)
     return replace(
         scores,
         low=low,
@@ -158,27 +169,35 @@ def bounded(
     )
 
 
-def _measured(source: RunSource, groups: Sequence[_BoundsGroup]) -> list[Scores]:
+def _measure_groups(source: RunSource, groups: Sequence[_BoundsGroup]) -> list[RunScores]:
     """The scores of each group."""
     totals = [Measurement(group.plan) for group in groups]
     rules = [rule for total in totals for rule, _ in total.plan.by_rule()]
     for rule in dict.fromkeys(rules):
-        found = source.over_queries(partial(_over, rule=rule, groups=groups))
-        totals = [total.merge(more) for total, more in zip(totals, found, strict=True)]
+        measurements = source.over_queries(partial(_measure_run, rule=rule, groups=groups))
+        totals = [total.merge(more) for total, more in zip(totals, measurements, strict=True)]
     return [group.scored(total, source) for group, total in zip(groups, totals, strict=True)]
 
 
 def _has_bounds(metric: Metric, how: Convention) -> bool:
-    """Whether bounds are known for a metric with the parameters that hold."""
-    own = how.for_metric(metric)
-    if metric.bounds is None or own.forced or own.digits is not None or own.judged_only:
+    """True if bounds are known for a metric with its effective parameters."""
+    metric_convention = how.for_metric(metric)
+    if (
+        metric.bounds is None
+        or metric_convention.forced
+        or metric_convention.digits is not None
+        or metric_convention.judged_only
+    ):
         return False
-    return metric.has_bounds(own.defaults(metric))
+    return metric.has_bounds(metric_convention.defaults(metric))
 
 
 def envelope(
-    metrics: Sequence[_Named], how: Convention, scores: Scores, completed: Mapping[str, Scores]
-) -> tuple[Scores, Scores]:
+    metrics: Sequence[_LabelledMetric],
+    how: Convention,
+    scores: RunScores,
+    completed: Mapping[str, RunScores],
+) -> tuple[RunScores, RunScores]:
     """The least and the greatest value over all completions of the judgments.
 
     A metric with bounds rises with the grades in the ranking and falls with those of the pool.
@@ -194,19 +213,34 @@ def envelope(
     ends: dict[str, dict[str, NDArray[np.float64]]] = {"low": {}, "high": {}}
     means: dict[str, dict[str, float]] = {"low": {}, "high": {}}
     for label, metric in metrics:
-        known = [scores.values[label], *(each.values[label] for each in completed.values())]
-        why = [scores.why[label], *(each.why[label] for each in completed.values())]
-        high = np.fmax.reduce(known)
+        candidate_values = [
+            scores.values[label],
+            *(scenario.values[label] for scenario in completed.values()),
+        ]
+        reason_codes = [
+            scores.why[label],
+            *(scenario.why[label] for scenario in completed.values()),
+        ]
+        high = np.fmax.reduce(candidate_values)
         unknown = (completed["high"].why[label] != 0) & (completed["all_best"].why[label] == 0)
         top = np.inf if metric.high is None else metric.high
-        high = np.where(unknown, top, np.minimum(high, max(top, np.nanmax(known[-2], initial=0))))
+        high = np.where(
+            unknown, top, np.minimum(high, max(top, np.nanmax(candidate_values[-2], initial=0)))
+        )
         job = Job.of(label, metric, how)
-        same = all(np.array_equal(np.isnan(each), np.isnan(known[0])) for each in known[:3])
-        for name, values in (("low", np.fmin.reduce(known)), ("high", high)):
-            ends[name][label] = np.where(np.isnan(known[0]) & ~unknown, known[0], values)
+        has_equal_gaps = all(
+            np.array_equal(np.isnan(scenario_values), np.isnan(candidate_values[0]))
+            for scenario_values in candidate_values[:3]
+        )
+        for name, values in (("low", np.fmin.reduce(candidate_values)), ("high", high)):
+            ends[name][label] = np.where(
+                np.isnan(candidate_values[0]) & ~unknown, candidate_values[0], values
+            )
             unknown_queries = scores.counts.unknown_queries
-            own = mean(ends[name][label], why[0], job, unknown=unknown_queries)
-            means[name][label] = own if same and np.isfinite(own) else float("nan")
+            mean_value = mean(ends[name][label], reason_codes[0], job, unknown=unknown_queries)
+            means[name][label] = (
+                mean_value if has_equal_gaps and np.isfinite(mean_value) else float("nan")
+            )
     low, high_scores = (
         replace(
             scores,
@@ -221,13 +255,17 @@ def envelope(
     return low, high_scores
 
 
-def _over(source: RunSource, rule: Duplicates, groups: Sequence[_BoundsGroup]) -> list[Measurement]:
-    """What each group measures on a run, with one way to treat duplicates."""
+def _measure_run(
+    source: RunSource, rule: Duplicates, groups: Sequence[_BoundsGroup]
+) -> list[Measurement]:
+    """Measure each group on a run, with one rule for duplicates."""
     totals = [Measurement(group.plan) for group in groups]
-    for met in source.met(rule):
-        found: _Found = {}
-        fresh = [group.measure(met, source, rule, found) for group in groups]
-        totals = [total.merge(more) for total, more in zip(totals, fresh, strict=True)]
+    for aligned_run in source.met(rule):
+        completed_by_key: _CompletedByKey = {}
+        batch_measurements = [
+            group.measure(aligned_run, source, rule, completed_by_key) for group in groups
+        ]
+        totals = [total.merge(more) for total, more in zip(totals, batch_measurements, strict=True)]
     return totals
 
 
@@ -235,49 +273,62 @@ def best_grade(qrels: Qrels) -> float:
     """The best grade of the scale: the highest possible, or given; at least 1."""
     if qrels.scale is not None:
         return qrels.scale.highest
-    given = qrels.table["grade"].max()
-    return max(float(given), 1.0) if isinstance(given, int | float) else 1.0
+    highest_grade = qrels.table["grade"].max()
+    return max(float(highest_grade), 1.0) if isinstance(highest_grade, int | float) else 1.0
 
 
 def _groups(
-    metrics: Sequence[_Named], how: Convention
-) -> list[tuple[Convention, int | None, list[_Named]]]:
-    """The metrics that admit bounds, by how their rankings are formed and how deep they look."""
-    groups: dict[tuple[str, int | None], tuple[Convention, list[_Named]]] = {}
+    metrics: Sequence[_LabelledMetric], how: Convention
+) -> list[tuple[Convention, int | None, list[_LabelledMetric]]]:
+    """The metrics that have scenarios, grouped by alignment and cutoff."""
+    groups: dict[tuple[str, int | None], tuple[Convention, list[_LabelledMetric]]] = {}
     for label, metric in metrics:
         if not metric.scenarios:
             continue
-        own = how.for_metric(metric)
-        cutoff = metric.bound(own.defaults(metric)).get("cutoff")
-        way = replace(own, special={}, parameters={})
-        _, some = groups.setdefault((way.hash, cutoff), (way, []))
-        some.append((label, metric))
-    return [(way, cutoff, some) for (_, cutoff), (way, some) in groups.items()]
+        metric_convention = how.for_metric(metric)
+        cutoff = metric.bound(metric_convention.defaults(metric)).get("cutoff")
+        shared_convention = replace(metric_convention, special={}, parameters={})
+        _, group_metrics = groups.setdefault(
+            (shared_convention.hash, cutoff), (shared_convention, [])
+        )
+        group_metrics.append((label, metric))
+    return [
+        (shared_convention, cutoff, group_metrics)
+        for (_, cutoff), (shared_convention, group_metrics) in groups.items()
+    ]
 
 
-def _joined(scores: Scores, parts: Sequence[Scores]) -> Scores:
-    """The parts as one, with the labels in the order of the scores."""
-    values = {label: each for part in parts for label, each in part.values.items()}
-    why = {label: each for part in parts for label, each in part.why.items()}
-    means = {label: each for part in parts for label, each in part.means.items()}
+def _join_scores(scores: RunScores, parts: Sequence[RunScores]) -> RunScores:
+    """Join scores of groups, with the labels in the order of the scores."""
+    values = {
+        label: column for group_scores in parts for label, column in group_scores.values.items()
+    }
+    reason_codes = {
+        label: codes for group_scores in parts for label, codes in group_scores.why.items()
+    }
+    means = {
+        label: mean_value
+        for group_scores in parts
+        for label, mean_value in group_scores.means.items()
+    }
     labels = [label for label in scores.values if label in values]
     return replace(
         scores,
         values={label: values[label] for label in labels},
-        why={label: why[label] for label in labels},
+        why={label: reason_codes[label] for label in labels},
         means={label: means[label] for label in labels},
     )
 
 
-def _as_now(low: Scores, now: Scores, labels: set[str]) -> Scores:
-    """The lower values, for some metrics those of now.
+def _keep_current(low: RunScores, current: RunScores, labels: set[str]) -> RunScores:
+    """The lower values, with some metrics replaced by their current values.
 
     Where a grade of 0 is relevant already, no judgment can say that a document is not.
     """
-    chosen = [label for label in low.values if label in labels]
+    replaced_labels = [label for label in low.values if label in labels]
     return replace(
         low,
-        values={**low.values, **{label: now.values[label] for label in chosen}},
-        why={**low.why, **{label: now.why[label] for label in chosen}},
-        means={**low.means, **{label: now.means[label] for label in chosen}},
+        values={**low.values, **{label: current.values[label] for label in replaced_labels}},
+        why={**low.why, **{label: current.why[label] for label in replaced_labels}},
+        means={**low.means, **{label: current.means[label] for label in replaced_labels}},
     )

@@ -1,4 +1,4 @@
-"""A run that is measured again and again, under one convention after the other."""
+"""A run that is measured repeatedly, under several conventions."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING
 from rankgate.core.errors import DuplicateError, RankgateError
 from rankgate.measurement.scoring.alignment.block import Block
 from rankgate.measurement.scoring.plan import Plan
-from rankgate.measurement.scoring.sources import measured
+from rankgate.measurement.scoring.sources import measure
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.run import Duplicates
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
     from rankgate.measurement.metrics.declare import Metric
-    from rankgate.measurement.scoring.alignment.align import Aligned
+    from rankgate.measurement.scoring.alignment.align import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
     from rankgate.measurement.scoring.convention import Alignment, Convention
     from rankgate.measurement.scoring.plan import Measurement
     from rankgate.measurement.scoring.sources import RunSource
 
-_Formed = dict["Alignment", list["Aligned"]]
+_RanksByAlignment = dict["Alignment", list["JudgedRanks"]]
 
 
 @dataclass(eq=False)
 class CachedSource:
-    """A run that is measured again and again from one reading.
+    """A run that is measured repeatedly from one reading.
 
-    Of each way to form rankings only the judged documents and their ranks are kept. A way that
+    Only the judged documents and their ranks are kept, for each alignment. An alignment that
     was not announced to ``read`` costs one more reading of the run.
 
     Attributes:
@@ -38,7 +38,7 @@ class CachedSource:
     """
 
     source: RunSource
-    _formed: dict[Duplicates, _Formed] = field(default_factory=dict)
+    _formed: dict[Duplicates, _RanksByAlignment] = field(default_factory=dict)
     _twice: DuplicateError | None = None
 
     @property
@@ -58,12 +58,12 @@ class CachedSource:
 
     @property
     def judgments(self) -> JudgmentIndex:
-        """What it is measured against."""
+        """The judgments that the run is measured against."""
         return self.source.judgments
 
     @property
     def duplicates(self) -> Duplicates | None:
-        """Where nothing is ranked twice, every way to treat duplicates is the same."""
+        """The one rule for duplicates if no document is ranked twice; else None."""
         return "error" if self._twice is None else None
 
     @property
@@ -73,59 +73,69 @@ class CachedSource:
 
     @property
     def cautions(self) -> Mapping[str, str]:
-        """As of the run."""
+        """The cautions of the run."""
         return self.source.cautions
 
     def first_rows(self) -> pl.DataFrame:
-        """As of the run."""
+        """The first rows of the run."""
         return self.source.first_rows()
 
-    def read(self, ways: Iterable[Alignment]) -> None:
-        """Form rankings in several ways at one reading, where they are not formed yet."""
+    def read(self, alignments: Iterable[Alignment]) -> None:
+        """Form rankings in several alignments at one reading, if they are not formed yet."""
         if self._twice is None:
             try:
-                self._form(list(dict.fromkeys(ways)), "error")
+                self._form(list(dict.fromkeys(alignments)), "error")
             except DuplicateError as error:
                 self._twice = error
 
     def score(
-        self, metrics: Sequence[tuple[str, Metric]], hows: Sequence[Convention]
-    ) -> list[Scores | RankgateError]:
-        """What ``score`` gives for each convention, or why it cannot take these data."""
+        self, metrics: Sequence[tuple[str, Metric]], conventions: Sequence[Convention]
+    ) -> list[RunScores | RankgateError]:
+        """The scores under each convention, or the error that prevents them."""
         self.read(
-            way.alignment
-            for how in hows
-            for way in (how, *(how.for_metric(metric) for _, metric in metrics))
+            scored_convention.alignment
+            for convention in conventions
+            for scored_convention in (
+                convention,
+                *(convention.for_metric(metric) for _, metric in metrics),
+            )
         )
-        plan = Plan.of(metrics, hows, self.duplicates)
+        plan = Plan.of(metrics, conventions, self.duplicates)
         try:
-            total = measured(plan, self)
-        except RankgateError as error:  # one of them; which one is found out one by one
-            if len(hows) == 1:
+            total = measure(plan, self)
+        except RankgateError as error:  # one convention fails: score one by one
+            if len(conventions) == 1:
                 return [error]
-            return [found for how in hows for found in self.score(metrics, [how])]
-        return [self._score(total, i) for i in range(len(hows))]
+            return [
+                scores for convention in conventions for scores in self.score(metrics, [convention])
+            ]
+        return [self._score(total, i) for i in range(len(conventions))]
 
-    def _score(self, total: Measurement, i: int) -> Scores | RankgateError:
+    def _score(self, total: Measurement, i: int) -> RunScores | RankgateError:
         try:
             return total.score(i, self)
         except RankgateError as error:
             return error
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
-        """As of the run."""
+        """Yield the blocks of a plan."""
         for rule, ways in plan.by_rule():
             if rule == "error" and self._twice is not None:
                 raise self._twice
-            formed = self._form([way.alignment for way in ways], rule)
-            for way in ways:
-                for aligned in formed[way.alignment]:
-                    yield Block(way, aligned, self.judgments)
+            formed = self._form([mode.alignment for mode in ways], rule)
+            for mode in ways:
+                for aligned in formed[mode.alignment]:
+                    yield Block(mode, aligned, self.judgments)
 
-    def _form(self, ways: list[Alignment], rule: Duplicates) -> _Formed:
+    def _form(self, alignments: list[Alignment], rule: Duplicates) -> _RanksByAlignment:
         formed = self._formed.setdefault(rule, {})
-        fresh = [way for way in ways if way not in formed]
-        if fresh:
-            every = self.source.over_queries(lambda source: list(source.formed(rule, fresh)))
-            formed |= {way: [batch[i] for batch in every] for i, way in enumerate(fresh)}
+        new_alignments = [alignment for alignment in alignments if alignment not in formed]
+        if new_alignments:
+            batches = self.source.over_queries(
+                lambda source: list(source.formed(rule, new_alignments))
+            )
+            formed |= {
+                alignment: [batch[i] for batch in batches]
+                for i, alignment in enumerate(new_alignments)
+            }
         return formed

@@ -1,4 +1,4 @@
-"""The convention that a user chose, and the refusal to compare results of two conventions."""
+"""Resolve a user's convention, and refuse to compare results of two conventions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.scoring.overrides import overridden
+from rankgate.measurement.scoring.overrides import override_convention
 from rankgate.measurement.scoring.presets import convention
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def chosen_convention(
     >>> mine.name, mine.ties, mine.hash == chosen_convention("trec").hash
     ('trec+', 'doc_id_asc', False)
     """
-    return overridden(convention(name), overrides)
+    return override_convention(convention(name), overrides)
 
 
 def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
@@ -45,16 +45,16 @@ def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
     Raises:
         UsageError: two were not; the axes on which they differ are named.
     """
-    (first, one), *others = results.items()
-    for name, other in others:
-        if other["hash"] != one["hash"]:
-            from rankgate.measurement.scoring.differences import all_differing
+    (first, reference), *remaining = results.items()
+    for name, compared in remaining:
+        if compared["hash"] != reference["hash"]:
+            from rankgate.measurement.scoring.differences import differing_choices
 
-            pairs = all_differing(one["axes"], other["axes"]).items()
+            pairs = differing_choices(reference["axes"], compared["axes"]).items()
             axes = ", ".join(f"{key} ({left} or {right})" for key, (left, right) in pairs)
             raise UsageError(
-                f"{first} follows {one['name']} ({one['hash']}) and {name} follows "
-                f"{other['name']} ({other['hash']}), which differ in {axes or 'their hash'}; "
+                f"{first} follows {reference['name']} ({reference['hash']}) and {name} follows "
+                f"{compared['name']} ({compared['hash']}), which differ in {axes or 'their hash'}; "
                 "score both under one convention.",
                 code="not-comparable",
             )

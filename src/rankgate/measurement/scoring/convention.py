@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.resolve import above
+from rankgate.core.present.resolve import load_upper
 
 if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
@@ -31,7 +31,7 @@ Empty = Literal["without_relevant", "nothing_retrieved", "nothing_judged"]
 
 @dataclass(frozen=True)
 class Alignment:
-    """How a ranking is formed from rows: the part of a convention that acts before any metric.
+    """The rules that form a ranking from rows: the part of a convention before any metric.
 
     Attributes:
         order: documents are sorted by falling score, or as they are in the file. Matrices, frames
@@ -65,7 +65,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class Convention:
-    """How a tool turns judgments and a ranking into a number.
+    """The rules by which a tool turns judgments and a ranking into a number.
 
     Attributes:
         name: the tool, or the user's own name.
@@ -138,8 +138,8 @@ class Convention:
     @property
     def axes(self) -> dict[str, Any]:
         """Every choice, without the words."""
-        named = (each.name for each in fields(self))
-        return {name: getattr(self, name) for name in named if name not in WORDS}
+        field_names = (axis_field.name for axis_field in fields(self))
+        return {name: getattr(self, name) for name in field_names if name not in DESCRIPTIVE_FIELDS}
 
     @cached_property
     def hash(self) -> str:
@@ -150,7 +150,7 @@ class Convention:
         axes = {
             name: value
             for name, value in self.axes.items()
-            if name not in _LATER or value != _LATER[name]
+            if name not in _LATER_DEFAULTS or value != _LATER_DEFAULTS[name]
         }
         text = json.dumps(axes, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -158,7 +158,9 @@ class Convention:
     @cached_property
     def alignment(self) -> Alignment:
         """The choices that form rankings."""
-        return Alignment(**{each.name: getattr(self, each.name) for each in fields(Alignment)})
+        return Alignment(
+            **{axis_field.name: getattr(self, axis_field.name) for axis_field in fields(Alignment)}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Name, hash and axes, as results carry them."""
@@ -167,11 +169,11 @@ class Convention:
 
     @property
     def details(self) -> Any:  # noqa: ANN401 - a result, which scoring does not import
-        """Every choice with its words, as a result that shows itself."""
-        return above("convention_details")(self)
+        """Every choice with its description, as a displayable result."""
+        return load_upper("convention_details")(self)
 
     def __str__(self) -> str:
-        """As text of 80 columns."""
+        """The convention as text of 80 columns."""
         return str(self.details)
 
     def _repr_html_(self) -> str:
@@ -180,13 +182,13 @@ class Convention:
 
     def for_metric(self, metric: Metric) -> Convention:
         """The choices that hold for one metric."""
-        chosen = dict(self.special.get(metric.name, {}))
+        choices = dict(self.special.get(metric.name, {}))
         if metric.at is not None and metric.at in dict(metric.given):
-            chosen |= self.special.get(f"{metric.name}@", {})
+            choices |= self.special.get(f"{metric.name}@", {})
         for name, value in metric.given:
-            chosen |= self.special.get(f"{metric.name}({name}={value!r})", {})
-        chosen |= {name: value for name, value in metric.given if name == "judged_only"}
-        return replace(self, **chosen) if chosen else self
+            choices |= self.special.get(f"{metric.name}({name}={value!r})", {})
+        choices |= {name: value for name, value in metric.given if name == "judged_only"}
+        return replace(self, **choices) if choices else self
 
     def defaults(self, metric: Metric) -> Mapping[str, Any]:
         """The parameters that this convention gives a metric, as its own parameters allow.
@@ -199,7 +201,7 @@ class Convention:
         )
 
     def spelled(self, text: str) -> str | None:
-        """What one of the tool's own names is here; None if it is not one of them.
+        """Translate one of the tool's own names; None if it is not one of them.
 
         A name that takes a cutoff, or nothing, may be written as ours are.
 
@@ -207,42 +209,48 @@ class Convention:
         >>> mine.spelled("hit@5"), mine.spelled("Hit(judged_only=True)@5")
         ('Success(rel=2)@5', 'Success(rel=2,judged_only=True)@5')
         """
-        for theirs, ours in self.spellings.items():
-            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^,()@=]+)", re.escape(theirs))
-            if found := re.fullmatch(pattern, text.strip()):
-                return ours.format(**found.groupdict())
-        match = _OURS.fullmatch(text.strip())
+        for tool_pattern, metric_name in self.spellings.items():
+            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^,()@=]+)", re.escape(tool_pattern))
+            if spelling_match := re.fullmatch(pattern, text.strip()):
+                return metric_name.format(**spelling_match.groupdict())
+        match = _METRIC_NAME.fullmatch(text.strip())
         names = self._tool_names
-        if match is None or (name := _own_name(match["name"], names)) is None:
+        if match is None or (name := _match_tool_name(match["name"], names)) is None:
             return None
         bound = match["inside"] or ""
         cutoff = _CUTOFF.search(bound)
-        at = match["at"] or (cutoff["at"] if cutoff else "")
-        metric = names[name].get(bool(at)) or next(iter(names[name].values()))
-        ours, _, inside = metric.rstrip(")").partition("(")
-        words = ",".join(filter(None, (inside, _CUTOFF.sub("", bound).strip(" ,"))))
-        return ours + (f"({words})" if words else "") + (f"@{at}" if at else "")
+        cutoff_text = match["at"] or (cutoff["at"] if cutoff else "")
+        metric = names[name].get(bool(cutoff_text)) or next(iter(names[name].values()))
+        metric_name, _, inside = metric.rstrip(")").partition("(")
+        arguments = ",".join(filter(None, (inside, _CUTOFF.sub("", bound).strip(" ,"))))
+        return (
+            metric_name
+            + (f"({arguments})" if arguments else "")
+            + (f"@{cutoff_text}" if cutoff_text else "")
+        )
 
     @cached_property
     def _tool_names(self) -> dict[str, dict[bool, str]]:
-        """The tool's names that take a cutoff or nothing: what each is here, by either."""
+        """Our metric names by the tool's names, with and without a cutoff."""
         names: dict[str, dict[bool, str]] = {}
-        for theirs, ours in self.spellings.items():
-            match = _THEIRS.fullmatch(theirs)
+        for tool_pattern, metric_name in self.spellings.items():
+            match = _TOOL_PATTERN.fullmatch(tool_pattern)
             cutoff = match and (match["at"] or match["argument"])
-            if match and (not cutoff or ours.endswith(f"@{{{cutoff}}}")):
-                metric = ours.removesuffix(f"@{{{cutoff}}}").format()
+            if match and (not cutoff or metric_name.endswith(f"@{{{cutoff}}}")):
+                metric = metric_name.removesuffix(f"@{{{cutoff}}}").format()
                 names.setdefault(match["name"], {})[bool(cutoff)] = metric
         return names
 
     def has(self, metric: str) -> bool:
-        """Whether it says anything of a metric by its name: a parameter, or what its tool calls it.
+        """True if it sets a parameter of a metric, or has a tool's name for the metric.
 
         >>> Convention("mine", spellings={"hits@{k}": "Success@{k}"}).has("Success")
         True
         """
-        ours = (name.partition("(")[0].partition("@")[0] for name in self.spellings.values())
-        return metric in self.parameters or metric in ours
+        metric_names = (
+            name.partition("(")[0].partition("@")[0] for name in self.spellings.values()
+        )
+        return metric in self.parameters or metric in metric_names
 
     def empty(self, metric: Metric, kind: Empty) -> float | None:
         """The value of one kind of empty for a metric; None leaves the query out."""
@@ -250,18 +258,20 @@ class Convention:
         return value
 
 
-_OURS = re.compile(r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?")
+_METRIC_NAME = re.compile(
+    r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?"
+)
 """A metric as ours are written, without maps."""
 
 _CUTOFF = re.compile(r"\bcutoff\s*=\s*(?P<at>[^,\s]+)\s*(?:,|$)")
 
-_THEIRS = re.compile(
+_TOOL_PATTERN = re.compile(
     r"(?P<name>\w[\w-]*)(?:@\{(?P<at>\w+)\}|\((?:(?:\w+=)?\{(?P<argument>\w+)\})?\))?"
 )
 """A pattern of a tool's name with a cutoff or nothing."""
 
 
-def _own_name(name: str, names: Iterable[str]) -> str | None:
+def _match_tool_name(name: str, names: Iterable[str]) -> str | None:
     """The tool's name that a user wrote, in any case where it is no canonical name of ours."""
     if name in names:
         return name
@@ -272,12 +282,12 @@ def _own_name(name: str, names: Iterable[str]) -> str | None:
     from rankgate.measurement.metrics.catalogue import by_name
     from rankgate.measurement.metrics.lists import LIST_METRICS
 
-    ours = name in by_name or any(name == metric.name for metric in LIST_METRICS)
-    return None if ours else tool_name
+    is_our_metric = name in by_name or any(name == metric.name for metric in LIST_METRICS)
+    return None if is_our_metric else tool_name
 
 
-_LATER = {"own_id": "kept"}
+_LATER_DEFAULTS = {"own_id": "kept"}
 """Axes that came after conventions had been stored by their hash, with what they do by default."""
 
-WORDS = frozenset({"name", "title", "source", "versions", "defects", "spellings"})
+DESCRIPTIVE_FIELDS = frozenset({"name", "title", "source", "versions", "defects", "spellings"})
 """The fields of a convention that say something about it and choose nothing."""

@@ -15,23 +15,23 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.data.scores import Scores
-    from rankgate.measurement.scoring.alignment.block import Origin
+    from rankgate.data.scores import RunScores
+    from rankgate.measurement.scoring.alignment.block import BlockSource
     from rankgate.measurement.scoring.facts import Facts
     from rankgate.measurement.scoring.job import Job
 
 NO_SHARED_DOCUMENT = "no-shared-document"
 """The code of the caution that no document of a run is judged for its query."""
 
-_LOOKED_AT = 1 << 16  # judgments
+_SAMPLE_SIZE = 1 << 16  # judgments
 
 
-def input_cautions(source: Origin, facts: Facts, jobs: Sequence[Job]) -> dict[str, str]:
-    """What the reader of a run's values should know of the judgments and the run, by code."""
+def input_cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> dict[str, str]:
+    """The cautions about the judgments and the run, by code."""
     return dict(_cautions(source, facts, jobs))
 
 
-def _cautions(source: Origin, facts: Facts, jobs: Sequence[Job]) -> Iterator[tuple[str, str]]:
+def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterator[tuple[str, str]]:
     yield from source.cautions.items()
     if facts.retrieved.any() and not facts.judged_documents:
         yield NO_SHARED_DOCUMENT, _no_shared_document(source)
@@ -51,14 +51,14 @@ def _counts_from(job: Job, *, above: float) -> bool:
     return "rel" in job.metric.parameters and not user_level and job.level > above
 
 
-def _no_shared_document(source: Origin) -> str:
+def _no_shared_document(source: BlockSource) -> str:
     rows = source.first_rows()
     query = source.judgments.codes(rows["query_id"]) >= 0
-    ranked = rows.filter(pl.Series(query))["doc_id"]
-    return _of_documents(ranked, source.judgments.documents(slice(0, _LOOKED_AT)))
+    doc_ids = rows.filter(pl.Series(query))["doc_id"]
+    return _no_shared_document_text(doc_ids, source.judgments.documents(slice(0, _SAMPLE_SIZE)))
 
 
-def _of_documents(ranked: pl.Series, judged: pl.Series) -> str:
+def _no_shared_document_text(ranked: pl.Series, judged: pl.Series) -> str:
     return (
         f"no document of the run is judged for its query: it has {_quoted(ranked)}, the judgments "
         f"{_quoted(judged)}; check that both use the same ids"
@@ -82,12 +82,12 @@ class BatchCautions:
     judged_documents: int = 0
 
     @classmethod
-    def of(cls, scores: Scores) -> BatchCautions:
+    def of(cls, scores: RunScores) -> BatchCautions:
         """The cautions of scores that were made with ``exact``."""
         return cls(dict(scores.counts.cautions), scores.parts.judged_documents)
 
     def __add__(self, other: BatchCautions) -> BatchCautions:
-        """Both together."""
+        """Combine the cautions of two sets of batches."""
         texts = dict(self.texts)
         for code, text in other.texts.items():
             texts[code] = min(text, texts.get(code, text))
@@ -100,7 +100,7 @@ class BatchCautions:
         return {code: self.texts[code] for code in sorted(self.texts.keys() - dropped)}
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """The cautions as plain values."""
         return {"texts": dict(self.texts), "judged_documents": self.judged_documents}
 
 
@@ -108,7 +108,7 @@ def refuse_no_shared_document(name: str, cautions: Mapping[str, str]) -> None:
     """Check that a run has a judged document, where values of 0 would decide or be a cause.
 
     Args:
-        name: of the run.
+        name: the name of the run.
         cautions: of its scores.
 
     Raises:
@@ -122,7 +122,7 @@ def refuse_strange_documents(name: str, rows: pl.DataFrame, judged: pl.DataFrame
     """Check that a run has a judged document, where nothing is scored.
 
     Args:
-        name: of the run.
+        name: the name of the run.
         rows: its ``query_id`` and ``doc_id``, of judged queries.
         judged: ``query_id`` and ``doc_id``.
 
@@ -131,11 +131,11 @@ def refuse_strange_documents(name: str, rows: pl.DataFrame, judged: pl.DataFrame
     """
     shared = rows.join(judged, on=["query_id", "doc_id"], how="semi")
     if len(rows) and shared.is_empty():
-        cautions = {NO_SHARED_DOCUMENT: _of_documents(rows["doc_id"], judged["doc_id"])}
+        cautions = {NO_SHARED_DOCUMENT: _no_shared_document_text(rows["doc_id"], judged["doc_id"])}
         refuse_no_shared_document(name, cautions)
 
 
-def first_cautions(scores: Iterable[Scores]) -> dict[str, str]:
+def first_cautions(scores: Iterable[RunScores]) -> dict[str, str]:
     """The cautions of one run under several conventions: the first text of each code."""
     cautions: dict[str, str] = {}
     for result in scores:
@@ -143,6 +143,6 @@ def first_cautions(scores: Iterable[Scores]) -> dict[str, str]:
     return cautions
 
 
-def prefixed(name: str, cautions: Mapping[str, str]) -> list[str]:
+def with_run_name(name: str, cautions: Mapping[str, str]) -> list[str]:
     """The sentences of a run's cautions."""
     return [f"{name}: {text}." for text in cautions.values()]

@@ -20,9 +20,9 @@ class Job:
     """One metric under one convention.
 
     Attributes:
-        label: what results call the metric.
+        label: the metric's name in results.
         metric: the metric.
-        how: the choices that hold for it.
+        how: the convention's choices for it.
         defaults: the parameters that the convention gives it.
     """
 
@@ -34,12 +34,12 @@ class Job:
     @classmethod
     def of(cls, label: str, metric: Metric, how: Convention) -> Job:
         """A metric under a convention's choices for it."""
-        own = how.for_metric(metric)
-        return cls(label, metric, own, own.defaults(metric))
+        metric_convention = how.for_metric(metric)
+        return cls(label, metric, metric_convention, metric_convention.defaults(metric))
 
     @cached_property
     def kernel(self) -> str:
-        """The metric with all that it is called with: equal words, equal values."""
+        """A key of the metric with its arguments: equal keys mean equal values."""
         return f"{self.metric!r} {sorted(self.metric.bound(self.defaults).items())} {self.level}"
 
     @cached_property
@@ -57,7 +57,7 @@ class Job:
 
     @property
     def counts_hits(self) -> bool:
-        """Whether the convention asks which queries have something relevant within the cutoff."""
+        """True if the convention needs the queries with a relevant document within the cutoff."""
         return self.how.no_hits is not None and self.metric.view == RANKING
 
     @cached_property
@@ -66,7 +66,7 @@ class Job:
         return None if "no_hit" in self.how.forced else self.metric.depth(self.defaults)
 
     def tail(self, best: float) -> Job | None:
-        """What documents behind the ends of lists could add; None where lists have ends.
+        """A job for what documents behind the ends of lists could add; None if lists have ends.
 
         Args:
             best: the grade that they would have.
@@ -74,11 +74,13 @@ class Job:
         metric = self.metric
         if metric.residual is None:
             return None
-        given = {**dict(metric.given), "best": best}
-        own = replace(metric, kernel=metric.residual, given=tuple(sorted(given.items())))
-        return replace(self, label=self.tail_label, metric=own)
+        arguments = {**dict(metric.given), "best": best}
+        tail_metric = replace(
+            metric, kernel=metric.residual, given=tuple(sorted(arguments.items()))
+        )
+        return replace(self, label=self.tail_label, metric=tail_metric)
 
     @property
     def tail_label(self) -> str:
-        """What `tail` is called; no name of a metric begins with a blank."""
+        """The label of the `tail` job; no name of a metric begins with a blank."""
         return f" {self.label} tail"

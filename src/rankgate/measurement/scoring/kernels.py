@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class JobValues:
-    """What one job has computed; one row a query.
+    """The values of one job; one row a query.
 
     Attributes:
         value: ``(T,)``, NaN where undefined.
@@ -42,7 +42,7 @@ class JobValues:
 
     @classmethod
     def empty(cls, job: Job, T: int) -> JobValues:
-        """Nothing yet, with room for what the job computes."""
+        """Allocate undefined values for what the job computes."""
         return cls(
             np.full(T, np.nan),
             np.zeros(T, bool),
@@ -50,58 +50,62 @@ class JobValues:
             None if job.metric.weight is None else np.ones(T),
         )
 
-    def put(self, rows: NDArray[np.int64], other: JobValues) -> None:
-        """Take over the values of some queries."""
-        self.value[rows], self.lacking[rows] = other.value, other.lacking
-        if self.hit is not None and other.hit is not None:
-            self.hit[rows] = other.hit
-        if self.weight is not None and other.weight is not None:
-            self.weight[rows] = other.weight
+    def put(self, rows: NDArray[np.int64], block_values: JobValues) -> None:
+        """Copy the values of some queries."""
+        self.value[rows], self.lacking[rows] = block_values.value, block_values.lacking
+        if self.hit is not None and block_values.hit is not None:
+            self.hit[rows] = block_values.hit
+        if self.weight is not None and block_values.weight is not None:
+            self.weight[rows] = block_values.weight
 
 
-def computed(block: Block, jobs: Sequence[Job]) -> tuple[JobValues, ...]:
+def compute_values(block: Block, jobs: Sequence[Job]) -> tuple[JobValues, ...]:
     """The values of some jobs for the queries of a block."""
-    found = [JobValues.empty(job, len(block.aligned.codes)) for job in jobs]
+    job_values = [JobValues.empty(job, len(block.aligned.codes)) for job in jobs]
     for view in dict.fromkeys(job.metric.view for job in jobs):
-        mine = [pair for pair in zip(jobs, found, strict=True) if pair[0].metric.view == view]
-        for rows, seen in block.seen_as(view):
+        view_pairs = [
+            pair for pair in zip(jobs, job_values, strict=True) if pair[0].metric.view == view
+        ]
+        for rows, kernel_input in block.seen_as(view):
             if view == RANKING:
-                _rankings(block, rows, seen, mine)
+                _compute_rankings(block, rows, kernel_input, view_pairs)
                 continue
-            for job, values in mine:
-                value = _computed(block, rows, job, seen)
-                values.put(rows, JobValues(value, _lacking(block, rows, job, seen)))
-    return tuple(found)
+            for job, values in view_pairs:
+                value = _compute(block, rows, job, kernel_input)
+                values.put(
+                    rows, JobValues(value, _without_relevant(block, rows, job, kernel_input))
+                )
+    return tuple(job_values)
 
 
-def _rankings(
+def _compute_rankings(
     block: Block, rows: NDArray[np.int64], judged: Judged, jobs: Sequence[tuple[Job, JobValues]]
 ) -> None:
     """Run kernels over one block of rankings; what several conventions share is computed once."""
-    levels = {at: judged.at_level(at) for at in {1, *(job.level for job, _ in jobs)}}
-    known: dict[str, Floats] = {}
+    levels = {level: judged.at_level(level) for level in {1, *(job.level for job, _ in jobs)}}
+    values_by_kernel: dict[str, Floats] = {}
     for job, values in jobs:
         level = levels[job.level]
-        if job.kernel not in known:
-            known[job.kernel] = _computed(block, rows, job, level)
-        value, lacking = known[job.kernel], level.relevant == 0
+        if job.kernel not in values_by_kernel:
+            values_by_kernel[job.kernel] = _compute(block, rows, job, level)
+        value, has_no_relevant = values_by_kernel[job.kernel], level.relevant == 0
         hit = None if not job.counts_hits else count(level.hits(job.level, job.cutoff)) > 0
         if job.how.forced:
-            value, unseen = _forced(value, level, job)
-            lacking &= ~unseen
+            value, unseen = _apply_forced(value, level, job)
+            has_no_relevant &= ~unseen
         weight = job.metric.weigh(level, job.defaults)
-        values.put(rows, JobValues(value, lacking, hit, weight))
+        values.put(rows, JobValues(value, has_no_relevant, hit, weight))
 
 
-def _lacking(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flags:  # noqa: ANN401
-    """Which queries have no relevant document, as far as a view knows them."""
+def _without_relevant(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any) -> Flags:  # noqa: ANN401
+    """True for queries without a relevant document, as far as a view knows."""
     if job.metric.view == SUBTOPICS:
-        none: Flags = seen.at_level(job.level).subtopics == 0
+        none: Flags = kernel_input.at_level(job.level).subtopics == 0
         return none
     return block.judgments.best(block.aligned.codes[rows]) < max(job.level, 0)
 
 
-def _computed(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Floats:  # noqa: ANN401
+def _compute(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any) -> Floats:  # noqa: ANN401
     """The values of a block; where a user's function fails, the error names the query.
 
     Raises:
@@ -109,16 +113,16 @@ def _computed(block: Block, rows: NDArray[np.int64], job: Job, seen: Any) -> Flo
     """
     try:
         with np.errstate(over="raise"):
-            value = job.metric.compute(seen, job.defaults)
+            value = job.metric.compute(kernel_input, job.defaults)
     except (FloatingPointError, OverflowError):
         raise _too_great(block, rows, job) from None
     except FunctionError as error:
         codes = block.aligned.codes[rows]
         query = block.judgments.query_ids[int(codes[error.row or 0])]
-        where = f"query '{query}'"
+        location = f"query '{query}'"
         if error.row is None and len(codes) > 1:
-            where = f"{len(codes)} queries, the first being '{query}'"
-        problem = f"{error.problem}; it was computed for {where}."
+            location = f"{len(codes)} queries, the first being '{query}'"
+        problem = f"{error.problem}; it was computed for {location}."
         raise UsageError(problem, code="function-failed") from error
     if np.isinf(value).any():
         raise _too_great(block, rows, job)
@@ -138,7 +142,7 @@ def _too_great(block: Block, rows: NDArray[np.int64], job: Job) -> InputError:
     return InputError(problem, source=judgments.name, code="grade-outside-scale")
 
 
-def _forced(value: Floats, block: Judged, job: Job) -> tuple[Floats, Flags]:
+def _apply_forced(value: Floats, block: Judged, job: Job) -> tuple[Floats, Flags]:
     """Values with what the convention sets for a kind of empty, instead of the kernel's.
 
     Returns:
@@ -146,24 +150,24 @@ def _forced(value: Floats, block: Judged, job: Job) -> tuple[Floats, Flags]:
         judged or retrieved, whether or not there is something relevant.
     """
     empty = block.retrieved == 0
-    seen = block.known & (block.grade >= 0)
+    is_judged = block.known & (block.grade >= 0)
     if job.cutoff is not None:
-        seen &= block.rank <= job.cutoff
+        is_judged &= block.rank <= job.cutoff
     kinds = {
         "nothing": empty & (block.judged == 0),
         "no_judgments": block.judged == 0,
         "without_relevant": block.relevant == 0,
         "nothing_retrieved": empty,
-        "nothing_judged": ~seen.any(axis=-1),
+        "nothing_judged": ~is_judged.any(axis=-1),
         "no_hit": block.relevant_retrieved == 0,
         "zero": value == 0,
     }
-    out, open_ = value.copy(), np.ones(len(value), bool)
-    unseen = np.zeros(len(value), bool)
+    out, is_open = value.copy(), np.ones(len(value), bool)
+    is_unseen = np.zeros(len(value), bool)
     for kind, hit in kinds.items():
         if kind in job.how.forced:
             set_to = job.how.forced[kind]
-            out[open_ & hit] = np.nan if set_to is None else set_to
-            unseen |= open_ & hit & (set_to is None and kind != "without_relevant")
-            open_ &= ~hit
-    return out, unseen
+            out[is_open & hit] = np.nan if set_to is None else set_to
+            is_unseen |= is_open & hit & (set_to is None and kind != "without_relevant")
+            is_open &= ~hit
+    return out, is_unseen

@@ -10,11 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.memory.ids import Growing
+from rankgate.data.memory.ids import GrowingIds
 from rankgate.measurement.metrics.lists import NONE, Listed
 from rankgate.measurement.scoring.alignment.first import first
-from rankgate.measurement.scoring.alignment.met import Met
-from rankgate.measurement.scoring.catalogue import places
+from rankgate.measurement.scoring.alignment.met import AlignedRun
+from rankgate.measurement.scoring.catalogue import find_positions
 from rankgate.measurement.scoring.list_values import ListBlock
 from rankgate.measurement.scoring.plan import Plan
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.list_values import ListValues
 
 
-def listed(
+def code_lists(
     run: Run,
     how: Convention,
     depth: int,
@@ -52,23 +52,27 @@ def listed(
     Raises:
         InputError: as ``Run.batches``.
     """
-    known = () if catalogue is None or isinstance(catalogue, int) else catalogue
-    names = Growing(_strings([*known, *(seen or {})]).unique(maintain_order=True))
-    parts = _parts(run, names, how, depth)
+    catalogue_ids = () if catalogue is None or isinstance(catalogue, int) else catalogue
+    names = GrowingIds(_strings([*catalogue_ids, *(seen or {})]).unique(maintain_order=True))
+    parts = _read_batches(run, names, how, depth)
     empty = _strings([]) if run.queries is None else run.queries["query_id"]
-    heads = pl.concat([_strings([]), *(part.query_ids for part in parts), empty]).unique().sort()
-    items = _together(parts, heads).astype(np.int64)
+    all_queries = (
+        pl.concat([_strings([]), *(batch_lists.query_ids for batch_lists in parts), empty])
+        .unique()
+        .sort()
+    )
+    items = _join_batches(parts, all_queries).astype(np.int64)
     size = max(len(names.ids), catalogue if isinstance(catalogue, int) else 0)
-    counted = None
+    seen_counts = None
     if seen is not None:
-        counted = np.zeros(size, np.int64)
-        counted[names.codes(_strings(seen))] = list(seen.values())
-    return Listed(items, size, counted, people)
+        seen_counts = np.zeros(size, np.int64)
+        seen_counts[names.codes(_strings(seen))] = list(seen.values())
+    return Listed(items, size, seen_counts, people)
 
 
-def firsts(
+def top_items(
     run: Run, how: Convention, depth: int, query_ids: pl.Series, *, everyone: bool = False
-) -> tuple[pl.Series, Places, pl.Series]:
+) -> tuple[pl.Series, ItemCodes, pl.Series]:
     """The first items of the lists of some queries, and the items that the codes represent.
 
     Args:
@@ -85,93 +89,101 @@ def firsts(
     Raises:
         InputError: as ``Run.batches``.
     """
-    names = Growing()
-    parts = _parts(run, names, how, depth)
-    others = _strings([])
+    names = GrowingIds()
+    parts = _read_batches(run, names, how, depth)
+    other_queries = _strings([])
     if everyone:
         empty = _strings([]) if run.queries is None else run.queries["query_id"]
-        heads = pl.concat([_strings([]), *(part.query_ids for part in parts), empty]).unique()
-        others = heads.filter(~heads.is_in(query_ids.implode())).sort()
-    codes = _together(parts, pl.concat([query_ids, others]) if len(others) else query_ids)
-    return names.ids, codes, others
+        all_queries = pl.concat(
+            [_strings([]), *(batch_lists.query_ids for batch_lists in parts), empty]
+        ).unique()
+        other_queries = all_queries.filter(~all_queries.is_in(query_ids.implode())).sort()
+    codes = _join_batches(
+        parts, pl.concat([query_ids, other_queries]) if len(other_queries) else query_ids
+    )
+    return names.ids, codes, other_queries
 
 
-def measured_lists(metrics: Mapping[str, ListMetric], listed: Listed) -> ListValues:
-    """What some metrics measure on lists that are no evaluation of their own: parts, resamples.
+def measure_lists(metrics: Mapping[str, ListMetric], lists: Listed) -> ListValues:
+    """Measure metrics on lists outside an evaluation: parts and resamples.
 
     Args:
         metrics: by label.
-        listed: the lists.
+        lists: the lists.
 
     Raises:
-        UsageError: something is needed that is not there.
+        UsageError: a metric lacks an input.
     """
-    block = ListBlock(listed, pl.Series([], dtype=pl.String))
-    found = Plan((), (), lists=metrics).measure(block).lists
-    assert found is not None
-    return found
+    block = ListBlock(lists, pl.Series([], dtype=pl.String))
+    values = Plan((), (), lists=metrics).measure(block).lists
+    assert values is not None
+    return values
 
 
-Places: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
-"""Codes in as little room as there may be: a list of each of a million users is long."""
+ItemCodes: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+"""Codes in narrow types: the lists of a million users are long."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _ListBatch:
     """Some whole lists: their queries, and the codes of their items, ``(T, K)``."""
 
     query_ids: pl.Series
-    items: Places
+    items: ItemCodes
 
 
-def _parts(run: Run, names: Growing, how: Convention, depth: int) -> list[_Part]:
+def _read_batches(run: Run, names: GrowingIds, how: Convention, depth: int) -> list[_ListBatch]:
     return run.over_queries(
-        lambda read: [_part(batch, names, how, depth) for batch in read(how.duplicates)]
+        lambda read: [_read_batch(batch, names, how, depth) for batch in read(how.duplicates)]
     )
 
 
-def _part(batch: Batch, names: Growing, how: Convention, depth: int) -> _Part:
+def _read_batch(batch: Batch, names: GrowingIds, how: Convention, depth: int) -> _ListBatch:
     query_ids = batch.frame["query_id"]
     if batch.starts is None:
-        heads = query_ids.unique(maintain_order=True)
-        owner = places(query_ids, heads)
+        list_queries = query_ids.unique(maintain_order=True)
+        owner = find_positions(query_ids, list_queries)
     else:
-        heads = query_ids.gather(batch.starts)
-        owner = np.repeat(np.arange(len(heads)), np.diff(batch.starts, append=len(query_ids)))
+        list_queries = query_ids.gather(batch.starts)
+        owner = np.repeat(
+            np.arange(len(list_queries)), np.diff(batch.starts, append=len(query_ids))
+        )
     rows = np.arange(len(owner))
-    every = Met(
+    aligned_run = AlignedRun(
         batch.frame["score"].to_numpy(),
         batch.frame["doc_id"],
         owner,
-        np.arange(len(heads)),
+        np.arange(len(list_queries)),
         rows,
         np.zeros(len(rows)),
         None,
         0,
         rows,
         ordered=batch.ordered,
-        query_ids=heads,
+        query_ids=list_queries,
     )
-    top = first(every, how.alignment, depth)
-    items = np.full((len(heads), int(top.rank.max(initial=1))), NONE, np.int32)
-    whole = len(top.row) == len(batch.frame)
-    by = np.argsort(top.row)  # codes are given in the order of rows
-    shown = batch.frame["doc_id"] if whole else batch.frame["doc_id"].gather(top.row[by])
-    if how.duplicates == "place":  # what holds its place for nothing is no item
-        real = ~shown.str.ends_with("\0")
-        shown, by = shown.filter(real), by[real.to_numpy()]
-    items[top.owner[by], top.rank[by] - 1] = names.codes(shown)
-    return _Part(heads, items)
+    top = first(aligned_run, how.alignment, depth)
+    items = np.full((len(list_queries), int(top.rank.max(initial=1))), NONE, np.int32)
+    is_complete = len(top.row) == len(batch.frame)
+    row_order = np.argsort(top.row)  # codes are given in the order of rows
+    doc_ids = (
+        batch.frame["doc_id"] if is_complete else batch.frame["doc_id"].gather(top.row[row_order])
+    )
+    if how.duplicates == "place":  # a placeholder of a duplicate is not an item
+        is_item = ~doc_ids.str.ends_with("\0")
+        doc_ids, row_order = doc_ids.filter(is_item), row_order[is_item.to_numpy()]
+    items[top.owner[row_order], top.rank[row_order] - 1] = names.codes(doc_ids)
+    return _ListBatch(list_queries, items)
 
 
-def _together(parts: list[_Part], query_ids: pl.Series) -> Places:
-    """The lists of some queries; those that have none hold nothing. Parts are used up."""
-    width = max([part.items.shape[1] for part in parts], default=1)
+def _join_batches(parts: list[_ListBatch], query_ids: pl.Series) -> ItemCodes:
+    """The lists of some queries, empty if a query has none; uses up the parts."""
+    width = max([batch_lists.items.shape[1] for batch_lists in parts], default=1)
     out = np.full((len(query_ids), width), NONE, np.int32)
     while parts:
-        part = parts.pop()
-        row = places(part.query_ids, query_ids)
-        out[row[row != NONE], : part.items.shape[1]] = part.items[row != NONE]
+        batch_lists = parts.pop()
+        row = find_positions(batch_lists.query_ids, query_ids)
+        out[row[row != NONE], : batch_lists.items.shape[1]] = batch_lists.items[row != NONE]
     return out
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.memory.arrays import pieces_of
+from rankgate.data.arrays import run_frames
 from rankgate.data.run import SCHEMA
 from rankgate.measurement.scoring.alignment.block import Block
 from rankgate.measurement.scoring.alignment.sheets import aligned_blocks
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class MatrixSource:
     """Rankings that are a matrix or lists.
 
-    A matrix is looked at as deep as the plan looks; ties that are deeper are not counted.
+    A matrix is read as deep as the plan needs; ties that are deeper are not counted.
 
     Attributes:
         matrix: the rankings.
         judgments: what they are measured against.
-        seen: what leaves the rankings.
+        seen: the items that are removed from the rankings.
     """
 
     matrix: MatrixInput
@@ -41,12 +41,12 @@ class MatrixSource:
 
     @property
     def name(self) -> str:
-        """What the matrix is called."""
+        """The name of the matrix."""
         return self.matrix.name
 
     @property
     def label(self) -> str:
-        """The same, for errors."""
+        """The name of the matrix, for errors."""
         return self.matrix.name
 
     @property
@@ -56,22 +56,22 @@ class MatrixSource:
 
     @property
     def cautions(self) -> Mapping[str, str]:
-        """None: a matrix has no form that could be mistaken."""
+        """No cautions: the form of a matrix cannot be mistaken."""
         return {}
 
     def first_rows(self) -> pl.DataFrame:
         """The first rows by ids."""
-        return next(pieces_of(self.matrix), pl.DataFrame(schema=SCHEMA))
+        return next(run_frames(self.matrix), pl.DataFrame(schema=SCHEMA))
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
-        """The judged items of stretches of rows, in every way of the plan.
+        """Yield the judged items of row ranges, in every ranking mode of the plan.
 
         Raises:
             InputError: a score is infinite.
             DuplicateError: an item appears twice in a list.
         """
-        for way in plan.ways:
-            how = way.alignment
-            depth = plan.depth(way)
-            for aligned in aligned_blocks(self.matrix, self.judgments, how, depth, self.seen):
-                yield Block(way, aligned, self.judgments)
+        for mode in plan.ways:
+            alignment = mode.alignment
+            depth = plan.depth(mode)
+            for aligned in aligned_blocks(self.matrix, self.judgments, alignment, depth, self.seen):
+                yield Block(mode, aligned, self.judgments)

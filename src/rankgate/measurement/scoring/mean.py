@@ -1,4 +1,4 @@
-"""From values to a mean: the kinds of empty, rounding, and how a metric adds up."""
+"""Means of values: the kinds of empty, rounding, and aggregation."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.convention import Convention
     from rankgate.measurement.scoring.job import Job
 
-_LEAST = 0.00001  # trec_eval's floor for a geometric mean
+_GEOMETRIC_FLOOR = 0.00001  # trec_eval's floor for a geometric mean
 
 MISSING, NO_RELEVANT, NOTHING_RETRIEVED, NOTHING_JUDGED = 1, 2, 3, 4  # as in data.scores.REASONS
 
 
-def filled(
+def fill_undefined(
     values: NDArray[np.float64],
-    lacking: NDArray[np.bool_],
+    has_no_relevant: NDArray[np.bool_],
     *,
     present: NDArray[np.bool_],
     retrieved: NDArray[np.int64],
     job: Job,
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Values with each kind of empty as the convention has it, and why.
+    """Replace undefined values as the convention says, with the reason for each.
 
     Args:
         values: ``(T,)`` from the kernel, NaN where undefined.
-        lacking: ``(T,)``, whether a query has no relevant document.
+        has_no_relevant: ``(T,)``, whether a query has no relevant document.
         present: ``(T,)``, whether the run has the query.
         retrieved: ``(T,)``, documents retrieved.
-        job: whose values they are.
+        job: the job of the values.
 
     Returns:
         ``(T,)`` values, NaN where they stay undefined, and ``(T,)`` places in ``REASONS``.
     """
     left_out = ~present & (job.how.missing == "leave_out")
     undefined = np.isnan(values) | left_out
-    why = np.zeros(len(values), np.int8)
-    why[undefined] = NOTHING_JUDGED
-    why[undefined & lacking] = NO_RELEVANT
-    why[undefined & (retrieved == 0)] = NOTHING_RETRIEVED
-    why[~present] = MISSING
+    reason_codes = np.zeros(len(values), np.int8)
+    reason_codes[undefined] = NOTHING_JUDGED
+    reason_codes[undefined & has_no_relevant] = NO_RELEVANT
+    reason_codes[undefined & (retrieved == 0)] = NOTHING_RETRIEVED
+    reason_codes[~present] = MISSING
     out = np.where(left_out, np.nan, values)
-    for reason, value in _stand_ins(job.how).items():
-        out[undefined & (why == reason)] = np.nan if value is None else value
-    return _rounded(out, job.how), why
+    for reason, value in _substitutes(job.how).items():
+        out[undefined & (reason_codes == reason)] = np.nan if value is None else value
+    return _round(out, job.how), reason_codes
 
 
-def _stand_ins(how: Convention) -> dict[int, float | None]:
+def _substitutes(how: Convention) -> dict[int, float | None]:
     return {
         NO_RELEVANT: how.without_relevant,
         NOTHING_RETRIEVED: how.nothing_retrieved,
@@ -59,7 +59,7 @@ def _stand_ins(how: Convention) -> dict[int, float | None]:
     }
 
 
-def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64]:
+def _round(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64]:
     """Values with the convention's decimals, as a person would round them."""
     if how.digits is None:
         return values
@@ -72,73 +72,73 @@ def _rounded(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64
     return np.floor(np.round(scaled, 9)) / 10.0**how.digits
 
 
-def terms(
+def sum_terms(
     values: NDArray[np.float64],
-    why: NDArray[np.int8],
+    reason_codes: NDArray[np.int8],
     job: Job,
     weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """What is added up: the values that count, or their logarithms, and what each weighs.
+    """The terms of the sum: values that count, or their logarithms, and their weights.
 
     Queries whose kind of empty the convention leaves out do not count; any other undefined
     value makes the sum undefined.
 
     Args:
         values: ``(T,)``.
-        why: ``(T,)``, as ``filled`` gives them.
-        job: whose values they are.
-        weight: ``(T,)``, what each query weighs where the metric says so.
+        reason_codes: ``(T,)``, as ``filled`` gives them.
+        job: the job of the values.
+        weight: ``(T,)``, the weight of each query, if the metric has one.
     """
     out = np.zeros(len(values), bool)
-    for reason, value in _stand_ins(job.how).items():
+    for reason, value in _substitutes(job.how).items():
         if value is None:
-            out |= (why == reason) & np.isnan(values)
-    left = values[~out]
+            out |= (reason_codes == reason) & np.isnan(values)
+    summands = values[~out]
     if job.metric.aggregate == "geometric":
-        left = np.log(np.maximum(left, _LEAST))
+        summands = np.log(np.maximum(summands, _GEOMETRIC_FLOOR))
     weighted = job.metric.aggregate == "weighted" and weight is not None
-    return left, weight[~out] if weighted and weight is not None else None
+    return summands, weight[~out] if weighted and weight is not None else None
 
 
 def parts(
     values: NDArray[np.float64],
-    why: NDArray[np.int8],
+    reason_codes: NDArray[np.int8],
     job: Job,
     weight: NDArray[np.float64] | None = None,
     hit: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """What one number is made of. Added in query order, as trec_eval does.
+    """The parts of one number, added in query order as trec_eval does.
 
     Args:
-        values: as of `terms`.
-        why: as of `terms`.
-        job: as of `terms`.
-        weight: as of `terms`.
+        values: as of `sum_terms`.
+        reason_codes: as of `sum_terms`.
+        job: as of `sum_terms`.
+        weight: as of `sum_terms`.
         hit: ``(T,)``, whether a query has a relevant document within the cutoff.
 
     Returns:
-        ``(3,)``: the sum of the `terms`; how many they are, or their weight; how many queries
+        ``(3,)``: the sum of the `sum_terms`; how many they are, or their weight; how many queries
         have a hit, NaN where the convention does not ask.
     """
-    left, weights = terms(values, why, job, weight)
+    summands, weights = sum_terms(values, reason_codes, job, weight)
     hits = np.nan if hit is None else float(hit.sum())
-    if not len(left):
+    if not len(summands):
         return np.array([0.0, 0.0, hits])
-    count = float(len(left))
+    count = float(len(summands))
     if weights is not None:
-        left, count = left * weights, float(np.cumsum(weights)[-1])
-    return np.array([np.cumsum(left)[-1], count, hits])
+        summands, count = summands * weights, float(np.cumsum(weights)[-1])
+    return np.array([np.cumsum(summands)[-1], count, hits])
 
 
-def of_parts(found: NDArray[np.float64], job: Job, unknown: int = 0) -> float:
+def mean_of_parts(sums: NDArray[np.float64], job: Job, unknown: int = 0) -> float:
     """One number for many queries; NaN where there is nothing to take a mean of.
 
     Args:
-        found: as ``parts`` gives it, or the sum of several.
-        job: whose values they are.
+        sums: as ``parts`` gives it, or the sum of several.
+        job: the job of the values.
         unknown: queries of the run without judgments.
     """
-    total, count, hits = (float(each) for each in found)
+    total, count, hits = (float(number) for number in sums)
     if job.how.no_hits is not None and hits == 0:
         return job.how.no_hits
     if not count:
@@ -151,7 +151,7 @@ def of_parts(found: NDArray[np.float64], job: Job, unknown: int = 0) -> float:
 
 
 def mean(
-    values: NDArray[np.float64], why: NDArray[np.int8], job: Job, *, unknown: int = 0
+    values: NDArray[np.float64], reason_codes: NDArray[np.int8], job: Job, *, unknown: int = 0
 ) -> float:
-    """The one number of `parts`; arguments as there."""
-    return of_parts(parts(values, why, job), job, unknown)
+    """The one number of `parts`; arguments as of `parts`."""
+    return mean_of_parts(parts(values, reason_codes, job), job, unknown)

@@ -1,4 +1,4 @@
-"""Other choices than a named convention makes, said one by one.
+"""Overrides of single choices of a named convention.
 
 ``ties=doc_id_asc`` holds for all metrics, ``RR.without_relevant=none`` for one,
 ``RR@.ties=doc_id_asc`` for it with a cutoff; ``nDCG.gain=exp`` sets a parameter of a metric,
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.names import parse
-from rankgate.measurement.scoring.axes import KINDS, axes, number
+from rankgate.measurement.scoring.axes import KINDS, axes, parse_number
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Overrides = Mapping[str, Any]
 
 
-def overridden(start: Convention, settings: Overrides | Iterable[str] = ()) -> Convention:
+def override_convention(start: Convention, settings: Overrides | Iterable[str] = ()) -> Convention:
     """A convention with some axes or parameters set otherwise, named ``NAME+``.
 
     Args:
@@ -37,22 +37,22 @@ def overridden(start: Convention, settings: Overrides | Iterable[str] = ()) -> C
             that is given twice.
 
     >>> from rankgate.measurement.scoring.convention import Convention
-    >>> how = overridden(Convention("mine"), ["ties=doc_id_asc", "nDCG.gain=exp"])
+    >>> how = override_convention(Convention("mine"), ["ties=doc_id_asc", "nDCG.gain=exp"])
     >>> how.name, how.ties, how.parameters["nDCG"]["gain"]
     ('mine+', 'doc_id_asc', 'exp')
-    >>> overridden(how, {"missing": "leave_out"}).missing
+    >>> override_convention(how, {"missing": "leave_out"}).missing
     'leave_out'
     """
     pairs = list(settings.items() if isinstance(settings, Mapping) else map(_split, settings))
     names = [key for key, _ in pairs]
-    if twice := [key for key in names if names.count(key) > 1]:
-        raise UsageError(f"{twice[0]} is given twice; keep one.", code="duplicate-name")
-    found = start
+    if repeated_names := [key for key in names if names.count(key) > 1]:
+        raise UsageError(f"{repeated_names[0]} is given twice; keep one.", code="duplicate-name")
+    convention = start
     for key, value in pairs:
-        found = _set(found, key, value)
-    if found.hash == start.hash:
+        convention = _apply_override(convention, key, value)
+    if convention.hash == start.hash:
         return start
-    return replace(found, name=start.name if start.name.endswith("+") else f"{start.name}+")
+    return replace(convention, name=start.name if start.name.endswith("+") else f"{start.name}+")
 
 
 def _split(word: str) -> tuple[str, str]:
@@ -64,62 +64,65 @@ def _split(word: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _set(how: Convention, key: str, value: object) -> Convention:
-    left, dot, right = key.rpartition(".")
+def _apply_override(how: Convention, key: str, value: object) -> Convention:
+    prefix, dot, right = key.rpartition(".")
     if not dot:
-        return _for_all(how, key, value)
-    if left == "forced":
-        return _forced(how, right, value)
-    return _for_one(how, left, right, value)
+        return _override_all(how, key, value)
+    if prefix == "forced":
+        return _override_forced(how, right, value)
+    return _override_metric(how, prefix, right, value)
 
 
-def _for_all(how: Convention, key: str, value: object) -> Convention:
-    """An axis, or a parameter of every metric that has it; what single metrics had is gone."""
+def _override_all(how: Convention, key: str, value: object) -> Convention:
+    """Set an axis, or a parameter of every metric that has it; drop those of single metrics."""
     if key in axes():
-        return replace(_without(how, "special", key), **{key: _value(key, value)})
-    having = [metric for metric in _catalogue() if key in metric.parameters]
-    if not having:
+        return replace(_drop_specials(how, "special", key), **{key: _value(key, value)})
+    matching_metrics = [metric for metric in _catalogue() if key in metric.parameters]
+    if not matching_metrics:
         raise UsageError(_unknown(key, [*axes(), *_parameters()]), code="unknown-axis")
-    read = {metric.name: _read(metric.parameters[key], value) for metric in having}
-    if unfit := [name for name, (_, wrong) in read.items() if wrong]:
-        fits = [name for name, (_, wrong) in read.items() if not wrong]
+    parsed = {metric.name: _read(metric.parameters[key], value) for metric in matching_metrics}
+    if unfit := [name for name, (_, wrong) in parsed.items() if wrong]:
+        fits = [name for name, (_, wrong) in parsed.items() if not wrong]
         if not fits:
-            raise UsageError(f"{key}={value} {read[unfit[0]][1]}", code="invalid-axis-value")
+            raise UsageError(f"{key}={value} {parsed[unfit[0]][1]}", code="invalid-axis-value")
         raise UsageError(
             f"{key}={value} does not fit {', '.join(unfit)}; say it for single metrics, "
             f"as in {fits[0]}.{key}={value}.",
             code="invalid-axis-value",
         )
-    plain = next(iter(read.values()))[0]
-    every = {**how.parameters.get("*", {}), key: plain}
-    cleared = _without(how, "parameters", key)
-    return replace(cleared, parameters={**cleared.parameters, "*": every})
+    plain = next(iter(parsed.values()))[0]
+    shared_parameters = {**how.parameters.get("*", {}), key: plain}
+    without_specials = _drop_specials(how, "parameters", key)
+    return replace(
+        without_specials, parameters={**without_specials.parameters, "*": shared_parameters}
+    )
 
 
-def _forced(how: Convention, kind: str, value: object) -> Convention:
+def _override_forced(how: Convention, kind: str, value: object) -> Convention:
     if kind not in KINDS:
         raise UsageError(
-            _unknown(f"forced.{kind}", [f"forced.{each}" for each in KINDS]), code="unknown-axis"
+            _unknown(f"forced.{kind}", [f"forced.{kind_name}" for kind_name in KINDS]),
+            code="unknown-axis",
         )
     try:
-        plain = number(value)
+        plain = parse_number(value)
     except ValueError as error:
         raise UsageError(f"forced.{kind}={value} {error}", code="invalid-axis-value") from None
-    return replace(_without(how, "special", "forced"), forced={**how.forced, kind: plain})
+    return replace(_drop_specials(how, "special", "forced"), forced={**how.forced, kind: plain})
 
 
-def _for_one(how: Convention, name: str, key: str, value: object) -> Convention:
-    """An axis or a parameter of one metric."""
-    metric, cut = _metric(name), "@" if name.endswith("@") else ""
-    if key in metric.parameters and not cut:
+def _override_metric(how: Convention, name: str, key: str, value: object) -> Convention:
+    """Set an axis or a parameter of one metric."""
+    metric, suffix = _metric(name), "@" if name.endswith("@") else ""
+    if key in metric.parameters and not suffix:
         plain, wrong = _read(metric.parameters[key], value)
         if wrong:
             raise UsageError(f"{name}.{key}={value} {wrong}", code="invalid-axis-value")
-        own = {**how.parameters.get(metric.name, {}), key: plain}
-        return replace(how, parameters={**how.parameters, metric.name: own})
+        metric_parameters = {**how.parameters.get(metric.name, {}), key: plain}
+        return replace(how, parameters={**how.parameters, metric.name: metric_parameters})
     if key not in axes():
         raise UsageError(
-            _unknown(f"{name}.{key}", [f"{name}.{each}" for each in _keys(metric)]),
+            _unknown(f"{name}.{key}", [f"{name}.{metric_key}" for metric_key in _keys(metric)]),
             code="unknown-axis",
         )
     if not axes()[key].each:
@@ -128,11 +131,11 @@ def _for_one(how: Convention, name: str, key: str, value: object) -> Convention:
         )
     plain = _value(key, value)
     _refuse_idle(how, key, plain)
-    place = metric.name + cut
-    special = {name: dict(chosen) for name, chosen in how.special.items()}
-    special.setdefault(place, {})[key] = plain
-    special.get("" if cut else f"{metric.name}@", {}).pop(key, None)
-    return replace(how, special={name: chosen for name, chosen in special.items() if chosen})
+    target = metric.name + suffix
+    special = {name: dict(choices) for name, choices in how.special.items()}
+    special.setdefault(target, {})[key] = plain
+    special.get("" if suffix else f"{metric.name}@", {}).pop(key, None)
+    return replace(how, special={name: choices for name, choices in special.items() if choices})
 
 
 def _refuse_idle(how: Convention, key: str, value: object) -> None:
@@ -155,14 +158,14 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
 
 
 def _metric(name: str) -> Metric:
-    """The metric of a name, without what is bound to it."""
+    """The metric of a name, without bound parameters."""
     from rankgate.measurement.metrics.list_names import parse_list
 
     of_lists = parse_list(name.removesuffix("@"))
     if of_lists is not None:
         return replace(of_lists, given=())
-    found = parse(name.removesuffix("@"))
-    return next(metric for metric in _catalogue() if metric.name == found.name)
+    parsed_metric = parse(name.removesuffix("@"))
+    return next(metric for metric in _catalogue() if metric.name == parsed_metric.name)
 
 
 def _value(key: str, value: object) -> Any:  # noqa: ANN401 - as the field has it
@@ -173,18 +176,18 @@ def _value(key: str, value: object) -> Any:  # noqa: ANN401 - as the field has i
 
 
 def _read(parameter: Parameter, value: object) -> tuple[Any, str]:
-    """A parameter's value as the kernel takes it, and what is wrong with it, if anything."""
+    """A parameter's value as the kernel takes it, and an error message, or an empty one."""
     try:
         return parameter.parse(value), ""
     except ValueError as error:
         return None, str(error)
 
 
-def _without(how: Convention, field: str, key: str) -> Convention:
-    """What single metrics have of an axis or a parameter, taken back."""
+def _drop_specials(how: Convention, field: str, key: str) -> Convention:
+    """Remove the choices of single metrics for an axis or a parameter."""
     tables = getattr(how, field).items()
-    left = {name: {k: v for k, v in table.items() if k != key} for name, table in tables}
-    changed: dict[str, Any] = {field: {name: table for name, table in left.items() if table}}
+    remaining = {name: {k: v for k, v in table.items() if k != key} for name, table in tables}
+    changed: dict[str, Any] = {field: {name: table for name, table in remaining.items() if table}}
     return replace(how, **changed)
 
 
@@ -203,7 +206,7 @@ def _keys(metric: Metric) -> list[str]:
     return [*metric.parameters, *(name for name, axis in axes().items() if axis.each)]
 
 
-def _unknown(key: str, known: list[str]) -> str:
-    near = get_close_matches(key, known, n=1)
+def _unknown(key: str, known_keys: list[str]) -> str:
+    near = get_close_matches(key, known_keys, n=1)
     hint = f"did you mean {near[0]}?" if near else "see `rankgate conventions axes`."
     return f"unknown axis '{key}'; {hint}"

@@ -1,4 +1,4 @@
-"""What is to be computed, and what was measured of it: a plan, and measurements that merge."""
+"""Plans of what to compute, and measurements that merge."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.scores import MeanParts, Scores
+from rankgate.data.scores import MeanParts, RunScores
 from rankgate.measurement.metrics.exact import ExactMean
 from rankgate.measurement.metrics.views import LISTS, RANKING, SEQUENCES
-from rankgate.measurement.scoring.alignment.block import Block, Origin, Way
+from rankgate.measurement.scoring.alignment.block import Block, BlockSource, RankingMode
 from rankgate.measurement.scoring.facts import BlockValues, Facts, zeros_relevant
 from rankgate.measurement.scoring.input_cautions import input_cautions
 from rankgate.measurement.scoring.job import Job
-from rankgate.measurement.scoring.kernels import JobValues, computed
-from rankgate.measurement.scoring.mean import filled, of_parts, parts, terms
+from rankgate.measurement.scoring.kernels import JobValues, compute_values
+from rankgate.measurement.scoring.mean import fill_undefined, mean_of_parts, parts, sum_terms
 
 if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.convention import Convention
     from rankgate.measurement.scoring.list_values import ListBlock, ListValues
 
-SHOWN = 10
-"""The cutoff at which every result says how much was judged."""
+JUDGED_CUTOFF = 10
+"""The cutoff of the share of judged documents in every result."""
 
 
-class Source(Origin, Protocol):
+class Source(BlockSource, Protocol):
     """Rankings that are measured: a file, a frame, a dictionary, a matrix, lists."""
 
     @property
@@ -53,11 +53,11 @@ class Plan:
     """Metrics under conventions.
 
     Attributes:
-        conventions: whose numbers are wanted.
+        conventions: the conventions to score under.
         jobs: for each of them the metrics of rankings and of subtopics, and those with a view of
             their own.
-        duplicates: treats all ways alike, if known that nothing is ranked twice.
-        lists: the metrics on lists by label, which follow the one convention that there is then.
+        duplicates: the rule for all ranking modes, if no document is ranked twice.
+        lists: the metrics on lists by label, which follow the only convention of such a plan.
     """
 
     conventions: tuple[Convention, ...]
@@ -73,68 +73,79 @@ class Plan:
         duplicates: Duplicates | None = None,
     ) -> Plan:
         """The plan for metrics under conventions, each with its label."""
-        lists = {name: cast("ListMetric", each) for name, each in metrics if each.view == LISTS}
-        some = [pair for pair in metrics if pair[1].view not in {LISTS, SEQUENCES}]
-        jobs = tuple(tuple(Job.of(*pair, how) for pair in some) for how in conventions)
+        lists = {
+            name: cast("ListMetric", metric) for name, metric in metrics if metric.view == LISTS
+        }
+        ranking_metrics = [pair for pair in metrics if pair[1].view not in {LISTS, SEQUENCES}]
+        jobs = tuple(
+            tuple(Job.of(*pair, convention) for pair in ranking_metrics)
+            for convention in conventions
+        )
         assert not lists or len(conventions) == 1, "lists are formed by one convention"
         return cls(tuple(conventions), jobs, duplicates, lists)
 
-    def way(self, how: Convention) -> Way:
-        """How a convention forms rankings."""
-        return Way(self.duplicates or how.duplicates, how.alignment)
+    def way(self, how: Convention) -> RankingMode:
+        """The ranking mode of a convention."""
+        return RankingMode(self.duplicates or how.duplicates, how.alignment)
 
     @cached_property
-    def ways(self) -> Mapping[Way, tuple[Job, ...]]:
-        """The jobs of every way; ways that no metric needs say the counts behind the means."""
-        grouped: dict[Way, list[Job]] = {self.way(how): [] for how in self.conventions}
-        for job in (job for some in self.jobs for job in some):
+    def ways(self) -> Mapping[RankingMode, tuple[Job, ...]]:
+        """The jobs of every ranking mode; a mode without jobs is still needed for counts."""
+        grouped: dict[RankingMode, list[Job]] = {
+            self.way(convention): [] for convention in self.conventions
+        }
+        for job in (job for convention_jobs in self.jobs for job in convention_jobs):
             grouped.setdefault(self.way(job.how), []).append(job)
-        return {way: tuple(jobs) for way, jobs in grouped.items()}
+        return {mode: tuple(jobs) for mode, jobs in grouped.items()}
 
-    def by_rule(self) -> Iterator[tuple[Duplicates, list[Way]]]:
-        """The ways, by how they treat duplicates: each needs its own reading."""
-        for rule in dict.fromkeys(way.duplicates for way in self.ways):
-            yield rule, [way for way in self.ways if way.duplicates == rule]
+    def by_rule(self) -> Iterator[tuple[Duplicates, list[RankingMode]]]:
+        """The ranking modes by their rule for duplicates: each rule needs its own reading."""
+        for rule in dict.fromkeys(mode.duplicates for mode in self.ways):
+            yield rule, [mode for mode in self.ways if mode.duplicates == rule]
 
     @cached_property
     def cutoffs(self) -> Mapping[Duplicates, tuple[int, ...]]:
-        """Where the share of judged documents is wanted, by how duplicates are treated."""
-        found: dict[Duplicates, set[int]] = {way.duplicates: {SHOWN} for way in self.ways}
-        for way, jobs in self.ways.items():
-            ranked = [job.cutoff for job in jobs if job.metric.view == RANKING]
-            found[way.duplicates] |= {cutoff for cutoff in ranked if cutoff is not None}
-        return {rule: tuple(sorted(cuts)) for rule, cuts in found.items()}
+        """The cutoffs for shares of judged documents, by the rule for duplicates."""
+        cutoffs_by_rule: dict[Duplicates, set[int]] = {
+            mode.duplicates: {JUDGED_CUTOFF} for mode in self.ways
+        }
+        for mode, jobs in self.ways.items():
+            rank_cutoffs = [job.cutoff for job in jobs if job.metric.view == RANKING]
+            cutoffs_by_rule[mode.duplicates] |= {
+                cutoff for cutoff in rank_cutoffs if cutoff is not None
+            }
+        return {rule: tuple(sorted(cuts)) for rule, cuts in cutoffs_by_rule.items()}
 
-    def depth(self, way: Way) -> int | None:
-        """How far rankings have to be looked at; None is to their end."""
-        depths = [None if way.alignment.judged_only else SHOWN]
-        depths += [job.depth for job in self.ways[way]]
-        known = [depth for depth in depths if depth is not None]
-        return max(known) if len(known) == len(depths) else None
+    def depth(self, mode: RankingMode) -> int | None:
+        """The depth to which rankings are needed; None is to their end."""
+        depths = [None if mode.alignment.judged_only else JUDGED_CUTOFF]
+        depths += [job.depth for job in self.ways[mode]]
+        finite_depths = [depth for depth in depths if depth is not None]
+        return max(finite_depths) if len(finite_depths) == len(depths) else None
 
     def measure(self, block: Block | ListBlock) -> Measurement:
         """The values of a block of whole queries, or of the lists of whole users.
 
         Raises:
             UsageError: a kernel of the user's own fails, and the error names a query; a metric on
-                lists needs what is not there.
+              lists lacks an input.
         """
         if not isinstance(block, Block):
             return Measurement(self, lists=block.measure(self.lists))
         jobs = self.ways[block.way]
-        values = computed(block, jobs)
-        part = BlockValues.of(block, values, self.cutoffs[block.way.duplicates])
-        return Measurement(self, (part,))
+        values = compute_values(block, jobs)
+        block_values = BlockValues.of(block, values, self.cutoffs[block.way.duplicates])
+        return Measurement(self, (block_values,))
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What was measured so far; the queries of two that are merged differ.
+    """Measured values; merged measurements have different queries.
 
     Attributes:
-        plan: what is measured.
-        parts: what was measured on each block.
-        lists: what metrics on lists measured; None before the first block of lists.
+        plan: the plan.
+        parts: the values of each block.
+        lists: the values of metrics on lists; None before the first block of lists.
     """
 
     plan: Plan
@@ -142,17 +153,17 @@ class Measurement:
     lists: ListValues | None = None
 
     def merge(self, other: Measurement) -> Measurement:
-        """Both together."""
+        """Combine two measurements."""
         lists = self.lists or other.lists
         if self.lists is not None and other.lists is not None:
             lists = self.lists.merge(other.lists)
         return Measurement(self.plan, self.parts + other.parts, lists)
 
-    def scores(self, source: Source, *, strict: bool = True) -> list[Scores]:
+    def scores(self, source: Source, *, strict: bool = True) -> list[RunScores]:
         """The scores under each convention.
 
         Args:
-            source: what was measured.
+            source: the source that was measured.
             strict: whether it is an error that the run has no judged query.
 
         Raises:
@@ -161,72 +172,76 @@ class Measurement:
         """
         return [self.score(i, source, strict=strict) for i in range(len(self.plan.conventions))]
 
-    def score(self, i: int, source: Source, *, strict: bool = True, exact: bool = False) -> Scores:
+    def score(
+        self, i: int, source: Source, *, strict: bool = True, exact: bool = False
+    ) -> RunScores:
         """The scores under one of the conventions; arguments as of `scores`.
 
         Args:
-            i: which one.
-            source: what was measured.
+            i: the position of the convention.
+            source: the source that was measured.
             strict: as of `scores`.
-            exact: whether what means are made of is kept too, for batches to add up.
+            exact: True to keep the parts of means too, for batches to add up.
         """
-        how, index = self.plan.conventions[i], source.judgments
-        facts = self._facts(self.plan.way(how), index)
+        convention, index = self.plan.conventions[i], source.judgments
+        facts = self._facts(self.plan.way(convention), index)
         if strict or facts.present.any():
-            facts.refuse(source, how)
-        counted = facts.present if how.missing == "leave_out" else np.ones_like(facts.present)
-        values, why, means = {}, {}, {}
+            facts.refuse(source, convention)
+        is_counted = (
+            facts.present if convention.missing == "leave_out" else np.ones_like(facts.present)
+        )
+        values, reason_codes, means = {}, {}, {}
         made_of: dict[str, tuple[ExactMean, int]] = {}
         for job in self.plan.jobs[i]:
-            found = self._values(job, len(index.query_ids))
-            values[job.label], why[job.label] = filled(
-                found.value[counted],
-                found.lacking[counted],
-                present=facts.present[counted],
-                retrieved=facts.retrieved[counted],
+            job_values = self._values(job, len(index.query_ids))
+            values[job.label], reason_codes[job.label] = fill_undefined(
+                job_values.value[is_counted],
+                job_values.lacking[is_counted],
+                present=facts.present[is_counted],
+                retrieved=facts.retrieved[is_counted],
                 job=job,
             )
-            weight = None if found.weight is None else found.weight[counted]
-            hit = None if found.hit is None else found.hit[counted]
-            own = values[job.label], why[job.label], job
-            means[job.label] = of_parts(parts(*own, weight, hit), job, facts.unknown)
+            weight = None if job_values.weight is None else job_values.weight[is_counted]
+            hit = None if job_values.hit is None else job_values.hit[is_counted]
+            mean_inputs = values[job.label], reason_codes[job.label], job
+            means[job.label] = mean_of_parts(parts(*mean_inputs, weight, hit), job, facts.unknown)
             if exact:
                 hits = 0 if hit is None else int(np.count_nonzero(hit))
-                made_of[job.label] = ExactMean.of(*terms(*own, weight)), hits
+                made_of[job.label] = ExactMean.of(*sum_terms(*mean_inputs, weight)), hits
         zeros = zeros_relevant(self.plan.jobs[i], index)
         cautions = input_cautions(source, facts, self.plan.jobs[i])
-        counts = facts.counts(counted, zeros, cautions)
-        shares = facts.known_shares(counted) if exact else {}
+        counts = facts.counts(is_counted, zeros, cautions)
+        judged_shares = facts.known_shares(is_counted) if exact else {}
         lists = self.lists.parts if exact and self.lists is not None else None
-        judged_at = {k: ExactMean.of(share) for k, share in shares.items()}
-        made = MeanParts(made_of, judged_at, lists, facts.judged_documents)
-        query_ids = index.query_ids.filter(pl.Series(counted))
-        scores = Scores(
+        judged_at = {k: ExactMean.of(share) for k, share in judged_shares.items()}
+        mean_parts = MeanParts(made_of, judged_at, lists, facts.judged_documents)
+        query_ids = index.query_ids.filter(pl.Series(is_counted))
+        scores = RunScores(
             source.name,
             source.tag,
             query_ids,
             values,
-            why,
+            reason_codes,
             means,
             counts,
-            how.to_dict(),
-            parts=made,
+            convention.to_dict(),
+            parts=mean_parts,
         )
         return scores if self.lists is None else self.lists.added_to(scores)
 
-    def _facts(self, way: Way, index: JudgmentIndex) -> Facts:
+    def _facts(self, mode: RankingMode, index: JudgmentIndex) -> Facts:
         return Facts.of(
-            [part for part in self.parts if part.way == way],
+            [block for block in self.parts if block.way == mode],
             len(index.query_ids),
-            self.plan.cutoffs[way.duplicates],
+            self.plan.cutoffs[mode.duplicates],
         )
 
     def _values(self, job: Job, T: int) -> JobValues:
         """The values of one job for all queries."""
-        way = self.plan.way(job.how)
-        at = next(i for i, each in enumerate(self.plan.ways[way]) if each is job)
-        found = JobValues.empty(job, T)
-        for part in self.parts:
-            if part.way == way:
-                found.put(part.codes, part.values[at])
-        return found
+        mode = self.plan.way(job.how)
+        job_index = next(i for i, mode_job in enumerate(self.plan.ways[mode]) if mode_job is job)
+        job_values = JobValues.empty(job, T)
+        for block in self.parts:
+            if block.way == mode:
+                job_values.put(block.codes, block.values[job_index])
+        return job_values

@@ -18,7 +18,7 @@ def distinct_names(names: Sequence[str], places: Sequence[Any]) -> list[str]:
 
     Args:
         names: of runs.
-        places: what each was read from; paths, or anything else.
+        places: the sources of the runs; paths, or anything else.
 
     >>> distinct_names(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])
     ['old/x', 'new/x', 'y']
@@ -29,11 +29,11 @@ def distinct_names(names: Sequence[str], places: Sequence[Any]) -> list[str]:
     """
     result = list(names)
     for i, name in enumerate(names):
-        twins = [j for j, other in enumerate(names) if other == name]
+        twins = [j for j, other_name in enumerate(names) if other_name == name]
         if len(twins) == 1:
             continue
         files = all(isinstance(places[j], str | Path) for j in twins)
-        longer = _longer(i, {j: Path(str(places[j])) for j in twins}, name) if files else None
+        longer = _longer_name(i, {j: Path(str(places[j])) for j in twins}, name) if files else None
         number = twins.index(i) + 1
         result[i] = longer or (name if number == 1 else f"{name}#{number}")
     return result
@@ -45,20 +45,24 @@ def refuse_baseline_again(baseline: object, candidates: Sequence[object]) -> Non
     Raises:
         UsageError: it is, by the same or another path.
     """
-    for each in candidates:
-        if _is_file(baseline) and _is_file(each) and Path(str(baseline)).samefile(str(each)):
+    for candidate in candidates:
+        if (
+            _is_file(baseline)
+            and _is_file(candidate)
+            and Path(str(baseline)).samefile(str(candidate))
+        ):
             raise UsageError(
-                f"{each}: this file is the baseline too; name the run of another system.",
+                f"{candidate}: this file is the baseline too; name the run of another system.",
                 code="baseline-is-candidate",
             )
 
 
-def _is_file(place: object) -> bool:
-    return isinstance(place, str | Path) and Path(place).is_file()
+def _is_file(source: object) -> bool:
+    return isinstance(source, str | Path) and Path(source).is_file()
 
 
-def systems_apart(systems: Sequence[ScoredRun], places: Sequence[Any]) -> list[ScoredRun]:
-    """The same of systems that were scored; arguments as of `distinct_names`."""
+def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[Any]) -> list[ScoredRun]:
+    """Make names of scored systems distinct; arguments as of `distinct_names`."""
     names = distinct_names([system.name for system in systems], places)
     return [
         system if system.name == name else replace(system, name=name)
@@ -66,15 +70,15 @@ def systems_apart(systems: Sequence[ScoredRun], places: Sequence[Any]) -> list[S
     ]
 
 
-def _longer(mine: int, paths: dict[int, Path], name: str) -> str | None:
-    """A name that no twin has: with folders before it, or that of the file; None if there is none.
+def _longer_name(index: int, paths: dict[int, Path], name: str) -> str | None:
+    """A name that no twin has: with folders, or the file's name; None if there is none.
 
     The same file twice, and a file next to another of the same name, have none.
     """
     parts = {j: path.absolute().parts for j, path in paths.items()}
     for up in range(1, max(map(len, parts.values()))):
-        tails = {j: part[-1 - up : -1] for j, part in parts.items()}
-        if sum(tail == tails[mine] for tail in tails.values()) == 1:
-            return "/".join([*tails[mine], name])
+        tails = {j: path_parts[-1 - up : -1] for j, path_parts in parts.items()}
+        if sum(tail == tails[index] for tail in tails.values()) == 1:
+            return "/".join([*tails[index], name])
     files = {j: path.name.removesuffix(".gz").removesuffix(".zst") for j, path in paths.items()}
-    return files[mine] if sum(file == files[mine] for file in files.values()) == 1 else None
+    return files[index] if sum(file == files[index] for file in files.values()) == 1 else None

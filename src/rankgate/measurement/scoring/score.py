@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.plan import Plan
-from rankgate.measurement.scoring.sources import RunSource, measured
+from rankgate.measurement.scoring.sources import RunSource, measure
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring.convention import Convention
 
@@ -24,7 +24,7 @@ def score(
     how: Convention,
     *,
     strict: bool = True,
-) -> Scores:
+) -> RunScores:
     """Values of metrics for every judged query, and their means.
 
     Right for any set of whole queries: the values of parts are those of the whole, bit for bit.
@@ -42,4 +42,4 @@ def score(
     """
     index = qrels if isinstance(qrels, JudgmentIndex) else JudgmentIndex.of(qrels)
     source = RunSource(run, index)
-    return measured(Plan.of(metrics, [how]), source).score(0, source, strict=strict)
+    return measure(Plan.of(metrics, [how]), source).score(0, source, strict=strict)

@@ -12,54 +12,56 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.run import SCHEMA, ScatteredError
-from rankgate.measurement.scoring.alignment.align import align, nothing
+from rankgate.measurement.scoring.alignment.align import align, empty_ranks
 from rankgate.measurement.scoring.alignment.block import Block
-from rankgate.measurement.scoring.alignment.met import meet, meet_scattered
+from rankgate.measurement.scoring.alignment.met import align_batch, align_scattered
 from rankgate.measurement.scoring.plan import Measurement, Plan
 
 if TYPE_CHECKING:
     from rankgate.data.run import Duplicates, Run
-    from rankgate.measurement.scoring.alignment.align import Aligned
+    from rankgate.measurement.scoring.alignment.align import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-    from rankgate.measurement.scoring.alignment.met import Met
+    from rankgate.measurement.scoring.alignment.met import AlignedRun
     from rankgate.measurement.scoring.convention import Alignment
     from rankgate.measurement.scoring.plan import Source
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
-def measured(plan: Plan, source: Source) -> Measurement:
-    """Everything that a plan says, over all blocks of a source.
+def measure(plan: Plan, source: Source) -> Measurement:
+    """Measure a plan over all blocks of a source.
 
     Raises:
-        InputError, DuplicateError: what is wrong with the rankings.
+        InputError, DuplicateError: an error in the rankings.
         UsageError: a kernel of the user's own fails.
     """
 
-    def over(each: Source) -> Measurement:
-        return reduce(Measurement.merge, map(plan.measure, each.blocks(plan)), Measurement(plan))
+    def over(rankings: Source) -> Measurement:
+        return reduce(
+            Measurement.merge, map(plan.measure, rankings.blocks(plan)), Measurement(plan)
+        )
 
     if not isinstance(source, RunSource):
-        return with_empty(over(source), source)
-    return with_empty(source.over_queries(over), source)
+        return add_empty_queries(over(source), source)
+    return add_empty_queries(source.over_queries(over), source)
 
 
-def with_empty(total: Measurement, source: Source) -> Measurement:
-    """What was measured, and the queries that retrieved nothing."""
+def add_empty_queries(total: Measurement, source: Source) -> Measurement:
+    """Add the queries that retrieved nothing to a measurement."""
     T, plan = len(source.judgments.query_ids), total.plan
     codes = source.judgments.codes(source.zero)
-    ran = np.zeros(T, bool)
-    ran[codes[codes >= 0]] = True
+    is_in_run = np.zeros(T, bool)
+    is_in_run[codes[codes >= 0]] = True
     unknown = int((codes < 0).sum())
-    for way in plan.ways:
-        there = np.zeros(T, bool)
-        for part in total.parts:
-            if part.way == way:
-                there[part.codes] = part.retrieved > 0
-        absent = np.flatnonzero(~there)
+    for mode in plan.ways:
+        has_results = np.zeros(T, bool)
+        for block in total.parts:
+            if block.way == mode:
+                has_results[block.codes] = block.retrieved > 0
+        absent = np.flatnonzero(~has_results)
         if len(absent) or unknown:
-            empty = replace(nothing(absent, ran[absent]), unknown=unknown)
-            total = total.merge(plan.measure(Block(way, empty, source.judgments)))
+            empty = replace(empty_ranks(absent, is_in_run[absent]), unknown=unknown)
+            total = total.merge(plan.measure(Block(mode, empty, source.judgments)))
     return total
 
 
@@ -70,7 +72,7 @@ class RunSource:
     Attributes:
         run: the rankings.
         judgments: what they are measured against.
-        scattered: whether the rows of a query are apart, as was found when they were read.
+        scattered: True if the rows of a query are apart, as was found when they were read.
     """
 
     run: Run
@@ -103,7 +105,7 @@ class RunSource:
 
     @property
     def cautions(self) -> Mapping[str, str]:
-        """What was noticed when the run was read."""
+        """The cautions from reading the run."""
         return self.run.cautions
 
     def first_rows(self) -> pl.DataFrame:
@@ -111,22 +113,22 @@ class RunSource:
         return next(iter(self.run.pieces()), pl.DataFrame(schema=SCHEMA))
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
-        """The judged documents of each batch in every way of the plan."""
+        """Yield the judged documents of each batch in every ranking mode of the plan."""
         for rule, ways in plan.by_rule():
             rankings = self.run.rankings
-            if rankings is not None and all(_plain(way.alignment) for way in ways):
+            if rankings is not None and all(_ranks_all_rows(mode.alignment) for mode in ways):
                 from rankgate.measurement.scoring.alignment.mapping import align_mapping
 
-                for way in ways:
-                    aligned = align_mapping(rankings, self.judgments, way.alignment)
-                    yield Block(way, aligned, self.judgments)
+                for mode in ways:
+                    aligned = align_mapping(rankings, self.judgments, mode.alignment)
+                    yield Block(mode, aligned, self.judgments)
                 continue
-            for met in self.met(rule):
-                for way in ways:
-                    yield Block(way, align(met, way.alignment), self.judgments)
+            for aligned_run in self.met(rule):
+                for mode in ways:
+                    yield Block(mode, align(aligned_run, mode.alignment), self.judgments)
 
-    def over_queries(self, use: Callable[[RunSource], _Found]) -> _Found:
-        """What a function makes of the source; again, where a query's rows turn out to be apart.
+    def over_queries(self, use: Callable[[RunSource], _Result]) -> _Result:
+        """Call a function on the source; call it again if the rows of a query are apart.
 
         Raises:
             InputError, DuplicateError: as ``Run.table``.
@@ -134,22 +136,26 @@ class RunSource:
         try:
             return use(self)
         except ScatteredError:
-            pass  # the error holds what was read, and goes before all is read again
+            pass  # free what the error holds before all rows are read again
         return use(replace(self, scattered=True))
 
-    def formed(self, rule: Duplicates, ways: Iterable[Alignment]) -> Iterator[list[Aligned]]:
-        """The judged documents of each batch, with ranks, in each of some ways."""
-        for met in self.met(rule):
-            yield [align(met, way) for way in ways]
+    def formed(
+        self, rule: Duplicates, alignments: Iterable[Alignment]
+    ) -> Iterator[list[JudgedRanks]]:
+        """Yield the judged documents of each batch, with ranks, in each alignment."""
+        for aligned_run in self.met(rule):
+            yield [align(aligned_run, alignment) for alignment in alignments]
 
-    def met(self, rule: Duplicates) -> Iterator[Met]:
-        """Batches and judgments brought together."""
+    def met(self, rule: Duplicates) -> Iterator[AlignedRun]:
+        """Yield batches aligned with judgments."""
         if self.scattered:
-            return iter((meet_scattered(self.run, rule, self.judgments),))
-        return map(partial(meet, index=self.judgments), self.run.batches(rule))  # keeps no batch
+            return iter((align_scattered(self.run, rule, self.judgments),))
+        return map(
+            partial(align_batch, index=self.judgments), self.run.batches(rule)
+        )  # keeps no batch
 
 
-def _plain(how: Alignment) -> bool:
+def _ranks_all_rows(how: Alignment) -> bool:
     """True if rankings are all the rows by their scores, as a dictionary is ranked at once."""
     every_row = how.above is None and how.absent is None and how.own_id == "kept"
     return how.order == "score" and every_row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import columns
+from rankgate.measurement.stats.paired import as_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,24 +42,24 @@ def betting_low(values: Floats, low: float, high: float, alpha: float) -> Floats
         high: the highest value there can be.
         alpha: the chance that a bound lies above its mean, allowed at most.
     """
-    table = (columns(values) - low) / (high - low)
-    under, over = np.zeros(table.shape[1]), np.ones(table.shape[1])
+    table = (as_columns(values) - low) / (high - low)
+    lower, upper = np.zeros(table.shape[1]), np.ones(table.shape[1])
     for _ in range(_STEPS):
-        middle = (under + over) / 2
-        out = _log_capital(table, middle) >= -np.log(alpha)
-        under, over = np.where(out, middle, under), np.where(out, over, middle)
-    return np.asarray(low + (high - low) * under, np.float64)
+        middle = (lower + upper) / 2
+        is_rejected = _log_capital(table, middle) >= -np.log(alpha)
+        lower, upper = np.where(is_rejected, middle, lower), np.where(is_rejected, upper, middle)
+    return np.asarray(low + (high - low) * lower, np.float64)
 
 
 def betting_exceeds(
     values: Floats, bound: Floats | float, low: float, high: float, alpha: float
 ) -> NDArray[np.bool_]:
-    """(M,) whether `betting_low` lies above a bound, without computing it."""
-    table = (columns(values) - low) / (high - low)
+    """(M,) True where `betting_low` is above a bound, without computing it."""
+    table = (as_columns(values) - low) / (high - low)
     share = (np.asarray(bound, np.float64) - low) / (high - low)
     mean = np.broadcast_to(np.clip(share, _TINY, 1.0), table.shape[1:])
-    inside = (share < 1) & (_log_capital(table, mean) >= -np.log(alpha))
-    return np.asarray(inside | (share < 0), np.bool_)
+    is_rejected = (share < 1) & (_log_capital(table, mean) >= -np.log(alpha))
+    return np.asarray(is_rejected | (share < 0), np.bool_)
 
 
 def _log_capital(table: Floats, mean: Floats) -> Floats:
@@ -75,7 +75,7 @@ def _log_capital(table: Floats, mean: Floats) -> Floats:
 
 
 def unseen_share(n: int, alpha: float) -> float:
-    """The largest share of queries of which n show none with a chance of alpha: 1 − α^(1/n).
+    """The largest share of queries that n queries miss with a chance of alpha: 1 − α^(1/n).
 
     About 3/n for alpha = 0.05, the rule of three (Hanley and Lippman-Hand, JAMA 249, 1983).
     """

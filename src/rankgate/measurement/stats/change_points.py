@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 WINDOWS = (1, 2, 4, 8, 16)
-"""How many evaluations after a change are looked at; the smallest finds large changes at once, the
-largest finds small ones in a noisy series. One is enough only where nothing moved before."""
+"""Numbers of evaluations after a change that are tested; the smallest finds large changes at once,
+the largest finds small ones in a noisy series. One is enough only where nothing moved before."""
 
-SPAN = 46
+MAX_SPAN = 46
 """Evaluations that a look goes back, those after the change included."""
 
-BEFORE = 2
-"""Evaluations that there must be before a change, where the same values came back each time."""
+MIN_BEFORE = 2
+"""The smallest number of evaluations before a change, where values were the same each time."""
 
-BEFORE_MOVING = 6
-"""The same where the means move from one evaluation to the next, or are all that is available."""
+MIN_BEFORE_MOVING = 6
+"""The same where means move from one evaluation to the next, or where only means are known."""
 
 _PAIR = 2  # evaluations that are compared with the largest deviation before them; more have ranks
 _TAIL = 2.0  # index of the heaviest tail that is allowed for: with a finite variance
@@ -68,9 +68,9 @@ class Change:
 def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     """Changes of the mean in the order of time.
 
-    At each evaluation the last w of a stretch are compared with those before them, back to `SPAN`,
-    for each w of `WINDOWS`. A change must be larger than what other queries, and larger than what
-    other days, would show; the larger p-value of the two tests counts.
+    At each evaluation the last w of a stretch are compared with those before them, back to
+    `MAX_SPAN`, for each w of `WINDOWS`. A change must be larger than what other queries, and
+    larger than what other days, would show; the larger p-value of the two tests counts.
 
     Queries: the mean of the differences of the n queries, after less before, over s/√n; Student's
     t with n − 1, times the number of windows. It is alone where all means before were equal: an
@@ -109,44 +109,46 @@ def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     Biometrika 41 (1954); two tests together as Berger, Technometrics 24 (1982). The rate is
     measured in docs/validity.md.
     """
-    return continued(values, (), 0, rate=rate)
+    return extend_change_points(values, (), 0, rate=rate)
 
 
-def continued(
-    values: Floats, known: Sequence[Change], looked: int, *, rate: float = 0.001
+def extend_change_points(
+    values: Floats, earlier_changes: Sequence[Change], looked_count: int, *, rate: float = 0.001
 ) -> tuple[Change, ...]:
     """The changes of a series that became longer, without looking at its old part again.
 
     Args:
         values: as of `change_points`, the old part and the new one.
-        known: what `change_points` found in the old part.
-        looked: evaluations of the old part.
+        earlier_changes: the changes that `change_points` found in the old part.
+        looked_count: evaluations of the old part.
         rate: as of `change_points`.
     """
     table = np.asarray(values, dtype=np.float64)
     per_query = table.ndim == 2
     rows = table if per_query else table[:, None]
-    found = list(known)
-    for now in range(looked, len(rows)):
-        begin = found[-1].place if found else 0
-        strongest = _look(rows[max(begin, now + 1 - SPAN) : now + 1], rate, per_query=per_query)
+    changes = list(earlier_changes)
+    for position in range(looked_count, len(rows)):
+        begin = changes[-1].place if changes else 0
+        strongest = _strongest_window(
+            rows[max(begin, position + 1 - MAX_SPAN) : position + 1], rate, per_query=per_query
+        )
         if strongest is not None:
             window, change = strongest
-            found.append(Change(now - window + 1, now, *change))
-    return tuple(found)
+            changes.append(Change(position - window + 1, position, *change))
+    return tuple(changes)
 
 
 def correlation_in_time(means: Floats, places: Sequence[int] = ()) -> float:
     """Correlation of evaluations with the next one, around the mean of their stretch.
 
-    By the normal scores of the residuals; 0 where fewer than `SPAN` evaluations are there, or where
-    none differs from the mean of its stretch.
+    By the normal scores of the residuals; 0 where fewer than `MAX_SPAN` evaluations are there,
+    or where none differs from the mean of its stretch.
 
     Args:
         means: (T,) of the evaluations.
         places: of the first evaluation of further stretches.
     """
-    if len(means) < SPAN:
+    if len(means) < MAX_SPAN:
         return 0.0
     residuals = np.concatenate([side - side.mean() for side in np.split(means, places)])
     if np.abs(residuals).max() <= _TINY * np.abs(means).max():
@@ -156,36 +158,38 @@ def correlation_in_time(means: Floats, places: Sequence[int] = ()) -> float:
     return float(scores[1:] @ scores[:-1]) / square if square else 0.0
 
 
-def _look(
-    stretch: Floats, rate: float, *, per_query: bool
+def _strongest_window(
+    segment: Floats, rate: float, *, per_query: bool
 ) -> tuple[int, tuple[float, float, float, float, float, float, int]] | None:
-    """The window with the strongest change at the end of a stretch; None without any."""
-    rows = stretch[:, ~np.isnan(stretch).any(axis=0)]
+    """The window with the strongest change at the end of a segment; None without any."""
+    rows = segment[:, ~np.isnan(segment).any(axis=0)]
     if rows.shape[1] < (2 if per_query else 1):
         return None
     means = rows.mean(axis=1)
     tiny = _TINY * float(np.abs(rows).max())
-    windows = [window for window in WINDOWS if len(rows) - window >= BEFORE]
-    days = _Days(means, tiny)
+    windows = [window for window in WINDOWS if len(rows) - window >= MIN_BEFORE]
+    days = _DayTests(means, tiny)
     strongest, smallest = 0, rate
     for window in windows:
-        before, after = means[:-window], means[-window:]
-        if abs(after.mean() - before.mean()) <= tiny:  # sums of the same values in another order
+        means_before, means_after = means[:-window], means[-window:]
+        if (
+            abs(means_after.mean() - means_before.mean()) <= tiny
+        ):  # sums of the same values in another order
             continue
         p = 0.0
-        if not (per_query and np.ptp(before) <= tiny):
+        if not (per_query and np.ptp(means_before) <= tiny):
             p = days.p_value(window)
         if p <= rate and per_query:
-            p = max(p, _over_queries(rows, window, tiny) * len(windows))
+            p = max(p, _queries_p_value(rows, window, tiny) * len(windows))
         if p <= rate and (not strongest or p < smallest * (1 - 1e-6)):
             strongest, smallest = window, p
     if not strongest:
         return None
-    return strongest, _described(rows, strongest, smallest, days, per_query=per_query)
+    return strongest, _change_figures(rows, strongest, smallest, days, per_query=per_query)
 
 
-class _Days:
-    """Tests of the means of a stretch over time; the scores are made when they are first needed."""
+class _DayTests:
+    """Tests of the means of a segment over time; the scores are made when they are first needed."""
 
     def __init__(self, means: Floats, tiny: float) -> None:
         self.means, self.tiny = means, tiny
@@ -193,8 +197,8 @@ class _Days:
 
     def p_value(self, window: int) -> float:
         """Of a change before the last evaluations; 1 where there are too few before it."""
-        before = len(self.means) - window
-        if window < _PAIR or before < BEFORE_MOVING:
+        count_before = len(self.means) - window
+        if window < _PAIR or count_before < MIN_BEFORE_MOVING:
             return 1.0
         if window == _PAIR:
             return self._of_pair()
@@ -203,28 +207,34 @@ class _Days:
         step, line = self._explained(window)
         if step <= line:
             return 1.0
-        scores, shares = self._scores(), self.shares(window)
+        scores, variance_factors = self._scores(), self.shares(window)
         delta = scores[-window:].mean() - scores[:-window].mean()
-        variance = float(scores @ scores) * (shares[0] / window + shares[1] / before)
+        variance = float(scores @ scores) * (
+            variance_factors[0] / window + variance_factors[1] / count_before
+        )
         correlation = min(float(delta**2) / variance, 1 - 1e-9)  # its square, with the step
         freedom = len(scores) - 2
         p = 2 * float(stdtr(freedom, -math.sqrt(correlation * freedom / (1 - correlation))))
         return max(_WINDOWS * p, 2 / math.comb(len(scores), window))
 
     def shares(self, window: int) -> tuple[float, float]:
-        """What f is after and before, by the correlation around the means of both sides."""
+        """The factors f after and before, by the correlation around the means of both sides."""
         scores = self._scores()
-        around = np.concatenate(
+        centred = np.concatenate(
             [side - side.mean() for side in (scores[:-window], scores[-window:])]
         )
-        square = float(around @ around)
-        products = around[1:] * around[:-1]
+        square = float(centred @ centred)
+        products = centred[1:] * centred[:-1]
         total = float(products.sum() - products[-window])
-        found = total / square if square > 0 else 0.0
-        error = math.sqrt(max(1 - found**2, 0.05) / len(scores))
-        assumed = found + (1 + 3 * max(found, 0.0)) / len(scores) + _CAUTION * error
-        assumed = min(max(assumed, 0.0), _MOST)
-        return _share(window, assumed), _share(len(scores) - window, assumed)
+        correlation = total / square if square > 0 else 0.0
+        error = math.sqrt(max(1 - correlation**2, 0.05) / len(scores))
+        assumed_correlation = (
+            correlation + (1 + 3 * max(correlation, 0.0)) / len(scores) + _CAUTION * error
+        )
+        assumed_correlation = min(max(assumed_correlation, 0.0), _MOST)
+        return _variance_factor(window, assumed_correlation), _variance_factor(
+            len(scores) - window, assumed_correlation
+        )
 
     def _scores(self) -> Floats:
         if self.scores is None:
@@ -232,17 +242,21 @@ class _Days:
         return self.scores
 
     def _of_pair(self) -> float:
-        before, after = self.means[:-_PAIR], self.means[-_PAIR:]
-        middle = float(np.median(before))
-        farthest = float(np.abs(before - middle).max())
-        nearest = float(np.abs(after - middle).min())
-        same_side = (after[0] > middle) == (after[1] > middle)
+        means_before, means_after = self.means[:-_PAIR], self.means[-_PAIR:]
+        median = float(np.median(means_before))
+        farthest = float(np.abs(means_before - median).max())
+        nearest = float(np.abs(means_after - median).min())
+        same_side = (means_after[0] > median) == (means_after[1] > median)
         if farthest <= self.tiny or nearest <= farthest or not same_side:
             return 1.0
-        share_after, share_before = self.shares(_PAIR)
-        many, few = len(before) / share_before, _PAIR / share_after
-        chance = math.lgamma(few + 1) + math.lgamma(many + 1) - math.lgamma(many + few + 1)
-        return math.exp(chance - _TAIL * few * math.log(nearest / farthest))
+        factor_after, factor_before = self.shares(_PAIR)
+        before_size, after_size = len(means_before) / factor_before, _PAIR / factor_after
+        chance = (
+            math.lgamma(after_size + 1)
+            + math.lgamma(before_size + 1)
+            - math.lgamma(before_size + after_size + 1)
+        )
+        return math.exp(chance - _TAIL * after_size * math.log(nearest / farthest))
 
     def _explained(self, window: int) -> tuple[float, float]:
         """Sums of squares of the scores that the step and a straight line explain."""
@@ -258,13 +272,15 @@ def _normal_scores(values: Floats) -> Floats:
     """Normal scores of the ranks, centred; of equal values the one of their mean rank."""
     from scipy.special import ndtri
 
-    ordered = np.sort(values)
-    ranks = ordered.searchsorted(values, "left") + ordered.searchsorted(values, "right") + 1
+    sorted_values = np.sort(values)
+    ranks = (
+        sorted_values.searchsorted(values, "left") + sorted_values.searchsorted(values, "right") + 1
+    )
     scores = ndtri(ranks / (2 * (len(values) + 1)))
     return np.asarray(scores - scores.mean(), np.float64)
 
 
-def _over_queries(rows: Floats, window: int, tiny: float) -> float:
+def _queries_p_value(rows: Floats, window: int, tiny: float) -> float:
     """Two-sided p-value of the mean difference over queries; 0 where it is the same for all."""
     from scipy.special import stdtr
 
@@ -272,12 +288,12 @@ def _over_queries(rows: Floats, window: int, tiny: float) -> float:
     count = len(differences)
     error = float(differences.std(ddof=1)) / math.sqrt(count)
     if error <= tiny:
-        return 0.0 if len(rows) - window >= BEFORE_MOVING else 1.0
+        return 0.0 if len(rows) - window >= MIN_BEFORE_MOVING else 1.0
     return 2 * float(stdtr(count - 1, -abs(float(differences.mean())) / error))
 
 
-def _described(
-    rows: Floats, window: int, p: float, days: _Days, *, per_query: bool
+def _change_figures(
+    rows: Floats, window: int, p: float, days: _DayTests, *, per_query: bool
 ) -> tuple[float, float, float, float, float, float, int]:
     """Before, after, delta, its 95 % interval, p and the number of queries.
 
@@ -286,31 +302,46 @@ def _described(
     """
     from scipy.special import stdtrit
 
-    before, after = days.means[:-window], days.means[-window:]
-    low_side, high_side = float(before.mean()), float(after.mean())
-    count, parts = rows.shape[1], []
+    means_before, means_after = days.means[:-window], days.means[-window:]
+    low_side, high_side = float(means_before.mean()), float(means_after.mean())
+    count, terms = rows.shape[1], []
     if per_query:
         differences = rows[-window:].mean(axis=0) - rows[:-window].mean(axis=0)
-        parts.append((float(differences.var(ddof=1)) / count, count - 1))
+        terms.append((float(differences.var(ddof=1)) / count, count - 1))
     freedom = len(rows) - 2
-    spread = sum(float(((side - side.mean()) ** 2).sum()) for side in (before, after))
-    if freedom and spread > days.tiny**2:
-        shares = days.shares(window)
-        over_time = spread / freedom * (shares[0] / window + shares[1] / len(before))
-        parts.append((over_time, freedom))
-    variance = sum(part for part, _ in parts)
-    reach = 0.0
+    sum_of_squares = sum(
+        float(((side - side.mean()) ** 2).sum()) for side in (means_before, means_after)
+    )
+    if freedom and sum_of_squares > days.tiny**2:
+        variance_factors = days.shares(window)
+        over_time = (
+            sum_of_squares
+            / freedom
+            * (variance_factors[0] / window + variance_factors[1] / len(means_before))
+        )
+        terms.append((over_time, freedom))
+    variance = sum(term for term, _ in terms)
+    half_width = 0.0
     if variance > 0:
-        degrees = variance**2 / sum(part**2 / free for part, free in parts)
-        reach = float(stdtrit(degrees, 0.975)) * math.sqrt(variance)
+        degrees = variance**2 / sum(term**2 / free for term, free in terms)
+        half_width = float(stdtrit(degrees, 0.975)) * math.sqrt(variance)
     delta = high_side - low_side
-    return (low_side, high_side, delta, delta - reach, delta + reach, min(p, 1.0),
-            count if per_query else 0)  # fmt: skip
+    return (
+        low_side,
+        high_side,
+        delta,
+        delta - half_width,
+        delta + half_width,
+        min(p, 1.0),
+        count if per_query else 0,
+    )
 
 
-def _share(count: int, correlation: float) -> float:
+def _variance_factor(count: int, correlation: float) -> float:
     """The variance of the sum of AR(1) values over that of as many independent ones."""
     if not correlation or count == 1:
         return 1.0
-    left = 1 - correlation
-    return 1 + 2 * (correlation / left - correlation * (1 - correlation**count) / (count * left**2))
+    complement = 1 - correlation
+    return 1 + 2 * (
+        correlation / complement - correlation * (1 - correlation**count) / (count * complement**2)
+    )

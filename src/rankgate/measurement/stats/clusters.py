@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.represented import Weighing, represented
+from rankgate.measurement.stats.represented import WeightPrecision, estimate_population
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Units:
+class QueryClusters:
     """The clusters of n queries.
 
     Attributes:
@@ -31,7 +31,7 @@ class Units:
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, queries: Sequence[str], clusters: Mapping[str, str]) -> Units:
+    def of(cls, queries: Sequence[str], clusters: Mapping[str, str]) -> QueryClusters:
         """From the ids of queries and the cluster of each; a query without one is its own."""
         numbers: dict[tuple[bool, str], int] = {}
         codes, first = np.zeros(len(queries), np.int64), []
@@ -50,16 +50,16 @@ class Units:
         return not len(self.sizes) or bool((self.sizes == self.sizes[0]).all())
 
     @property
-    def weighing(self) -> Weighing:
-        """How much the clusters tell, by their sizes."""
-        return Weighing.of(self.sizes.astype(np.float64))
+    def weighing(self) -> WeightPrecision:
+        """The precision of the clusters, by their sizes."""
+        return WeightPrecision.of(self.sizes.astype(np.float64))
 
     def problem(self, values: Floats) -> tuple[str, str] | None:
         """The code and the reason why the sizes decide nothing; None where they do not matter."""
         if self.equal:
             return None
         sizes = self.sizes.astype(np.float64)
-        problem = self.weighing.problem(represented(self.means(values), sizes))
+        problem = self.weighing.problem(estimate_population(self.means(values), sizes))
         if problem is None:
             return None
         code, reason = problem
@@ -95,5 +95,5 @@ class Units:
         share = self.sizes / self.sizes.sum()
         lever = count * share * (1 - 1 / count) / np.maximum(1 - share, 1 / self.sizes.sum())
         mean = table.mean(axis=0)
-        away = lever.reshape(shape) * (means - mean)
-        return np.asarray(mean + away - away.mean(axis=0), np.float64)
+        deviations = lever.reshape(shape) * (means - mean)
+        return np.asarray(mean + deviations - deviations.mean(axis=0), np.float64)

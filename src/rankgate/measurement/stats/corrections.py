@@ -21,7 +21,7 @@ CORRECTIONS: dict[str, str] = {
     "by": "Benjamini and Yekutieli 2001; as bh, under any dependence",
     "none": "each p-value as it is",
 }
-"""What each correction holds."""
+"""The guarantee of each correction."""
 
 
 def correct(p_value: Floats, method: Correction = "holm") -> Floats:
@@ -43,11 +43,11 @@ def correct(p_value: Floats, method: Correction = "holm") -> Floats:
             f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.",
             code="unknown-choice",
         )
-    raw = np.asarray(p_value, dtype=np.float64)
-    known = ~np.isnan(raw)
-    adjusted = raw.copy()
-    if known.any():
-        adjusted[known] = corrected_rows(raw[known], method)
+    p_values = np.asarray(p_value, dtype=np.float64)
+    is_defined = ~np.isnan(p_values)
+    adjusted = p_values.copy()
+    if is_defined.any():
+        adjusted[is_defined] = corrected_rows(p_values[is_defined], method)
     return adjusted
 
 
@@ -64,14 +64,14 @@ def corrected_rows(p_value: Floats, method: Correction) -> Floats:
     if method == "bonferroni":
         return np.asarray(np.minimum(1.0, p_value * m), np.float64)
     order = np.argsort(p_value, axis=-1, kind="stable")
-    ranked, place = np.take_along_axis(p_value, order, axis=-1), np.arange(1, m + 1)
+    ranked, rank = np.take_along_axis(p_value, order, axis=-1), np.arange(1, m + 1)
     if method == "holm":
-        adjusted = np.maximum.accumulate((m - place + 1) * ranked, axis=-1)
+        adjusted = np.maximum.accumulate((m - rank + 1) * ranked, axis=-1)
     else:
-        steps = (m - place + 1.0) if method == "hochberg" else m / place
-        scale = (1 / place).sum() if method == "by" else 1.0
+        steps = (m - rank + 1.0) if method == "hochberg" else m / rank
+        scale = (1 / rank).sum() if method == "by" else 1.0
         upwards = (steps * scale * ranked)[..., ::-1]
         adjusted = np.minimum.accumulate(upwards, axis=-1)[..., ::-1]
-    back = np.empty_like(adjusted)
-    np.put_along_axis(back, order, adjusted, axis=-1)
-    return np.asarray(np.minimum(1.0, back), np.float64)
+    in_input_order = np.empty_like(adjusted)
+    np.put_along_axis(in_input_order, order, adjusted, axis=-1)
+    return np.asarray(np.minimum(1.0, in_input_order), np.float64)

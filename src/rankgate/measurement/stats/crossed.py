@@ -90,18 +90,27 @@ def crossed(values: Floats, level: float = 0.95) -> Crossed:
     ]
     components = np.maximum(parts, 0.0)
     # with components that are not negative, as above
-    used = np.array([max(sq, e), max(sj, e), -e])
-    variance, own = used.sum(), np.array([df[3], df[4], df[6]])
+    terms = np.array([max(sq, e), max(sj, e), -e])
+    variance, term_df = terms.sum(), np.array([df[3], df[4], df[6]])
     error = float(np.sqrt(2 * variance / (n * judges)))
-    error_df = float(variance**2 / (used**2 / own).sum()) if variance > 0 else float("nan")
+    error_df = float(variance**2 / (terms**2 / term_df).sum()) if variance > 0 else float("nan")
     means = values.mean(axis=(0, 2))
     delta = means - means[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(error_df, -np.abs(delta) / error)
     p[0] = np.nan
-    reach = np.where(np.arange(systems) > 0, stdtrit(error_df, (1 + level) / 2) * error, 0.0)
+    half_width = np.where(np.arange(systems) > 0, stdtrit(error_df, (1 + level) / 2) * error, 0.0)
     return Crossed(
-        components, square, df, delta, error, error_df, delta - reach, delta + reach, p, level
+        components,
+        square,
+        df,
+        delta,
+        error,
+        error_df,
+        delta - half_width,
+        delta + half_width,
+        p,
+        level,
     )
 
 
@@ -109,17 +118,24 @@ def _mean_squares(values: Floats) -> tuple[Floats, Floats]:
     """(7,) mean squares and degrees of freedom in the order of `EFFECTS`."""
     sizes = values.shape
     query, system, judge = 0, 1, 2
-    factors = ((system,), (query,), (judge,), (system, query), (system, judge), (query, judge),
-               (query, system, judge))  # fmt: skip
+    factors = (
+        (system,),
+        (query,),
+        (judge,),
+        (system, query),
+        (system, judge),
+        (query, judge),
+        (query, system, judge),
+    )
     squares, df = [], []
-    for kept in factors:
+    for factor in factors:
         effect = np.zeros_like(values)
-        for size in range(len(kept) + 1):  # inclusion and exclusion of the means of its margins
-            for some in _subsets(kept, size):
-                others = tuple(axis for axis in range(3) if axis not in some)
-                mean = values.mean(axis=others, keepdims=True) if others else values
-                effect = effect + (-1.0) ** (len(kept) - size) * mean
-        freedom = float(np.prod([sizes[axis] - 1 for axis in kept]))
+        for size in range(len(factor) + 1):  # inclusion and exclusion of the means of its margins
+            for subset in _subsets(factor, size):
+                other_axes = tuple(axis for axis in range(3) if axis not in subset)
+                mean = values.mean(axis=other_axes, keepdims=True) if other_axes else values
+                effect = effect + (-1.0) ** (len(factor) - size) * mean
+        freedom = float(np.prod([sizes[axis] - 1 for axis in factor]))
         squares.append(float((effect**2).sum()) / freedom)
         df.append(freedom)
     return np.array(squares), np.array(df)

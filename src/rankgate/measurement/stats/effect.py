@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.paired import columns
+from rankgate.measurement.stats.paired import as_columns
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
@@ -31,19 +31,19 @@ class Effect:
 
 def effect(baseline: Floats, candidate: Floats) -> Effect:
     """The sizes of candidate − baseline; NaN where nothing varies or there is one query."""
-    before, after = columns(baseline), columns(candidate)
-    delta = after - before
+    baseline_values, candidate_values = as_columns(baseline), as_columns(candidate)
+    delta = candidate_values - baseline_values
     n = len(delta)
-    nothing = np.full(delta.shape[1], np.nan)
+    undefined = np.full(delta.shape[1], np.nan)
     if n < 2:  # one difference has no spread
-        return Effect(nothing, nothing, nothing)
+        return Effect(undefined, undefined, undefined)
     mean = delta.mean(axis=0)
     dz = _over(mean, delta.std(axis=0, ddof=1))
-    both = (before.std(axis=0, ddof=1) + after.std(axis=0, ddof=1)) / 2
-    few = 4 * (n - 1) - 1
-    gz = dz * (1 - 3 / few) if n > 2 else nothing  # 1 − 3/3 is 0
-    return Effect(dz, gz, _over(mean, both))
+    mean_sd = (baseline_values.std(axis=0, ddof=1) + candidate_values.std(axis=0, ddof=1)) / 2
+    correction_divisor = 4 * (n - 1) - 1
+    gz = dz * (1 - 3 / correction_divisor) if n > 2 else undefined  # 1 − 3/3 is 0
+    return Effect(dz, gz, _over(mean, mean_sd))
 
 
-def _over(mean: Floats, spread: Floats) -> Floats:
-    return np.where(spread > 0, mean / np.where(spread > 0, spread, 1.0), np.nan)
+def _over(mean: Floats, sd: Floats) -> Floats:
+    return np.where(sd > 0, mean / np.where(sd > 0, sd, 1.0), np.nan)

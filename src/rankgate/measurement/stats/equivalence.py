@@ -1,4 +1,4 @@
-"""Two one-sided tests: is a difference smaller than a margin, either way?"""
+"""Two one-sided tests of equivalence: a difference smaller than a margin, either way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.paired import columns, standard_error
+from rankgate.measurement.stats.paired import as_columns, standard_error
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
@@ -48,18 +48,18 @@ def tost(
     """
     from scipy.special import stdtr, stdtrit
 
-    table = columns(delta)
+    table = as_columns(delta)
     n = len(table)
     mean = table.mean(axis=0) if n else np.full(table.shape[1], np.nan)
     if n < 2:  # one difference has no spread
-        nothing = np.full(table.shape[1], np.nan)
-        return Equivalence(nothing, nothing, nothing, nothing, nothing)
+        undefined = np.full(table.shape[1], np.nan)
+        return Equivalence(undefined, undefined, undefined, undefined, undefined)
     error = standard_error(table)
     with np.errstate(divide="ignore", invalid="ignore"):
-        above, below = (mean + margin) / error, (mean - margin) / error
-    above = np.where(np.isnan(above), -np.inf, above)  # a mean at the margin, without spread
-    below = np.where(np.isnan(below), np.inf, below)
+        lower_t, upper_t = (mean + margin) / error, (mean - margin) / error
+    lower_t = np.where(np.isnan(lower_t), -np.inf, lower_t)  # a mean at the margin, without spread
+    upper_t = np.where(np.isnan(upper_t), np.inf, upper_t)
     df = n - 1 if degrees is None else degrees
-    low, high = stdtr(df, -above), stdtr(df, below)
-    reach = float(stdtrit(df, level)) * error
-    return Equivalence(np.maximum(low, high), low, high, mean - reach, mean + reach)
+    low, high = stdtr(df, -lower_t), stdtr(df, upper_t)
+    half_width = float(stdtrit(df, level)) * error
+    return Equivalence(np.maximum(low, high), low, high, mean - half_width, mean + half_width)

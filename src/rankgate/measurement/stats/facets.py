@@ -42,7 +42,7 @@ class Facets:
         """The standard error for other levels of all facets."""
         return float(np.sqrt(self.shares.sum()))
 
-    def ends(self, level: float = 0.95, other: float = 0.0) -> tuple[float, float]:
+    def ends(self, level: float = 0.95, extra_variance: float = 0.0) -> tuple[float, float]:
         """The ends of the interval of the mean.
 
         Student's quantiles of the facets are weighed by what each adds to the variance (Cochran and
@@ -51,21 +51,23 @@ class Facets:
 
         Args:
             level: of the interval.
-            other: a further variance, known exactly.
+            extra_variance: a further variance, known exactly.
         """
         from scipy.special import stdtrit
 
-        total = float(self.shares.sum()) + other
+        total = float(self.shares.sum()) + extra_variance
         if not total > 0:
             return self.mean, self.mean
-        own = np.zeros(len(self.sizes))
+        facet_variance = np.zeros(len(self.sizes))
         for effect, share in zip(self.effects, self.shares, strict=True):
-            own[effect[0] if len(effect) == 1 else 0] += share
+            facet_variance[effect[0] if len(effect) == 1 else 0] += share
         quantiles = stdtrit(np.array(self.sizes) - 1, (1 + level) / 2)
-        rest = total - float(own.sum())
-        reach = float(own @ quantiles + rest * stdtrit(np.inf, (1 + level) / 2)) / total
-        reach *= total**0.5
-        return self.mean - reach, self.mean + reach
+        remaining = total - float(facet_variance.sum())
+        half_width = (
+            float(facet_variance @ quantiles + remaining * stdtrit(np.inf, (1 + level) / 2)) / total
+        )
+        half_width *= total**0.5
+        return self.mean - half_width, self.mean + half_width
 
     def correlated(self, facets: Sequence[int], correlation: float) -> float:
         """The variance that facets add where the effects of their levels correlate.
@@ -78,13 +80,13 @@ class Facets:
             facets: their numbers.
             correlation: ρ, at least 0 and below 1.
         """
-        more = 0.0
+        increase = 0.0
         for effect, share in zip(self.effects, self.shares, strict=True):
             sizes = [self.sizes[axis] for axis in effect if axis in facets]
             if sizes:
-                times = (1 + (min(sizes) - 1) * correlation) / (1 - correlation)
-                more += float(share) * (times - 1)
-        return more
+                factor = (1 + (min(sizes) - 1) * correlation) / (1 - correlation)
+                increase += float(share) * (factor - 1)
+        return increase
 
     def error_with(self, facet: int, levels: int) -> float:
         """The standard error if a facet had so many levels."""
@@ -114,19 +116,21 @@ def facets(values: Floats) -> Facets:
         effect for size in range(1, values.ndim + 1) for effect in combinations(axes, size)
     )
     squares = {effect: _mean_square(values, effect) for effect in effects}
-    theta = np.array([
-        sum(
-            (-1.0) ** (len(other) - len(effect)) * squares[other]
-            for other in effects
-            if set(effect) <= set(other)
-        )
-        for effect in effects
-    ])  # fmt: skip
+    theta = np.array(
+        [
+            sum(
+                (-1.0) ** (len(superset) - len(effect)) * squares[superset]
+                for superset in effects
+                if set(effect) <= set(superset)
+            )
+            for effect in effects
+        ]
+    )
     shares = np.maximum(theta, 0.0) / values.size
     return Facets(float(values.mean()), values.shape, effects, shares)
 
 
-def leaning_ends(
+def skewed_interval_ends(
     values: Floats, components: Facets, level: float = 0.95, other: float = 0.0
 ) -> tuple[float, float]:
     """The ends of `Facets.ends`, moved outwards where the queries' means are skewed.
@@ -143,14 +147,15 @@ def leaning_ends(
     """
     low, high = components.ends(level, other)
     means = values.reshape(len(values), -1).mean(axis=1)
-    plain, guarded = t_interval(means, level), guarded_interval(means, level)
+    student_interval, hall_interval = t_interval(means, level), guarded_interval(means, level)
     middle = components.mean
     ends = []
     for end, student, hall in (
-        (low, plain.low[0], guarded.low[0]), (high, plain.high[0], guarded.high[0]),
-    ):  # fmt: skip
-        more = max(float((hall - middle) ** 2 - (student - middle) ** 2), 0.0)
-        ends.append(float(np.sqrt((end - middle) ** 2 + more)))
+        (low, student_interval.low[0], hall_interval.low[0]),
+        (high, student_interval.high[0], hall_interval.high[0]),
+    ):
+        excess = max(float((hall - middle) ** 2 - (student - middle) ** 2), 0.0)
+        ends.append(float(np.sqrt((end - middle) ** 2 + excess)))
     return middle - ends[0], middle + ends[1]
 
 
@@ -159,9 +164,9 @@ def _mean_square(values: Floats, effect: Effect) -> float:
     shape = [size if axis in effect else 1 for axis, size in enumerate(values.shape)]
     deviations = np.zeros(shape)
     for size in range(len(effect) + 1):  # inclusion and exclusion of the means of its margins
-        for some in combinations(effect, size):
-            others = tuple(axis for axis in range(values.ndim) if axis not in some)
-            mean = values.mean(axis=others, keepdims=True) if others else values
+        for subset in combinations(effect, size):
+            other_axes = tuple(axis for axis in range(values.ndim) if axis not in subset)
+            mean = values.mean(axis=other_axes, keepdims=True) if other_axes else values
             deviations = deviations + (-1.0) ** (len(effect) - size) * mean
     repeats = values.size / deviations.size
     df = np.prod([values.shape[axis] - 1 for axis in effect])

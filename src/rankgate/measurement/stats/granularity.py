@@ -1,4 +1,4 @@
-"""Which means n values can have, where each value is one of a few.
+"""Possible means of n values, where each value is one of a few.
 
 Every function allows more where it cannot be exact: a mean that is not possible here is not
 possible at all.
@@ -15,26 +15,26 @@ _MOST = 400  # values whose sums are listed; of more the ends alone are exact
 _SLACK = 1e-9
 
 
-def steps_possible(step: Fraction, n: int, low: float, high: float) -> bool:
-    """Whether a mean within [low, high] is one of n multiples of a step between 0 and 1.
+def multiples_possible(step: Fraction, n: int, low: float, high: float) -> bool:
+    """True if a mean within [low, high] can be that of n multiples of a step between 0 and 1.
 
     A sum of n such values is a multiple of the step, so that a mean is a multiple of step / n.
 
-    >>> steps_possible(Fraction(1, 10), 50, 0.4515, 0.4525)  # 226 of 500 documents
+    >>> multiples_possible(Fraction(1, 10), 50, 0.4515, 0.4525)  # 226 of 500 documents
     True
-    >>> steps_possible(Fraction(1, 10), 50, 0.4525, 0.4535)
+    >>> multiples_possible(Fraction(1, 10), 50, 0.4525, 0.4535)
     False
     """
     unit = float(step) / n
-    most = floor(min(high, 1.0) / unit + _SLACK)
-    return high >= -_SLACK and low <= 1 + _SLACK and most * unit >= low - _SLACK
+    highest = floor(min(high, 1.0) / unit + _SLACK)
+    return high >= -_SLACK and low <= 1 + _SLACK and highest * unit >= low - _SLACK
 
 
-def ends_possible(least: float, gap: float, n: int, low: float, high: float) -> bool:
-    """Whether a mean within [low, high] is one of n values that are 0, 1, or between.
+def ends_possible(smallest: float, gap: float, n: int, low: float, high: float) -> bool:
+    """True if a mean within [low, high] can be that of n values that are 0, 1, or between.
 
     Args:
-        least: no value is between 0 and this.
+        smallest: no value is between 0 and this.
         gap: no value is between 1 − gap and 1.
         n: values.
         low: the least mean.
@@ -44,18 +44,20 @@ def ends_possible(least: float, gap: float, n: int, low: float, high: float) -> 
     False
     """
     first, last = n * low - _SLACK, n * high + _SLACK
-    top = max(1 - gap, least)
+    top = max(1 - gap, smallest)
     for ones in range(min(n, floor(last)) + 1):
-        rest = n - ones
-        fewest = max(0, -floor(-(first - ones) / top)) if top > 0 else 0
-        most = rest if least <= 0 else min(rest, floor((last - ones) / least))
-        if fewest <= most:
+        other_count = n - ones
+        lowest_count = max(0, -floor(-(first - ones) / top)) if top > 0 else 0
+        highest_count = (
+            other_count if smallest <= 0 else min(other_count, floor((last - ones) / smallest))
+        )
+        if lowest_count <= highest_count:
             return True
     return False
 
 
 def reciprocal_ranks_possible(depth: int | None, n: int, low: float, high: float) -> bool:
-    """Whether a mean within [low, high] is one of n reciprocal ranks down to a depth.
+    """True if a mean within [low, high] can be that of n reciprocal ranks down to a depth.
 
     Sums of 1, 1/2, …, 1/10 are listed as multiples of 1/2520; those of deeper ranks may be
     anything between 1/depth and 1/11. Of more than 400 values the sums near 0 and n are listed
@@ -72,16 +74,16 @@ def reciprocal_ranks_possible(depth: int | None, n: int, low: float, high: float
         first, last = floor((n * low - _SLACK) * unit), ceil((n * high + _SLACK) * unit)
     if last < max(first, 0) or first > n * unit:
         return False
-    listed = min(n, _MOST)
-    if n > listed:
-        below = listed * unit // (depth or 10**9)  # no more values make such sums
-        above = n * unit - listed * unit // 2
-        if last > below and first < above:
+    count = min(n, _MOST)
+    if n > count:
+        low_end = count * unit // (depth or 10**9)  # no more values make such sums
+        high_start = n * unit - count * unit // 2
+        if last > low_end and first < high_start:
             return True
-        if first >= above:
-            first, last = first - (n - listed) * unit, last - (n - listed) * unit
+        if first >= high_start:
+            first, last = first - (n - count) * unit, last - (n - count) * unit
     first = max(first, 0)
-    return bool((_sums(depth, listed) >> first) & ((1 << (last - first + 1)) - 1))
+    return bool((_sums(depth, count) >> first) & ((1 << (last - first + 1)) - 1))
 
 
 @cache
@@ -91,30 +93,30 @@ def _sums(depth: int | None, n: int) -> int:
     unit = lcm(*range(1, exact + 1))
     shifts = [0, *(unit // rank for rank in range(1, exact + 1))]
     deep = depth is None or depth > _EXACT_RANKS
-    known = 1
+    sums = 1
     for _ in range(n):
-        found = 0
+        next_sums = 0
         for shift in shifts:
-            found |= known << shift
+            next_sums |= sums << shift
         if deep:
-            least = unit // depth if depth else 0
-            found |= _widened(known, unit // (_EXACT_RANKS + 1) + 1 - least) << least
-        known = found
-    return known
+            smallest = unit // depth if depth else 0
+            next_sums |= _spread_bits(sums, unit // (_EXACT_RANKS + 1) + 1 - smallest) << smallest
+        sums = next_sums
+    return sums
 
 
-def _widened(bits: int, by: int) -> int:
-    """Every bit with all that are up to so many places above it."""
-    done = 0
-    while done < by:
-        more = min(done + 1, by - done)
-        bits |= bits << more
-        done += more
+def _spread_bits(bits: int, places: int) -> int:
+    """Spread every set bit to the given number of places above it."""
+    covered = 0
+    while covered < places:
+        step = min(covered + 1, places - covered)
+        bits |= bits << step
+        covered += step
     return bits
 
 
 def discounted_gap(grades: int, depth: int, relevant: int | None) -> tuple[float, float]:
-    """How near nDCG can be to 0 and to 1 without being it, with linear gains.
+    """The smallest distances of nDCG from 0 and from 1 other than 0, with linear gains.
 
     The smallest value has one document of grade 1 at the last rank; the largest below 1 differs
     from the ideal list by one grade at the last ranks. Gains of 2^g − 1 are between, as no gain

@@ -1,4 +1,4 @@
-"""Inclusion probabilities proportional to size, and samples that grow without being drawn anew."""
+"""Inclusion probabilities proportional to size, and samples that grow by permanent numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _STEPS = 100
 
 
-def inclusion(sizes: Floats, expected: float) -> Floats:
+def inclusion_probabilities(sizes: Floats, expected: float) -> Floats:
     """Probabilities π = min(1, c · size) that add up to the expected number of members.
 
     They give a total Σ y/π the least variance where |y| is proportional to size (Hansen and
@@ -27,19 +27,19 @@ def inclusion(sizes: Floats, expected: float) -> Floats:
         expected: how many members the sample has on average.
 
     >>> import numpy as np
-    >>> inclusion(np.array([1.0, 1, 2, 8]), 2).round(2)
+    >>> inclusion_probabilities(np.array([1.0, 1, 2, 8]), 2).round(2)
     array([0.25, 0.25, 0.5 , 1.  ])
     """
     if expected >= len(sizes):
         return np.ones(len(sizes))
     chance = np.zeros(len(sizes))
-    sure = np.zeros(len(sizes), np.bool_)
+    is_certain = np.zeros(len(sizes), np.bool_)
     for _ in range(_STEPS):
-        left = expected - int(sure.sum())
-        chance = np.where(sure, 1.0, left * sizes / sizes[~sure].sum())
-        if not (over := (chance >= 1) & ~sure).any():
+        remaining = expected - int(is_certain.sum())
+        chance = np.where(is_certain, 1.0, remaining * sizes / sizes[~is_certain].sum())
+        if not (exceeds := (chance >= 1) & ~is_certain).any():
             break
-        sure |= over
+        is_certain |= exceeds
     return np.asarray(np.minimum(chance, 1.0), np.float64)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import columns
+from rankgate.measurement.stats.paired import as_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,12 +22,12 @@ def largest_share(delta: Floats) -> tuple[NDArray[np.int64], Floats]:
         more than 1 that the difference changes its sign without it, or nearly. NaN where the
         differences add up to 0.
     """
-    table = columns(delta)
+    table = as_columns(delta)
     if not len(table):
         return np.zeros(table.shape[1], np.int64), np.full(table.shape[1], np.nan)
     # only a query that pulls the way the sum goes makes it
     total = table.sum(axis=0)
-    pulled = table * np.sign(total)
-    row = pulled.argmax(axis=0)
-    size = pulled[row, np.arange(table.shape[1])]
+    signed_values = table * np.sign(total)
+    row = signed_values.argmax(axis=0)
+    size = signed_values[row, np.arange(table.shape[1])]
     return row, np.where(total != 0, size / np.where(total != 0, np.abs(total), 1.0), np.nan)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.paired import columns, standard_error
+from rankgate.measurement.stats.paired import as_columns, standard_error
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
 
 FEW, SKEWED = 15, 1.0
-"""Below `FEW` queries, or below 50 with a skewness beyond `SKEWED`, none is sure to cover."""
+"""Below 15 queries, or below 50 with a skewness beyond 1, no interval is sure to cover."""
 _MANY = 50
 _STRAIGHT = 1e-6  # a skewness that changes nothing, and can be divided by
 _STEEP = 0.05  # where Hall's cube root, which would leap at 0, is left for the corrected skewness
@@ -55,14 +55,16 @@ def t_interval(
     """
     from scipy.special import stdtrit
 
-    table = columns(delta)
+    table = as_columns(delta)
     n = len(table)
-    mean, error = weighted(table, weights)
+    mean, error = weighted_mean(table, weights)
     if n < 2:  # one difference has no spread
         empty = np.full(table.shape[1], np.nan)
-        return Intervals(mean, empty, empty, level, "t", cautions(table))
-    reach = float(stdtrit(n - 1 if degrees is None else degrees, (1 + level) / 2)) * error
-    return Intervals(mean, mean - reach, mean + reach, level, "t", cautions(table))
+        return Intervals(mean, empty, empty, level, "t", interval_warnings(table))
+    half_width = float(stdtrit(n - 1 if degrees is None else degrees, (1 + level) / 2)) * error
+    return Intervals(
+        mean, mean - half_width, mean + half_width, level, "t", interval_warnings(table)
+    )
 
 
 def student_quantile(df: float, share: float) -> float:
@@ -87,14 +89,18 @@ def guarded_interval(delta: Floats, level: float = 0.95, degrees: float | None =
         level: of the intervals.
         degrees: of freedom of the standard error, 2 at least; n − 1 where None.
     """
-    table = columns(delta)
-    plain = t_interval(table, level, degrees=degrees)
+    table = as_columns(delta)
+    student_interval = t_interval(table, level, degrees=degrees)
     n = len(table)
     if n < 3:  # two numbers have no skew
-        return plain
+        return student_interval
     size = n if degrees is None else max(degrees + 1, 3.0)
-    low, high = guarded_ends(plain.mean, standard_error(table), skewness(table), size, level)
-    return Intervals(plain.mean, low, high, level, "t, guarded", plain.warnings)
+    low, high = guarded_ends(
+        student_interval.mean, standard_error(table), skewness(table), size, level
+    )
+    return Intervals(
+        student_interval.mean, low, high, level, "t, guarded", student_interval.warnings
+    )
 
 
 def guarded_ends(
@@ -111,15 +117,15 @@ def guarded_ends(
     """
     from scipy.special import stdtrit
 
-    reach = np.asarray(stdtrit(np.asarray(n) - 1, (1 + level) / 2), np.float64)
-    low, high = mean - reach * error, mean + reach * error
-    for gamma, least in zip(_lean(skew, n), (-np.inf, _STEEP), strict=True):
-        low = np.minimum(low, mean - error * _turned(reach, gamma, n, least))
-        high = np.maximum(high, mean - error * _turned(-reach, gamma, n, least))
+    quantile = np.asarray(stdtrit(np.asarray(n) - 1, (1 + level) / 2), np.float64)
+    low, high = mean - quantile * error, mean + quantile * error
+    for gamma, floor in zip(_corrected_skewness(skew, n), (-np.inf, _STEEP), strict=True):
+        low = np.minimum(low, mean - error * _inverse_hall(quantile, gamma, n, floor))
+        high = np.maximum(high, mean - error * _inverse_hall(-quantile, gamma, n, floor))
     return low, high
 
 
-def lean(delta: Floats) -> tuple[Floats, Floats]:
+def corrected_skewness(delta: Floats) -> tuple[Floats, Floats]:
     """(M,) the skewness G₁ of the k-statistics, and G₁ less its bias, for n of 3 at least.
 
     By the delta method and Fisher's (1929) variances of k-statistics, the mean of G₁ is
@@ -130,23 +136,23 @@ def lean(delta: Floats) -> tuple[Floats, Floats]:
 
     Bobée and Robitaille (1975) fitted a correction of the same form to simulated samples.
     """
-    return _lean(skewness(delta), len(columns(delta)))
+    return _corrected_skewness(skewness(delta), len(as_columns(delta)))
 
 
-def _lean(skew: Floats, n: Floats | float) -> tuple[Floats, Floats]:
+def _corrected_skewness(skew: Floats, n: Floats | float) -> tuple[Floats, Floats]:
     size = np.asarray(n, np.float64)
-    shown = skew * np.sqrt(size * (size - 1)) / (size - 2)
-    return shown, shown * (1 + (21 / 4 + 27 / 16 * shown**2) / n)
+    adjusted = skew * np.sqrt(size * (size - 1)) / (size - 2)
+    return adjusted, adjusted * (1 + (21 / 4 + 27 / 16 * adjusted**2) / n)
 
 
-def _turned(reach: Floats, gamma: Floats, n: Floats | float, least: float) -> Floats:
-    """The T at which Hall's transformation is `reach`; no root is of less than `least`."""
+def _inverse_hall(target: Floats, gamma: Floats, n: Floats | float, floor: float) -> Floats:
+    """The T at which Hall's transformation is `target`; roots are of `floor` at least."""
     slope = np.where(np.abs(gamma) < _STRAIGHT, _STRAIGHT, gamma) / np.sqrt(n)
-    inner = np.maximum(1 + slope * (reach - slope / 6), least)
+    inner = np.maximum(1 + slope * (target - slope / 6), floor)
     return np.asarray(3 / slope * (np.cbrt(inner) - 1), np.float64)
 
 
-def weighted(table: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
+def weighted_mean(table: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
     """(M,) the means and their standard errors."""
     if weights is None:
         n = max(len(table), 1)
@@ -154,41 +160,45 @@ def weighted(table: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
     total = weights.sum()
     mean = (weights @ table) / total
     n = len(table)
-    spread = (weights**2) @ (table - mean) ** 2
-    return mean, np.sqrt(spread * n / max(n - 1, 1)) / total
+    squares = (weights**2) @ (table - mean) ** 2
+    return mean, np.sqrt(squares * n / max(n - 1, 1)) / total
 
 
 def skewness(delta: Floats) -> Floats:
     """(M,) the third standardised moment; 0 where nothing differs."""
-    table = columns(delta)
-    centred = table - table.mean(axis=0)
-    spread = np.sqrt((centred**2).mean(axis=0))
-    flat = spread <= np.finfo(float).eps * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
+    table = as_columns(delta)
+    deviations = table - table.mean(axis=0)
+    sd = np.sqrt((deviations**2).mean(axis=0))
+    is_constant = sd <= np.finfo(float).eps * np.maximum(
+        1.0, np.abs(table).max(axis=0, initial=0.0)
+    )
     return np.asarray(
-        np.where(flat, 0.0, (centred**3).mean(axis=0) / np.where(flat, 1.0, spread) ** 3),
+        np.where(
+            is_constant, 0.0, (deviations**3).mean(axis=0) / np.where(is_constant, 1.0, sd) ** 3
+        ),
         np.float64,
     )
 
 
-def cautions(table: Floats) -> tuple[str, ...]:
-    """Why an interval of these differences may not cover as often as it says."""
+def interval_warnings(table: Floats) -> tuple[str, ...]:
+    """Warnings that an interval of these differences may not cover as often as it states."""
     n = len(table)
     if n < 2:
         return (f"{n} query: no interval can be computed.",)
-    items = []
+    sentences = []
     if n < FEW:
-        items.append(
+        sentences.append(
             f"{n} queries are too few: their intervals cover the true value less often than stated."
         )
     elif n < _MANY and np.abs(skewness(table)).max() > SKEWED:
-        items.append(
+        sentences.append(
             f"differences are skewed and {n} queries are few: intervals may cover the true value "
             "less often than stated."
         )
     if (np.ptp(table, axis=0) == 0).any():
-        items.append(
+        sentences.append(
             "all differences are equal, so they show no spread: neither Student's t nor the "
             "bootstrap can make an interval of them, and rules take bounds by betting; p of the "
             "t-test is that of the sign test."
         )
-    return tuple(items)
+    return tuple(sentences)

@@ -32,13 +32,13 @@ class PairedTest:
     n: NDArray[np.int64]
 
 
-def columns(delta: Floats) -> Floats:
+def as_columns(delta: Floats) -> Floats:
     """(n, M) from one column or several."""
     table = np.asarray(delta, dtype=np.float64)
     return table[:, None] if table.ndim == 1 else table
 
 
-def student(delta: Floats, degrees: float | None = None) -> PairedTest:
+def student_test(delta: Floats, degrees: float | None = None) -> PairedTest:
     """Paired t, two-sided: t = mean / (sd / √n), n − 1 degrees of freedom (Student 1908).
 
     It keeps its level where differences are symmetric about 0, on IR data at every n (Urbano, Lima
@@ -53,31 +53,33 @@ def student(delta: Floats, degrees: float | None = None) -> PairedTest:
     """
     from scipy.special import stdtr
 
-    table = columns(delta)
+    table = as_columns(delta)
     n = len(table)
     mean, error = table.mean(axis=0) if n else np.zeros(table.shape[1]), standard_error(table)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)
-    few = n < 2  # one difference has no spread
+    too_few = n < 2  # one difference has no spread
     df = n - 1 if degrees is None else degrees
-    p = np.full_like(t, np.nan) if few else np.minimum(1.0, 2 * stdtr(df, -np.abs(t)))
-    equal = (error == 0) & (n > 1) & ~np.isnan(df)
-    if equal.any():
-        p = np.where(equal, np.where(mean == 0, 1.0, sign(table).p_value), p)
+    p = np.full_like(t, np.nan) if too_few else np.minimum(1.0, 2 * stdtr(df, -np.abs(t)))
+    is_constant = (error == 0) & (n > 1) & ~np.isnan(df)
+    if is_constant.any():
+        p = np.where(is_constant, np.where(mean == 0, 1.0, sign_test(table).p_value), p)
     return PairedTest(t, p, _counts(table, n))
 
 
 def standard_error(delta: Floats) -> Floats:
     """(M,) of the mean: sd / √n with n − 1 in the variance; 0 for fewer than two rows."""
-    table = columns(delta)
+    table = as_columns(delta)
     n = len(table)
     if n < 2:
         return np.zeros(table.shape[1])
-    flat = np.ptp(table, axis=0) == 0  # rounding leaves a spread to equal numbers
-    return np.asarray(np.where(flat, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64)
+    is_constant = np.ptp(table, axis=0) == 0  # rounding leaves a spread to equal numbers
+    return np.asarray(
+        np.where(is_constant, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64
+    )
 
 
-def wilcoxon(delta: Floats) -> PairedTest:
+def wilcoxon_test(delta: Floats) -> PairedTest:
     """Wilcoxon's signed ranks, by the normal approximation with a continuity correction.
 
     It tests whether differences lie symmetrically about 0, not the mean, and rejects too often as
@@ -85,23 +87,23 @@ def wilcoxon(delta: Floats) -> PairedTest:
     """
     from scipy import stats
 
-    table = columns(delta)
-    items = [
+    table = as_columns(delta)
+    results = [
         stats.wilcoxon(column, method="approx", correction=True)
         if np.count_nonzero(column)
         else (0.0, 1.0)
         for column in table.T
     ]
-    used = np.count_nonzero(table, axis=0)
+    nonzero_count = np.count_nonzero(table, axis=0)
     return PairedTest(
-        np.array([float(each[0]) for each in items]),
-        np.array([float(each[1]) for each in items]),
-        used.astype(np.int64),
+        np.array([float(result[0]) for result in results]),
+        np.array([float(result[1]) for result in results]),
+        nonzero_count.astype(np.int64),
     )
 
 
-def sign(delta: Floats, *, band: float = 0.0) -> PairedTest:
-    """The sign test: are gains as frequent as losses? Exact binomial, a half each, two-sided.
+def sign_test(delta: Floats, *, band: float = 0.0) -> PairedTest:
+    """The sign test of equally frequent gains and losses: exact binomial, two-sided.
 
     Args:
         delta: the differences.
@@ -109,13 +111,16 @@ def sign(delta: Floats, *, band: float = 0.0) -> PairedTest:
     """
     from scipy.special import bdtr
 
-    table = columns(delta)
+    table = as_columns(delta)
     wins = (table > band).sum(axis=0)
     losses = (table < -band).sum(axis=0)
     total = wins + losses
-    fewer = np.minimum(wins, losses)
+    smaller_count = np.minimum(wins, losses)
     tail = np.array(
-        [bdtr(float(k), int(n), 0.5) if n else 1.0 for k, n in zip(fewer, total, strict=True)]
+        [
+            bdtr(float(k), int(n), 0.5) if n else 1.0
+            for k, n in zip(smaller_count, total, strict=True)
+        ]
     )
     return PairedTest(wins.astype(np.float64), np.minimum(1.0, 2 * tail), total.astype(np.int64))
 

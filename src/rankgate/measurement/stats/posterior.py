@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.paired import columns, standard_error
+from rankgate.measurement.stats.paired import as_columns, standard_error
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
@@ -42,16 +42,18 @@ def posterior(gain: Floats, rope: float, degrees: float | None = None) -> Poster
     """
     from scipy.special import stdtr
 
-    table = columns(gain)
+    table = as_columns(gain)
     n = len(table)
     if n < 2:  # one difference has no spread
-        nothing = np.full(table.shape[1], np.nan)
-        return Posterior(nothing, nothing, nothing)
+        undefined = np.full(table.shape[1], np.nan)
+        return Posterior(undefined, undefined, undefined)
     mean, error = table.mean(axis=0), standard_error(table)
     with np.errstate(divide="ignore", invalid="ignore"):
-        below, above = (-rope - mean) / error, (mean - rope) / error
+        below_t, above_t = (-rope - mean) / error, (mean - rope) / error
     # a mean exactly at an edge, without spread, is within the region
-    below, above = (np.where(np.isnan(each), -np.inf, each) for each in (below, above))
+    below_t, above_t = (
+        np.where(np.isnan(statistic), -np.inf, statistic) for statistic in (below_t, above_t)
+    )
     df = n - 1 if degrees is None else degrees
-    worse, better = stdtr(df, below), stdtr(df, above)
+    worse, better = stdtr(df, below_t), stdtr(df, above_t)
     return Posterior(worse, np.maximum(0.0, 1 - worse - better), better)

@@ -50,17 +50,17 @@ def rare_values_interval(
     if n < 2:
         return np.nan, np.nan
     mean = float(values.mean())
-    spread = values - mean
-    second, third = float((spread**2).sum()) / n / (n - 1), float((spread**3).sum()) / n**3
+    deviations = values - mean
+    second, third = float((deviations**2).sum()) / n / (n - 1), float((deviations**3).sum()) / n**3
     tail = (1 - level) / 2
     low, high = min(lowest - mean, 0.0) / n, max(highest - mean, 0.0) / n
     return (
-        _end(mean + low, second + low**2, third + low**3, tail, n),
-        _end(mean + high, second + high**2, third + high**3, 1 - tail, n),
+        _gamma_end(mean + low, second + low**2, third + low**3, tail, n),
+        _gamma_end(mean + high, second + high**2, third + high**3, 1 - tail, n),
     )
 
 
-def _end(mean: float, second: float, third: float, share: float, n: int) -> float:
+def _gamma_end(mean: float, second: float, third: float, share: float, n: int) -> float:
     """The quantile of a gamma distribution with these moments."""
     from scipy.special import gammaincinv, stdtrit
 

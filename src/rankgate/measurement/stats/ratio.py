@@ -60,7 +60,7 @@ def fieller(baseline: Floats, candidate: Floats, level: float = 0.95) -> Relativ
     if first <= 0:
         return Relative(value, -inf, inf)
     root = np.sqrt(max(0.0, middle**2 - first * last))
-    ends = sorted(sign * (each / first - 1) for each in (middle - root, middle + root))
+    ends = sorted(sign * (edge / first - 1) for edge in (middle - root, middle + root))
     return Relative(value, float(ends[0]), float(ends[1]))
 
 

@@ -1,4 +1,4 @@
-"""How far a set of queries can be relied upon, by generalizability theory.
+"""Reliability of a set of queries, by generalizability theory.
 
 Values = system + query + residual, all random: the share of variance that is the systems' says
 how well this many queries put systems in order (Brennan 2001; Urbano, Marrero and Martín, SIGIR
@@ -23,7 +23,7 @@ TAU, TAU_AP, POWER = 2.84729794002905, 3.98652984123827, 4.77902509574171
 
 @dataclass(frozen=True)
 class Reliability:
-    """What the queries can carry.
+    """The reliability of system means over these queries, with its components of variance.
 
     Attributes:
         queries, systems: the sizes of the matrix.
@@ -80,9 +80,18 @@ def reliability(matrix: Floats, level: float = 0.95) -> Reliability:
     absolute = _absolute(result, n, systems, level)
     expected = [e_rho2**power for power in (TAU, TAU_AP, POWER)]
     return Reliability(
-        n, systems, var_system, var_query, result.ms_residual, e_rho2, *relative, phi, *absolute,
-        level, *expected,
-    )  # fmt: skip
+        n,
+        systems,
+        var_system,
+        var_query,
+        result.ms_residual,
+        e_rho2,
+        *relative,
+        phi,
+        *absolute,
+        level,
+        *expected,
+    )
 
 
 def _share(signal: float, noise: float) -> float:
@@ -107,15 +116,19 @@ def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float
         return float("nan"), float("nan")
     ends = []
     for tail in _tails(level):
-        wide = float(chdtri(result.df_system, 1 - tail)) / result.df_system  # F with infinite df
+        system_f = (
+            float(chdtri(result.df_system, 1 - tail)) / result.df_system
+        )  # F with infinite df
         residual = float(fdtri(result.df_system, result.df_residual, tail))
         query = float(fdtri(result.df_system, result.df_query, tail))
-        above = result.ms_system**2 - wide * result.ms_system * result.ms_residual
-        above += (wide - residual) * residual * result.ms_residual**2
-        below = (systems - 1) * wide * result.ms_system * result.ms_residual
-        below += query * result.ms_system * result.ms_query
-        one = max(0.0, systems * above / below)  # a ratio of variances, estimated below 0
-        single = one / (one + n)
+        numerator = result.ms_system**2 - system_f * result.ms_system * result.ms_residual
+        numerator += (system_f - residual) * residual * result.ms_residual**2
+        denominator = (systems - 1) * system_f * result.ms_system * result.ms_residual
+        denominator += query * result.ms_system * result.ms_query
+        variance_ratio = max(
+            0.0, systems * numerator / denominator
+        )  # a ratio of variances, estimated below 0
+        single = variance_ratio / (variance_ratio + n)
         ends.append(n * single / (1 + (n - 1) * single))
     return ends[1], ends[0]
 

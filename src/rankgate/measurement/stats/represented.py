@@ -30,7 +30,7 @@ _DETERMINED = 6.0  # members, (Σx²)²/Σx⁴; a slope that fewer determine err
 
 @dataclass(frozen=True)
 class Population:
-    """What is known of every member of the population, sampled or not.
+    """Predictions and weights of every member of the population, sampled or not.
 
     Attributes:
         predicted: (N,) what a model predicts of each.
@@ -42,8 +42,8 @@ class Population:
 
 
 @dataclass(frozen=True)
-class Weighing:
-    """How much n weighted members tell.
+class WeightPrecision:
+    """The precision of n weighted members: effective size and degrees of freedom.
 
     Attributes:
         n: members.
@@ -62,28 +62,30 @@ class Weighing:
     @classmethod
     def of(
         cls, weights: Floats, strata: Codes | None = None, certain: NDArray[np.bool_] | None = None
-    ) -> Weighing:
+    ) -> WeightPrecision:
         """From the weight of each member, its stratum, and if it was certain to be drawn."""
         n = len(weights)
-        drawn = np.ones(n, np.bool_) if certain is None else ~certain
-        v = weights[drawn]
+        is_random = np.ones(n, np.bool_) if certain is None else ~certain
+        v = weights[is_random]
         if not len(v):
             return cls(n, 0.0, 0.0)
-        codes = np.zeros(len(v), np.int64) if strata is None else strata[drawn]
-        count, total, squares = (np.bincount(codes, x) for x in (np.ones(len(v)), v, v**2))
-        some = total > 0
-        spread = (count * squares)[some] @ (1 / total[some]) / total.sum()
+        codes = np.zeros(len(v), np.int64) if strata is None else strata[is_random]
+        count, total, squares = (
+            np.bincount(codes, addends) for addends in (np.ones(len(v)), v, v**2)
+        )
+        has_weight = total > 0
+        design_effect = (count * squares)[has_weight] @ (1 / total[has_weight]) / total.sum()
         if np.ptp(v) <= _EQUAL * v.max():
             return cls(n, float(len(v)), len(v) - 1.0)
         degrees = float((v @ v) ** 2 / (v**4).sum()) - 1
-        return cls(n, effective_size(v), degrees, float(spread))
+        return cls(n, effective_size(v), degrees, float(design_effect))
 
     @property
     def equal(self) -> bool:
         """True if all weights are equal and no member was certain to be drawn."""
         return self.degrees == self.n - 1
 
-    def worth(self, estimate: Represented) -> float:
+    def worth(self, estimate: PopulationEstimate) -> float:
         """Effective members: by the weights, or by the values where these say that it is fewer.
 
         The latter are (weighted sd / standard error)², the members drawn by weight whose mean has
@@ -93,19 +95,22 @@ class Weighing:
             return self.effective
         return min(self.effective, (estimate.sd / estimate.sampled_error) ** 2)
 
-    def problem(self, estimate: Represented) -> tuple[str, str] | None:
+    def problem(self, estimate: PopulationEstimate) -> tuple[str, str] | None:
         """The code and the reason why nothing can be inferred; None where something can."""
         if self.equal:
             return None
-        head, effective = f"{self.n} queries of these weights tell as much as", self.worth(estimate)
+        prefix, effective = (
+            f"{self.n} queries of these weights tell as much as",
+            self.worth(estimate),
+        )
         if effective < LEAST_EFFECTIVE:
             return "few-effective-queries", (
-                f"{head} {effective:.1f} of equal weight; fewer than {LEAST_EFFECTIVE:.0f} "
+                f"{prefix} {effective:.1f} of equal weight; fewer than {LEAST_EFFECTIVE:.0f} "
                 "effective queries decide nothing"
             )
         if self.spread > MOST_SPREAD:
             return "heavy-weights", (
-                f"{head} {effective:.1f} of equal weight (design effect of the weights "
+                f"{prefix} {effective:.1f} of equal weight (design effect of the weights "
                 f"{self.spread:.1f}, above {MOST_SPREAD:g}): queries of large weight that were "
                 "not drawn may decide the mean, and no interval allows for them"
             )
@@ -113,7 +118,7 @@ class Weighing:
 
 
 @dataclass(frozen=True)
-class Represented:
+class PopulationEstimate:
     """An estimate of a population's mean, written as the mean of n values.
 
     Attributes:
@@ -149,7 +154,7 @@ class Represented:
         return self.per_member / len(self.values) + self.fixed
 
 
-def represented(
+def estimate_population(
     values: Floats,
     weights: Floats | None = None,
     strata: Codes | None = None,
@@ -157,7 +162,7 @@ def represented(
     population: Population | None = None,
     total: float | None = None,
     certain: NDArray[np.bool_] | None = None,
-) -> Represented:
+) -> PopulationEstimate:
     """Estimate the mean of a population from a random sample of it.
 
     With v the weights (how much a member counts, divided by its chance to be drawn) the estimate
@@ -199,46 +204,72 @@ def represented(
         certain: (n,) True for members whose chance to be drawn was 1; not with predictions.
     """
     if total is not None and weights is not None:
-        plain = represented(values * weights * len(values) / total, None, strata)
-        return replace(plain, sd=_weighted_sd(values, weights))
+        estimate = estimate_population(values * weights * len(values) / total, None, strata)
+        return replace(estimate, sd=_weighted_sd(values, weights))
     n = len(values)
     v = np.ones(n) if weights is None else weights / weights.mean()
     codes = np.zeros(n, np.int64) if strata is None else strata
     groups = len(np.unique(codes))
     mean = float(v @ values / n)
-    away = _within(v * (values - mean), codes)
+    weighted_deviations = _within_strata(v * (values - mean), codes)
     if predicted is None or population is None:
-        away, alone = _alone(values - mean, weights, strata, certain)
-        shape, nan = _of_variance(away, alone), float("nan")
-        error, sd = float(np.sqrt(alone)), _weighted_sd(values, v)
-        return Represented(mean + shape, 0.0, nan, mean, error, n * alone, 0.0, sd)
-    alone = _spread(away, codes, n) if n > groups else float("nan")
+        weighted_deviations, sampled_variance = _sampled_deviations(
+            values - mean, weights, strata, certain
+        )
+        shape, nan = _scale_to_variance(weighted_deviations, sampled_variance), float("nan")
+        error, sd = float(np.sqrt(sampled_variance)), _weighted_sd(values, v)
+        return PopulationEstimate(
+            mean + shape, 0.0, nan, mean, error, n * sampled_variance, 0.0, sd
+        )
+    sampled_variance = _mean_variance(weighted_deviations, codes, n) if n > groups else float("nan")
     share = population.weights / population.weights.sum()
-    every, known = _near(population.predicted, predicted, share)
-    ahead = _within(v * (known - v @ known / n), codes)
-    total = float(ahead @ ahead)
-    whole, shift = float(share @ every), float(share @ every - v @ known / n)
-    leverage = ahead**2 / total if total > 0 else np.zeros(n)
-    slope, kept = _slope(away, ahead, leverage)
-    reach = 1 + (kept * n * shift * ahead / total if total > 0 else np.zeros(n))
-    residual = reach * (away - slope * ahead) / np.maximum(1 - kept * leverage, 1 / n)
-    moving = float(residual @ residual) / (n * max(n - groups - 1, 1))
+    population_predictions, sample_predictions = _clipped_predictions(
+        population.predicted, predicted, share
+    )
+    prediction_deviations = _within_strata(
+        v * (sample_predictions - v @ sample_predictions / n), codes
+    )
+    total = float(prediction_deviations @ prediction_deviations)
+    population_mean, shift = (
+        float(share @ population_predictions),
+        float(share @ population_predictions - v @ sample_predictions / n),
+    )
+    leverage = prediction_deviations**2 / total if total > 0 else np.zeros(n)
+    slope, shrinkage = _slope(weighted_deviations, prediction_deviations, leverage)
+    weight_factor = 1 + (
+        shrinkage * n * shift * prediction_deviations / total if total > 0 else np.zeros(n)
+    )
+    residual = (
+        weight_factor
+        * (weighted_deviations - slope * prediction_deviations)
+        / np.maximum(1 - shrinkage * leverage, 1 / n)
+    )
+    sampling_variance = float(residual @ residual) / (n * max(n - groups - 1, 1))
     size = len(share)
-    fixed = slope**2 * float(share**2 @ (every - whole) ** 2) * size / max(size - 1, 1)
-    shape = residual - residual.mean() + slope * np.sqrt(n / size) * (ahead - ahead.mean())
-    return Represented(
-        mean + slope * shift + _of_variance(shape, moving + fixed),
+    fixed = (
+        slope**2
+        * float(share**2 @ (population_predictions - population_mean) ** 2)
+        * size
+        / max(size - 1, 1)
+    )
+    shape = (
+        residual
+        - residual.mean()
+        + slope * np.sqrt(n / size) * (prediction_deviations - prediction_deviations.mean())
+    )
+    return PopulationEstimate(
+        mean + slope * shift + _scale_to_variance(shape, sampling_variance + fixed),
         slope,
-        _correlation(away, ahead),
+        _correlation(weighted_deviations, prediction_deviations),
         mean,
-        float(np.sqrt(alone)),
-        n * moving,
+        float(np.sqrt(sampled_variance)),
+        n * sampling_variance,
         fixed,
         _weighted_sd(values, v),
     )
 
 
-def _alone(
+def _sampled_deviations(
     deviations: Floats,
     weights: Floats | None,
     strata: Codes | None,
@@ -246,20 +277,24 @@ def _alone(
 ) -> tuple[Floats, float]:
     """Weighted deviations without those of certain members, and the variance of their mean."""
     n = len(deviations)
-    drawn = np.ones(n, np.bool_) if certain is None else ~certain
-    codes = (np.zeros(n, np.int64) if strata is None else strata)[drawn]
-    own = deviations[drawn]
+    is_random = np.ones(n, np.bool_) if certain is None else ~certain
+    codes = (np.zeros(n, np.int64) if strata is None else strata)[is_random]
+    random_deviations = deviations[is_random]
     if weights is not None:
-        v = weights[drawn]
+        v = weights[is_random]
         count, total = np.bincount(codes)[codes], np.bincount(codes, v)[codes]
-        left = np.maximum(1 - v / total, _EQUAL / n)  # without this member
-        own = own * v / weights.mean() * (1 - 1 / count) / left
+        remaining_share = np.maximum(1 - v / total, _EQUAL / n)  # without this member
+        random_deviations = (
+            random_deviations * v / weights.mean() * (1 - 1 / count) / remaining_share
+        )
     if weights is None or strata is not None:
-        own = _within(own, codes)
-    away = np.zeros(n)
-    away[drawn] = own
+        random_deviations = _within_strata(random_deviations, codes)
+    deviations_of_all = np.zeros(n)
+    deviations_of_all[is_random] = random_deviations
     groups = len(np.unique(codes))
-    return away, _spread(own, codes, n) if len(own) > groups else float("nan")
+    return deviations_of_all, _mean_variance(random_deviations, codes, n) if len(
+        random_deviations
+    ) > groups else float("nan")
 
 
 def _weighted_sd(values: Floats, weights: Floats) -> float:
@@ -270,103 +305,115 @@ def _weighted_sd(values: Floats, weights: Floats) -> float:
     return float(np.sqrt(share @ (values - share @ values) ** 2 * n / (n - 1)))
 
 
-def _near(every: Floats, known: Floats, share: Floats) -> tuple[Floats, Floats]:
+def _clipped_predictions(
+    population: Floats, sample: Floats, share: Floats
+) -> tuple[Floats, Floats]:
     """Predictions of all and of the sample, none further than `_FAR` from their mean."""
-    middle = float(share @ every)
-    far = _FAR * float(np.sqrt(share @ (every - middle) ** 2))
+    mean = float(share @ population)
+    limit = _FAR * float(np.sqrt(share @ (population - mean) ** 2))
     return (
-        np.clip(every, middle - far, middle + far),
-        np.clip(known, middle - far, middle + far),
+        np.clip(population, mean - limit, mean + limit),
+        np.clip(sample, mean - limit, mean + limit),
     )
 
 
-def _slope(away: Floats, ahead: Floats, leverage: Floats) -> tuple[float, float]:
+def _slope(deviations: Floats, predictions: Floats, leverage: Floats) -> tuple[float, float]:
     """λ, and the share of the least-squares slope that it is."""
-    total = float(ahead @ ahead)
-    if not total > 0 or total**2 / float((ahead**4).sum()) < _DETERMINED:
+    total = float(predictions @ predictions)
+    if not total > 0 or total**2 / float((predictions**4).sum()) < _DETERMINED:
         return 0.0, 0.0
-    slope = float(away @ ahead) / total
-    noise = ahead * (away - slope * ahead) / np.maximum(1 - leverage, 1 / len(away))
-    squared = (slope * total) ** 2
-    kept = max(0.0, 1 - float(noise @ noise) / squared) if squared > 0 else 0.0
-    return kept * slope, kept
+    slope = float(deviations @ predictions) / total
+    slope_noise = (
+        predictions
+        * (deviations - slope * predictions)
+        / np.maximum(1 - leverage, 1 / len(deviations))
+    )
+    squared_covariance = (slope * total) ** 2
+    shrinkage = (
+        max(0.0, 1 - float(slope_noise @ slope_noise) / squared_covariance)
+        if squared_covariance > 0
+        else 0.0
+    )
+    return shrinkage * slope, shrinkage
 
 
-def _within(deviations: Floats, codes: Codes) -> Floats:
+def _within_strata(deviations: Floats, codes: Codes) -> Floats:
     """Deviations from the mean of their stratum."""
     means = np.bincount(codes, deviations) / np.maximum(np.bincount(codes), 1)
     return np.asarray(deviations - means[codes], np.float64)
 
 
-def _spread(deviations: Floats, codes: Codes, n: int) -> float:
+def _mean_variance(deviations: Floats, codes: Codes, n: int) -> float:
     """The variance of the mean of n weighted values: within strata, each of its own size."""
     count, squares = np.bincount(codes), np.bincount(codes, deviations**2)
     return float((squares * count / np.maximum(count - 1, 1)).sum()) / n**2
 
 
-def _of_variance(shape: Floats, variance: float) -> Floats:
+def _scale_to_variance(shape: Floats, variance: float) -> Floats:
     """The shape with a mean of 0, and of a size at which s²/n is the variance."""
-    n, centred = len(shape), shape - shape.mean()
-    spread = float(centred @ centred)
-    if not spread > 0 or not np.isfinite(variance):
+    n, deviations = len(shape), shape - shape.mean()
+    sum_of_squares = float(deviations @ deviations)
+    if not sum_of_squares > 0 or not np.isfinite(variance):
         return np.zeros(n)
-    return np.asarray(centred * np.sqrt(variance * n * (n - 1) / spread), np.float64)
+    return np.asarray(deviations * np.sqrt(variance * n * (n - 1) / sum_of_squares), np.float64)
 
 
-def _correlation(one: Floats, two: Floats) -> float:
-    size = float(np.sqrt((one @ one) * (two @ two)))
-    return float(one @ two) / size if size > 0 else float("nan")
+def _correlation(first: Floats, second: Floats) -> float:
+    size = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / size if size > 0 else float("nan")
 
 
 def effective_size(weights: Floats) -> float:
-    """How many members of equal weight tell as much: (Σv)²/Σv² (Kish 1965)."""
+    """The effective sample size of weighted members: (Σv)²/Σv² (Kish 1965)."""
     return float(weights.sum() ** 2 / (weights @ weights))
 
 
 def unseen_weight(weights: Floats, alpha: float) -> float:
-    """The largest share of all weight of which a sample shows none with a chance of alpha.
+    """The largest share of the weight that a sample misses with a chance of alpha.
 
     By the rule of three it is n·(1 − α^(1/n)) of n members, and the heaviest ones may be missed:
     the share of the weight that the sample's heaviest ones have.
     """
     n = len(weights)
     count = n * unseen_share(n, alpha)
-    shares = np.sort(weights)[::-1] / weights.sum()
+    weight_shares = np.sort(weights)[::-1] / weights.sum()
     first = int(count)
-    return float(shares[:first].sum() + (count - first) * shares[min(first, n - 1)])
+    return float(weight_shares[:first].sum() + (count - first) * weight_shares[min(first, n - 1)])
 
 
-def sample_needed(found: Represented, distance: float, reach: float, most: int) -> int | None:
-    """The sample that would tell the estimate from a bound; None where none up to ``most`` does.
+def sample_size_needed(
+    estimate: PopulationEstimate, distance: float, multiple: float, max_size: int
+) -> int | None:
+    """The sample size that tells an estimate from a bound; None if ``max_size`` is too small.
 
     Args:
-        found: the estimate, which is taken as the truth.
+        estimate: it is taken as the truth.
         distance: from the bound.
-        reach: how many standard errors the distance must be, by the level and the power.
-        most: members of the population.
+        multiple: the distance in standard errors that the level and the power need.
+        max_size: members of the population.
     """
-    allowed = (distance / reach) ** 2 - found.fixed
-    size = found.per_member / allowed if allowed > 0 else float("inf")
-    return int(np.ceil(size)) if size <= most else None
+    allowed = (distance / multiple) ** 2 - estimate.fixed
+    size = estimate.per_member / allowed if allowed > 0 else float("inf")
+    return int(np.ceil(size)) if size <= max_size else None
 
 
 def conformal_reach(residuals: Floats, level: float) -> float:
-    """How far a new value lies from its prediction, with a chance of at least ``level``.
+    """The largest distance of a new value from its prediction, with a chance of at least ``level``.
 
     The ⌈(n + 1)·level⌉-th smallest |residual| (split conformal prediction: Lei et al., JASA 2018),
     for values that were drawn at random like the n of the residuals, and predictions that were not
     fitted to them; infinite where n is too small.
     """
     rank = int(np.ceil((len(residuals) + 1) * level))
-    ordered = np.sort(np.abs(residuals))
-    return float(ordered[rank - 1]) if rank <= len(ordered) else float("inf")
+    sorted_residuals = np.sort(np.abs(residuals))
+    return float(sorted_residuals[rank - 1]) if rank <= len(sorted_residuals) else float("inf")
 
 
 _DRAWS, _PLAIN, _CELLS = 20_000, 0.01, 1 << 22
 
 
-def chance_of_sample(values: Floats, drawn: NDArray[np.bool_], seed: int = 0) -> float:
-    """Chance that a random sample's mean lies as far from that of all as that of these members.
+def chance_of_sample(values: Floats, is_sampled: NDArray[np.bool_], seed: int = 0) -> float:
+    """The p-value that a sample is random: the chance of a mean as far from that of all members.
 
     By the normal approximation of a mean of n of N values, which has the variance (1 − n/N)S²/n;
     by random samples where that is below 1 %, as few skewed values have no normal mean. Of several
@@ -375,39 +422,41 @@ def chance_of_sample(values: Floats, drawn: NDArray[np.bool_], seed: int = 0) ->
 
     Args:
         values: (N,) or (N, P), a column for each thing that is compared.
-        drawn: (N,) which members the sample has.
+        is_sampled: (N,) True for members in the sample.
         seed: of the random samples.
     """
     from scipy.special import chdtrc
 
-    n, size = int(drawn.sum()), len(drawn)
-    apart = _uncorrelated(values) if 0 < n < size else np.zeros((size, 0))
-    if not apart.shape[1]:
+    n, size = int(is_sampled.sum()), len(is_sampled)
+    scores = _uncorrelated(values) if 0 < n < size else np.zeros((size, 0))
+    if not scores.shape[1]:
         return 1.0
-    away = float((apart[drawn].mean(axis=0) ** 2).sum())
-    p = float(chdtrc(apart.shape[1], away / ((1 / n) - (1 / size))))
+    distance = float((scores[is_sampled].mean(axis=0) ** 2).sum())
+    p = float(chdtrc(scores.shape[1], distance / ((1 / n) - (1 / size))))
     if p > _PLAIN:
         return p
-    rng, beyond = np.random.default_rng(seed), 0
-    step = max(1, _CELLS // (size * apart.shape[1]))
+    rng, exceed_count = np.random.default_rng(seed), 0
+    step = max(1, _CELLS // (size * scores.shape[1]))
     for begin in range(0, _DRAWS, step):
         chance = rng.random((min(step, _DRAWS - begin), size))
-        some = np.argpartition(chance, n - 1, axis=1)[:, :n]
-        distances = (apart[some].mean(axis=1) ** 2).sum(axis=1)
-        beyond += int((distances >= away * (1 - 1e-9) - 1e-18).sum())
-    return (beyond + 1) / (_DRAWS + 1)
+        sample_rows = np.argpartition(chance, n - 1, axis=1)[:, :n]
+        distances = (scores[sample_rows].mean(axis=1) ** 2).sum(axis=1)
+        exceed_count += int((distances >= distance * (1 - 1e-9) - 1e-18).sum())
+    return (exceed_count + 1) / (_DRAWS + 1)
 
 
 def _uncorrelated(values: Floats) -> Floats:
     """(N, R) columns of mean 0, variance 1 and no correlation that span the same; R ≤ P."""
     table = values.reshape(len(values), -1)
-    centred = table - table.mean(axis=0)
-    spread = centred.std(axis=0, ddof=1)
-    some = spread > np.finfo(float).eps * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
-    scaled = centred[:, some] / spread[some]
-    sizes, vectors = np.linalg.eigh(scaled.T @ scaled / (len(table) - 1))
-    kept = sizes > _ALIKE
-    return np.asarray(scaled @ vectors[:, kept] / np.sqrt(sizes[kept]), np.float64)
+    deviations = table - table.mean(axis=0)
+    sd = deviations.std(axis=0, ddof=1)
+    varies = sd > np.finfo(float).eps * np.maximum(1.0, np.abs(table).max(axis=0, initial=0.0))
+    standardised = deviations[:, varies] / sd[varies]
+    sizes, vectors = np.linalg.eigh(standardised.T @ standardised / (len(table) - 1))
+    is_distinct = sizes > _ALIKE
+    return np.asarray(
+        standardised @ vectors[:, is_distinct] / np.sqrt(sizes[is_distinct]), np.float64
+    )
 
 
 _ALIKE = 1e-9  # of the variance; columns that say the same

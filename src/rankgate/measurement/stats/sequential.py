@@ -1,6 +1,6 @@
 """Student's t at any number of looks: how far out it must lie to reject, however often one looks.
 
-Shapes: n values of one normal law; see `critical`.
+Shapes: n values of one normal law; see `critical_t`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
 
     w = t / np.sqrt(t**2 + n - 1)
     r = n * tau**2 / (1 + n * tau**2)
-    rest = 1 - r * w**2
-    below = stdtr(n, np.sqrt(n * r / rest) * w)
-    return float(np.log(2 * below) - np.log1p(n * tau**2) / 2 - n / 2 * np.log(rest))
+    unexplained = 1 - r * w**2
+    below = stdtr(n, np.sqrt(n * r / unexplained) * w)
+    return float(np.log(2 * below) - np.log1p(n * tau**2) / 2 - n / 2 * np.log(unexplained))
 
 
 @lru_cache(maxsize=4096)
-def critical(n: int, alpha: float, tau: float = EFFECT) -> float:
+def critical_t(n: int, alpha: float, tau: float = EFFECT) -> float:
     """The t beyond which n values reject a mean of at most 0, at any look; inf where none do.
 
     Args:
@@ -54,31 +54,31 @@ def critical(n: int, alpha: float, tau: float = EFFECT) -> float:
     """
     from scipy.optimize import brentq
 
-    most = 1e6
-    if n < 2 or log_evidence(most, n, tau) < -np.log(alpha):  # one has no spread
+    highest_t = 1e6
+    if n < 2 or log_evidence(highest_t, n, tau) < -np.log(alpha):  # one has no spread
         return float("inf")
-    return float(brentq(lambda t: log_evidence(t, n, tau) + np.log(alpha), 0.0, most))
+    return float(brentq(lambda t: log_evidence(t, n, tau) + np.log(alpha), 0.0, highest_t))
 
 
 def one_look_level(n: int, alpha: float, tau: float = EFFECT) -> float:
-    """The level of a single look by Student's t with the same bound: P(T(n − 1) > `critical`).
+    """The level of a single look by Student's t with the same bound: P(T(n − 1) > `critical_t`).
 
     What is computed for a single look, such as an interval or its power, holds at any look when it
     is computed at this level.
     """
     from scipy.special import stdtr
 
-    return float(stdtr(n - 1, -critical(n, alpha, tau))) if n > 1 else 0.0
+    return float(stdtr(n - 1, -critical_t(n, alpha, tau))) if n > 1 else 0.0
 
 
-def needed_at_any_look(delta: float, sd: float, alpha: float, wanted: float) -> float:
-    """How many queries show a difference of this size at one look of as many as one likes.
+def needed_at_any_look(delta: float, sd: float, alpha: float, target_power: float) -> float:
+    """The number of queries that show a difference of this size at one of any number of looks.
 
     Args:
         delta: the true mean difference.
         sd: standard deviation of the differences.
         alpha: the chance of a false rejection at any look, one-sided.
-        wanted: power.
+        target_power: of the test.
 
     Returns:
         queries; infinity where more than 10⁸ are needed.
@@ -87,7 +87,7 @@ def needed_at_any_look(delta: float, sd: float, alpha: float, wanted: float) -> 
 
     def enough(n: int) -> bool:
         level = one_look_level(n, alpha)
-        return level > 0 and power(abs(delta), sd, n, level, 1) >= wanted
+        return level > 0 and power(abs(delta), sd, n, level, 1) >= target_power
 
     if not delta:
         return float("inf")

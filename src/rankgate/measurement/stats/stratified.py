@@ -16,7 +16,7 @@ LEAST = 2
 """Units drawn from each stratum, where it has so many: fewer show no variance."""
 
 
-def stratified_error(sizes: Counts, deviations: Floats, drawn: Counts) -> float:
+def stratified_error(sizes: Counts, deviations: Floats, sample_sizes: Counts) -> float:
     """The standard error of Σ W_h ȳ_h: √Σ W_h² S_h² (1/n_h − 1/N_h), with W_h = N_h / Σ N.
 
     Cochran (1977), theorem 5.3. A stratum of which nothing is drawn makes it infinite, unless its
@@ -25,19 +25,24 @@ def stratified_error(sizes: Counts, deviations: Floats, drawn: Counts) -> float:
     Args:
         sizes: (H,) N_h, the units of each stratum.
         deviations: (H,) S_h, the standard deviation of the values in each.
-        drawn: (H,) n_h.
+        sample_sizes: (H,) n_h.
     """
-    shares = sizes / sizes.sum()
+    stratum_shares = sizes / sizes.sum()
     with np.errstate(divide="ignore"):
-        lacking = np.where(drawn > 0, 1 / drawn - 1 / sizes, np.inf)
-    spread = (shares * deviations) ** 2
+        sampling_factor = np.where(sample_sizes > 0, 1 / sample_sizes - 1 / sizes, np.inf)
+    variances = (stratum_shares * deviations) ** 2
     return float(
-        np.sqrt(np.sum(np.where(spread > 0, spread, 0.0) * np.where(spread > 0, lacking, 0.0)))
+        np.sqrt(
+            np.sum(
+                np.where(variances > 0, variances, 0.0)
+                * np.where(variances > 0, sampling_factor, 0.0)
+            )
+        )
     )
 
 
 def neyman_allocation(
-    sizes: Counts, deviations: Floats, error: float, drawn: Counts | None = None
+    sizes: Counts, deviations: Floats, error: float, sample_sizes: Counts | None = None
 ) -> Counts:
     """The fewest units by stratum that reach a standard error: n_h ∝ W_h S_h.
 
@@ -49,22 +54,28 @@ def neyman_allocation(
         sizes: (H,) N_h, the units of each stratum.
         deviations: (H,) S_h.
         error: the standard error to reach, above 0.
-        drawn: (H,) units that are drawn already.
+        sample_sizes: (H,) units that are drawn already.
 
     Returns:
         (H,) units of each stratum, those drawn already among them.
     """
-    spread = sizes / sizes.sum() * deviations
-    whole = np.zeros(len(sizes), np.bool_)
+    weighted_deviations = sizes / sizes.sum() * deviations
+    is_exhausted = np.zeros(len(sizes), np.bool_)
     while True:
-        left = np.where(whole, 0.0, spread)
-        asked = left * left.sum() / (error**2 + float((left**2 / sizes).sum()))
-        over = ~whole & (asked >= sizes)
-        if not over.any():
+        open_deviations = np.where(is_exhausted, 0.0, weighted_deviations)
+        needed = (
+            open_deviations
+            * open_deviations.sum()
+            / (error**2 + float((open_deviations**2 / sizes).sum()))
+        )
+        exceeds = ~is_exhausted & (needed >= sizes)
+        if not exceeds.any():
             break
-        whole |= over
-    counts = np.where(whole, sizes, np.ceil(asked - 1e-9)).astype(np.int64)
-    least = (
-        np.minimum(sizes, LEAST) if drawn is None else np.maximum(np.minimum(sizes, LEAST), drawn)
+        is_exhausted |= exceeds
+    counts = np.where(is_exhausted, sizes, np.ceil(needed - 1e-9)).astype(np.int64)
+    minimum = (
+        np.minimum(sizes, LEAST)
+        if sample_sizes is None
+        else np.maximum(np.minimum(sizes, LEAST), sample_sizes)
     )
-    return np.maximum(counts, least)
+    return np.maximum(counts, minimum)

@@ -30,13 +30,13 @@ def tail(q: Floats, means: int, df: float) -> Floats:
         means: how many means, 2 or more.
         df: degrees of freedom of the spread.
     """
-    spread, weight = _spreads(df)
-    z, each = legendre(-_FAR, _FAR)
-    density = means * each * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    whole = ndtr(z)
+    scales, weight = _spreads(df)
+    z, node_weights = legendre(-_FAR, _FAR)
+    density = means * node_weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    cdf = ndtr(z)
     below = np.empty(len(q))
-    for i, one in enumerate(np.asarray(q, np.float64)):
-        inside = (whole - ndtr(z - (one * spread)[:, None])) ** (means - 1)
+    for i, range_value in enumerate(np.asarray(q, np.float64)):
+        inside = (cdf - ndtr(z - (range_value * scales)[:, None])) ** (means - 1)
         below[i] = weight @ (inside @ density)
     return np.clip(1 - below, 0.0, 1.0)
 
@@ -67,8 +67,8 @@ def _spreads(df: float) -> tuple[Floats, Floats]:
 def legendre(low: float, high: float) -> tuple[Floats, Floats]:
     """Points and weights of an integral from low to high."""
     points, weights = _unit_legendre()
-    middle, reach = (high + low) / 2, (high - low) / 2
-    return middle + reach * points, reach * weights
+    middle, half_width = (high + low) / 2, (high - low) / 2
+    return middle + half_width * points, half_width * weights
 
 
 @cache

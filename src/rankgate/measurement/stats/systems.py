@@ -5,7 +5,7 @@ Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,16 +66,16 @@ def anova(matrix: Floats) -> TwoWay:
     from scipy.special import fdtrc
 
     n, systems = matrix.shape
-    grand, by_system, by_query = matrix.mean(), matrix.mean(axis=0), matrix.mean(axis=1)
-    residual = matrix - by_query[:, None] - by_system[None, :] + grand
+    grand_mean, by_system, by_query = matrix.mean(), matrix.mean(axis=0), matrix.mean(axis=1)
+    residual = matrix - by_query[:, None] - by_system[None, :] + grand_mean
     df = (systems - 1, n - 1, (systems - 1) * (n - 1))
-    ms_system = n * ((by_system - grand) ** 2).sum() / max(df[0], 1)
-    ms_query = systems * ((by_query - grand) ** 2).sum() / max(df[1], 1)
+    ms_system = n * ((by_system - grand_mean) ** 2).sum() / max(df[0], 1)
+    ms_query = systems * ((by_query - grand_mean) ** 2).sum() / max(df[1], 1)
     ms_residual = (residual**2).sum() / max(df[2], 1)
     tiny = np.finfo(float).eps * max(float((matrix**2).mean()), np.finfo(float).tiny)
-    known = df[2] > 0 and ms_residual > tiny
-    f = float(ms_system / ms_residual) if known else float("nan")
-    p = float(fdtrc(df[0], df[2], f)) if known else float("nan")
+    is_defined = df[2] > 0 and ms_residual > tiny
+    f = float(ms_system / ms_residual) if is_defined else float("nan")
+    p = float(fdtrc(df[0], df[2], f)) if is_defined else float("nan")
     return TwoWay(float(ms_system), float(ms_query), float(ms_residual), *df, f, p)
 
 
@@ -97,59 +97,78 @@ def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
         return Pairwise(delta, p, np.full_like(delta, np.nan), np.full_like(delta, np.nan), "tukey")
     p = _tail(np.abs(delta) / error, systems, result.df_residual)
     np.fill_diagonal(p, 1.0)
-    reach = quantile(level, systems, result.df_residual) * error
-    return Pairwise(delta, p, delta - reach, delta + reach, "tukey")
+    half_width = quantile(level, systems, result.df_residual) * error
+    return Pairwise(delta, p, delta - half_width, delta + half_width, "tukey")
 
 
-def randomised_tukey(matrix: Floats, *, samples: int = 10_000, seed: int = 0) -> Pairwise:
+def randomised_tukey(
+    matrices: Sequence[Floats], *, samples: int = 10_000, seed: int = 0
+) -> list[Pairwise]:
     """Shuffle systems within each query; a pair is as far apart as the widest range of means.
 
     p = (c + 1)/(samples + 1), c the shuffles whose range of means is at least the pair's
     difference (Carterette 2012; Sakai 2018). It needs no normal residuals. A large matrix has
     the values of each query put into a drawn order once, and turned by a drawn step each time:
     turns are a group, so the test keeps its level (Hemerik and Goeman, TEST 2018), and their
-    sums can be looked up.
+    sums can be looked up. Matrices of one shape, such as those of several metrics, are shuffled by
+    the same draws, which take most of the time; the result of each is that of the matrix alone.
     """
+    ranges: dict[int, Floats] = {}
+    for shape in dict.fromkeys(matrix.shape for matrix in matrices):
+        places = [i for i, matrix in enumerate(matrices) if matrix.shape == shape]
+        same_shape = [matrices[i] for i in places]
+        if same_shape[0].size < _LARGE:
+            range_lists = _shuffled_ranges(same_shape, samples, seed)
+        else:
+            range_lists = [_rotated_ranges(matrix, samples, seed) for matrix in same_shape]
+        ranges |= dict(zip(places, range_lists, strict=True))
+    return [_pairwise_test(matrix, np.sort(ranges[i])) for i, matrix in enumerate(matrices)]
+
+
+def _pairwise_test(matrix: Floats, ranges: Floats) -> Pairwise:
+    """Every pair's share of ranges, which rise, that are at least its difference."""
     mean = matrix.mean(axis=0)
     delta = mean[:, None] - mean[None, :]
-    near = 1e-12 * np.abs(matrix).sum() / len(matrix)
-    if matrix.size < _LARGE:
-        ranges = np.sort(np.concatenate(list(_ranges(matrix, samples, seed))))
-    else:
-        ranges = np.sort(_turned(matrix, samples, seed))
-    far = samples - np.searchsorted(ranges, np.abs(delta) - near, side="left")
-    p = (far + 1) / (samples + 1)
+    tolerance = 1e-12 * np.abs(matrix).sum() / len(matrix)
+    exceed_count = len(ranges) - np.searchsorted(ranges, np.abs(delta) - tolerance, side="left")
+    p = (exceed_count + 1) / (len(ranges) + 1)
     np.fill_diagonal(p, 1.0)
     none = np.full_like(delta, np.nan)
     return Pairwise(delta, p, none, none, "randomised tukey")
 
 
-def _ranges(matrix: Floats, samples: int, seed: int) -> Iterator[Floats]:
+def _shuffled_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
+    """The range of means of each shuffle, of matrices of one shape."""
     rng = np.random.default_rng(seed)
-    step = max(1, _BLOCK // matrix.size)
+    shape, size = matrices[0].shape, matrices[0].size
+    step = max(1, _BLOCK // size)
+    cells = np.arange(size).reshape(shape)
+    range_lists = [np.empty(samples) for _ in matrices]
     for begin in range(0, samples, step):
-        rows = min(step, samples - begin)
-        shuffled = rng.permuted(np.broadcast_to(matrix, (rows, *matrix.shape)), axis=2)
-        means = shuffled.mean(axis=1)
-        yield means.max(axis=1) - means.min(axis=1)
+        block = slice(begin, min(begin + step, samples))
+        shuffles = rng.permuted(np.broadcast_to(cells, (block.stop - begin, *shape)), axis=2)
+        for matrix, ranges in zip(matrices, range_lists, strict=True):
+            means = np.take(matrix, shuffles).mean(axis=1)
+            ranges[block] = means.max(axis=1) - means.min(axis=1)
+    return range_lists
 
 
-def _turned(matrix: Floats, samples: int, seed: int) -> Floats:
+def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
     """The range of means of each turning; some rows at once, by a table of all their turnings."""
     rng = np.random.default_rng(seed)
     n, systems = matrix.shape
-    ordered = rng.permuted(matrix, axis=1)
-    twice = np.concatenate([ordered, ordered[:, :-1]], axis=1)
-    turns = np.lib.stride_tricks.sliding_window_view(twice, systems, axis=1)
-    some = max(1, int(np.log(_TABLE) / np.log(systems)))
+    shuffled = rng.permuted(matrix, axis=1)
+    doubled = np.concatenate([shuffled, shuffled[:, :-1]], axis=1)
+    turns = np.lib.stride_tricks.sliding_window_view(doubled, systems, axis=1)
+    rows_per_table = max(1, int(np.log(_TABLE) / np.log(systems)))
     sums = np.zeros((samples, systems))
-    drawn = np.empty_like(sums)
-    for begin in range(0, n, some):
+    buffer = np.empty_like(sums)
+    for begin in range(0, n, rows_per_table):
         table = np.zeros((1, systems))
-        for row in turns[begin : begin + some]:
+        for row in turns[begin : begin + rows_per_table]:
             table = (table[:, None] + row).reshape(-1, systems)
-        which = rng.integers(len(table), size=samples)
-        sums += np.take(table, which, axis=0, out=drawn, mode="clip")  # clip: without a copy
+        draw_index = rng.integers(len(table), size=samples)
+        sums += np.take(table, draw_index, axis=0, out=buffer, mode="clip")  # clip: without a copy
     return np.asarray(np.ptp(sums, axis=1) / n, np.float64)
 
 
@@ -160,13 +179,13 @@ def _tail(q: Floats, systems: int, df: int) -> Floats:
     upper = np.triu_indices(systems, 1)
     values = q[upper]
     if values.size <= _EXACT:
-        found = tail(values, systems, df)
+        tails = tail(values, systems, df)
     else:
         from scipy.interpolate import PchipInterpolator
 
         grid = np.linspace(0.0, float(values.max()), _GRID)
         logs = np.log(np.maximum(tail(grid, systems, df), 1e-300))
-        found = np.exp(PchipInterpolator(grid, logs)(values))
+        tails = np.exp(PchipInterpolator(grid, logs)(values))
     p = np.zeros_like(q)
-    p[upper] = np.clip(found, 0.0, 1.0)
+    p[upper] = np.clip(tails, 0.0, 1.0)
     return np.asarray(p + p.T, np.float64)

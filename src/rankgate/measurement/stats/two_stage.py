@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.inclusion import inclusion
+from rankgate.measurement.stats.inclusion import inclusion_probabilities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class TwoStage:
         """W where as many documents are expected in the sample as all m queries would have."""
         if not expected > 0:
             return float("inf")
-        chance = inclusion(self.sizes, expected)
+        chance = inclusion_probabilities(self.sizes, expected)
         parts = self.sizes**2 * (1 - chance) / chance
         return self.squared * float(parts.sum()) / self.queries
 
@@ -55,24 +55,24 @@ class TwoStage:
         return (self.between + self.within(expected)) / count + self.explained / predicted
 
     def of_document(self, sizes: Floats, chance: Floats, count: float) -> Floats:
-        """How much V falls where one more document is expected in the sample: e²/(πn)².
+        """The decrease of V where one more document is expected in the sample: e²/(πn)².
 
         The same for all documents of a chance below 1: that is what their chances are for.
         """
         return np.asarray(self.squared * (sizes / (chance * count)) ** 2, np.float64)
 
     def of_query(self, count: float, expected: float) -> float:
-        """How much V falls where people judge documents of one more query."""
+        """The decrease of V where people judge documents of one more query."""
         return (self.between + self.within(expected)) / count**2
 
     def of_prediction(self, predicted: float) -> float:
-        """How much V falls where the model judges one more query."""
+        """The decrease of V where the model judges one more query."""
         return self.explained / predicted**2
 
 
 @dataclass(frozen=True)
-class Spending:
-    """What is bought for a sum.
+class SamplingPlan:
+    """The queries and documents that a sum pays for.
 
     Attributes:
         count: n, of queries that people judge.
@@ -83,9 +83,9 @@ class Spending:
     expected: float
 
 
-def spend(
-    stages: TwoStage, total: float, document: float, query: float, least: Spending
-) -> Spending:
+def best_plan(
+    stages: TwoStage, total: float, document: float, query: float, previous: SamplingPlan
+) -> SamplingPlan:
     """The queries, and documents of each, with the least variance for a sum.
 
     Where W = w/d for d documents of a query, the best number of documents is
@@ -97,26 +97,26 @@ def spend(
         total: to be spent, with all that was spent before.
         document: price of a document, above 0.
         query: price of a query in addition to its documents.
-        least: what was bought before.
-    """  # fmt: skip
+        previous: the queries and documents paid for before.
+    """
     size, m = len(stages.sizes), stages.queries
-    low = min(max(least.count, 1), m)
+    low = min(max(previous.count, 1), m)
     counts = np.unique(np.rint(np.geomspace(low, m, _CHOICES)).astype(int)) if query else [m]
-    best, found = least, np.inf
+    best_spending, lowest_variance = previous, np.inf
     for count in counts:
-        each = (total / count - query) / document
-        expected = min(max(each * m, least.expected), size)
+        documents_per_query = (total / count - query) / document
+        expected = min(max(documents_per_query * m, previous.expected), size)
         cost = count * (query + document * expected / m)
-        if not expected > 0 or (cost > total * (1 + 1e-9) and np.isfinite(found)):
+        if not expected > 0 or (cost > total * (1 + 1e-9) and np.isfinite(lowest_variance)):
             continue
         variance = stages.variance(count, expected, np.inf)
-        if variance < found:
-            best, found = Spending(int(count), float(expected)), variance
-    return best
+        if variance < lowest_variance:
+            best_spending, lowest_variance = SamplingPlan(int(count), float(expected)), variance
+    return best_spending
 
 
-def predictions_wanted(stages: TwoStage, spent: Spending, price: float, call: float) -> float:
-    """How many queries a model should judge for n that people do: n·√(F·price/((B + W)·call)).
+def predictions_needed(stages: TwoStage, spent: SamplingPlan, price: float, call: float) -> float:
+    """The best number of queries for a model to judge: n·√(F·price/((B + W)·call)).
 
     The optimum of double sampling (Cochran 1977, section 12.3).
 
@@ -126,11 +126,13 @@ def predictions_wanted(stages: TwoStage, spent: Spending, price: float, call: fl
         price: of a query that people judge, with its documents.
         call: of a query that the model judges.
     """
-    rest = stages.between + stages.within(spent.expected)
-    return spent.count * float(np.sqrt(stages.explained * price / (max(rest, 1e-300) * call)))
+    sampling_variance = stages.between + stages.within(spent.expected)
+    return spent.count * float(
+        np.sqrt(stages.explained * price / (max(sampling_variance, 1e-300) * call))
+    )
 
 
-def worth_of_predictions(correlation: float, price: float) -> float:
+def break_even_price(correlation: float, price: float) -> float:
     """The highest price of a model's judgments of a query at which they pay.
 
     Double sampling is more precise than the same sum spent on people alone where a query that
@@ -141,7 +143,7 @@ def worth_of_predictions(correlation: float, price: float) -> float:
         correlation: ρ, of people's and the model's differences.
         price: of a query that people judge, with its documents.
 
-    >>> round(worth_of_predictions(0.8, 16.0), 9), worth_of_predictions(0.0, 16.0)
+    >>> round(break_even_price(0.8, 16.0), 9), break_even_price(0.0, 16.0)
     (4.0, 0.0)
     """
     square = min(correlation**2, 1.0)

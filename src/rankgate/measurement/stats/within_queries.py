@@ -1,4 +1,4 @@
-"""How many more documents of the same queries make an estimate precise enough."""
+"""The number of further documents of the same queries that an estimate needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 1e4  # times as many documents
 
 
 def documents_needed(
-    parts: Floats, inclusion: Floats, every: Floats, variance: float, wanted: float
+    parts: Floats, inclusion: Floats, all_inclusion: Floats, variance: float, max_variance: float
 ) -> int | None:
     """Documents in addition to those drawn until the variance is as small as wanted.
 
@@ -28,9 +28,9 @@ def documents_needed(
     Args:
         parts: (n,) c, what each drawn document adds to the mean.
         inclusion: (n,) π of each.
-        every: (k,) π of all drawn documents, also of those that add nothing.
+        all_inclusion: (k,) π of all drawn documents, also of those that add nothing.
         variance: V, of the mean.
-        wanted: the largest variance that is precise enough.
+        max_variance: the largest variance that is precise enough.
 
     Returns:
         the expected number of further documents, 0 where none are needed; None where all
@@ -42,18 +42,18 @@ def documents_needed(
     2
     """
     square = parts**2 / inclusion
-    now = (1 - inclusion) / inclusion
+    odds = (1 - inclusion) / inclusion
 
     def left(times: float) -> float:
         chance = np.minimum(1, times * inclusion)
-        return variance - float(((now - (1 - chance) / chance) * square).sum())
+        return variance - float(((odds - (1 - chance) / chance) * square).sum())
 
-    if left(np.inf) > wanted:
+    if left(np.inf) > max_variance:
         return None
     low, high = 1.0, 1.0
-    while left(high) > wanted and high < _MOST:
+    while left(high) > max_variance and high < _MOST:
         low, high = high, 2 * high
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if left(middle) > wanted else (low, middle)
-    return int(np.ceil((np.minimum(1, high * every) / every - 1).sum() - 1e-6))
+        low, high = (middle, high) if left(middle) > max_variance else (low, middle)
+    return int(np.ceil((np.minimum(1, high * all_inclusion) / all_inclusion - 1).sum() - 1e-6))

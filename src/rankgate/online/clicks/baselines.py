@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.online.clicks.estimates import Estimates, share
+from rankgate.online.clicks.estimates import Estimates, smoothed_share
 from rankgate.online.clicks.model import ClickModel, Settings
 
 if TYPE_CHECKING:
@@ -16,53 +16,55 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-CAP = 10.0
+MAX_COEC = 10.0
 """The highest value of COEC: rare pairs with a lucky click would be above all others."""
-SHRINK = 1.0
+COEC_PRIOR = 1.0
 """Expected clicks with the average outcome that COEC adds to each pair."""
 
 
 def ctr_by_rank(searches: PackedSearches, prior: float = 0.0) -> Floats:
     """(K,) clicks divided by impressions at each rank; NaN where nothing was shown."""
     clicks = (searches.weights * searches.clicked).sum(axis=0)
-    return share(clicks, searches.weights.sum(axis=0), prior)
+    return smoothed_share(clicks, searches.weights.sum(axis=0), prior)
 
 
-def counts(searches: PackedSearches) -> tuple[Floats, Floats]:
+def count_clicks_by_pair(searches: PackedSearches) -> tuple[Floats, Floats]:
     """(P,) clicks and impressions of each pair."""
     clicks = searches.by_pair(searches.weights * searches.clicked)
     return clicks, searches.by_pair(searches.weights)
 
 
-def _fit_all(searches: PackedSearches, settings: Settings) -> Estimates:
-    clicks, shown = counts(searches)
-    rate = share(clicks.sum(), shown.sum(), settings.prior_of(0.0))
-    return Estimates(np.full(len(shown), float(rate)), shown)
+def _fit_global(searches: PackedSearches, settings: Settings) -> Estimates:
+    clicks, impressions = count_clicks_by_pair(searches)
+    rate = smoothed_share(clicks.sum(), impressions.sum(), settings.prior_of(0.0))
+    return Estimates(np.full(len(impressions), float(rate)), impressions)
 
 
 def _fit_rank(searches: PackedSearches, settings: Settings) -> Estimates:
-    _, shown = counts(searches)
+    _, impressions = count_clicks_by_pair(searches)
     curve = ctr_by_rank(searches, settings.prior_of(0.0))
-    mean = searches.by_pair(searches.weights * np.nan_to_num(curve)) / np.maximum(shown, 1e-12)
-    return Estimates(mean, shown, shared={"ctr": curve})
+    mean = searches.by_pair(searches.weights * np.nan_to_num(curve)) / np.maximum(
+        impressions, 1e-12
+    )
+    return Estimates(mean, impressions, shared={"ctr": curve})
 
 
 def _fit_document(searches: PackedSearches, settings: Settings) -> Estimates:
-    clicks, shown = counts(searches)
-    return Estimates(share(clicks, shown, settings.prior_of(0.0)), shown)
+    clicks, impressions = count_clicks_by_pair(searches)
+    return Estimates(smoothed_share(clicks, impressions, settings.prior_of(0.0)), impressions)
 
 
-def of_pairs(found: Estimates, searches: PackedSearches) -> Floats:
+def pair_attractiveness(estimates: Estimates, searches: PackedSearches) -> Floats:
     """(N, K) the attractiveness of what was shown."""
-    return found.filled(found.attractiveness)[searches.pair]
+    return estimates.filled(estimates.attractiveness)[searches.pair]
 
 
-def _of_ranks(found: Estimates, searches: PackedSearches) -> Floats:
-    curve = found.shared["ctr"]
+def _click_rate_of_ranks(estimates: Estimates, searches: PackedSearches) -> Floats:
+    curve = estimates.shared["ctr"]
     curve = np.where(np.isfinite(curve), curve, np.nanmean(curve))
-    wide = np.full(searches.depth, curve[-1])
-    wide[: min(len(curve), searches.depth)] = curve[: searches.depth]
-    return np.broadcast_to(wide, searches.pair.shape)
+    rate_of_rank = np.full(searches.depth, curve[-1])
+    rate_of_rank[: min(len(curve), searches.depth)] = curve[: searches.depth]
+    return np.broadcast_to(rate_of_rank, searches.pair.shape)
 
 
 def expected_clicks(searches: PackedSearches) -> Floats:
@@ -71,13 +73,13 @@ def expected_clicks(searches: PackedSearches) -> Floats:
     return searches.by_pair(searches.weights * curve)
 
 
-def coec(searches: PackedSearches, shrink: float = SHRINK, cap: float = CAP) -> Floats:
+def coec(searches: PackedSearches, shrink: float = COEC_PRIOR, cap: float = MAX_COEC) -> Floats:
     """(P,) clicks over expected clicks: (clicks + m) / (expected + m), at most ``cap``.
 
     Without shrinkage the sum of clicks is the sum of expected clicks (Zhang and Jones 2007).
     """
-    clicks, _ = counts(searches)
-    return np.minimum(share(clicks + shrink, expected_clicks(searches) + shrink), cap)
+    clicks, _ = count_clicks_by_pair(searches)
+    return np.minimum(smoothed_share(clicks + shrink, expected_clicks(searches) + shrink), cap)
 
 
 def coec_opensearch(searches: PackedSearches) -> Floats:
@@ -86,30 +88,31 @@ def coec_opensearch(searches: PackedSearches) -> Floats:
     All impressions of a pair are taken to have been at the lowest rank at which it ever was, and
     nothing is shrunk or cut off.
     """
-    clicks, shown = counts(searches)
-    places = np.broadcast_to(np.arange(searches.depth), searches.pair.shape)
+    clicks, impressions = count_clicks_by_pair(searches)
+    positions = np.broadcast_to(np.arange(searches.depth), searches.pair.shape)
     lowest = np.zeros(len(searches.pairs), np.int64)
-    np.maximum.at(lowest, searches.pair[searches.shown], places[searches.shown])
-    return share(clicks, np.nan_to_num(ctr_by_rank(searches))[lowest] * shown)
+    np.maximum.at(lowest, searches.pair[searches.shown], positions[searches.shown])
+    return smoothed_share(clicks, np.nan_to_num(ctr_by_rank(searches))[lowest] * impressions)
 
 
 def _fit_coec(searches: PackedSearches, settings: Settings) -> Estimates:
     """COEC times the mean rate, so that it reads as a rate at the average rank."""
-    clicks, shown = counts(searches)
-    ratio = coec(searches, settings.prior_of(SHRINK))
+    clicks, impressions = count_clicks_by_pair(searches)
+    ratio = coec(searches, settings.prior_of(COEC_PRIOR))
     curve = ctr_by_rank(searches)
     return Estimates(
-        np.minimum(ratio * float(clicks.sum() / shown.sum()), 1.0), shown,
+        np.minimum(ratio * float(clicks.sum() / impressions.sum()), 1.0),
+        impressions,
         shared={"ctr": curve},
-    )  # fmt: skip
+    )
 
 
-def _coec_chance(found: Estimates, searches: PackedSearches) -> Floats:
+def _coec_click_probability(estimates: Estimates, searches: PackedSearches) -> Floats:
     """COEC times the rate of the rank."""
-    curve = _of_ranks(found, searches)
-    weight = found.examined / found.examined.sum()
-    mean = float((found.filled(found.attractiveness) * weight).sum())
-    return np.minimum(of_pairs(found, searches) / max(mean, 1e-12) * curve, 1.0)
+    curve = _click_rate_of_ranks(estimates, searches)
+    weight = estimates.examined / estimates.examined.sum()
+    mean = float((estimates.filled(estimates.attractiveness) * weight).sum())
+    return np.minimum(pair_attractiveness(estimates, searches) / max(mean, 1e-12) * curve, 1.0)
 
 
 MODELS = (
@@ -117,9 +120,9 @@ MODELS = (
         "gctr",
         title="One click-through rate for all",
         formula="P(click) = clicks / impressions",
-        fit=_fit_all,
-        conditional=of_pairs,
-        marginal=of_pairs,
+        fit=_fit_global,
+        conditional=pair_attractiveness,
+        marginal=pair_attractiveness,
         of_documents=False,
     ),
     ClickModel(
@@ -127,8 +130,8 @@ MODELS = (
         title="Click-through rate of the rank",
         formula="P(click) = ctr(rank)",
         fit=_fit_rank,
-        conditional=_of_ranks,
-        marginal=_of_ranks,
+        conditional=_click_rate_of_ranks,
+        marginal=_click_rate_of_ranks,
         of_documents=False,
     ),
     ClickModel(
@@ -137,8 +140,8 @@ MODELS = (
         formula="P(click) = clicks(q, d) / impressions(q, d)",
         source="Craswell and others 2008",
         fit=_fit_document,
-        conditional=of_pairs,
-        marginal=of_pairs,
+        conditional=pair_attractiveness,
+        marginal=pair_attractiveness,
     ),
     ClickModel(
         "coec",
@@ -146,8 +149,8 @@ MODELS = (
         formula="(clicks + m) / (sum over ranks of impressions * ctr(rank) + m)",
         source="Zhang and Jones 2007",
         fit=_fit_coec,
-        conditional=_coec_chance,
-        marginal=_coec_chance,
-        prior=SHRINK,
+        conditional=_coec_click_probability,
+        marginal=_coec_click_probability,
+        prior=COEC_PRIOR,
     ),
 )

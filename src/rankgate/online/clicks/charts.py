@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.backend import altair
-from rankgate.core.present.charts.parts import in_columns, panel, table
+from rankgate.core.present.charts.backend import load_altair
+from rankgate.core.present.charts.parts import concat_panels, inline_data, panel_title
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.charts.style import BLUE, GREY
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankgate.online.clicks.click_judgments import ClickJudgments
 
 _SIZE = {"width": 300, "height": 240}
-_BARS = 24  # points a model
+_ROW_HEIGHT = 24  # points a model
 
 
 def models(result: ClickJudgments) -> Picture:
@@ -24,26 +24,39 @@ def models(result: ClickJudgments) -> Picture:
     if result.models.is_empty():
         raise UsageError("no models were compared.", code="nothing-to-draw")
     rows = result.models.select("model", "log_likelihood", "perplexity").to_dicts()
-    alt = altair()
+    alt = load_altair()
     order = [row["model"] for row in rows]
     colour = alt.condition(alt.datum.model == result.model, alt.value(BLUE), alt.value(GREY))
-    bars = alt.Chart(table(rows)).mark_point(filled=True, size=60).encode(
-        y=alt.Y("model:N", sort=order, title=None),
-        x=alt.X("log_likelihood:Q", title="log-likelihood a search", scale=alt.Scale(zero=False)),
-        color=colour,
-        tooltip=["model:N", "log_likelihood:Q", "perplexity:Q"],
-    )  # fmt: skip
-    chosen = result.by_rank.filter(pl.col("model") == (result.model if result.model in order
-                                                       else order[0])).to_dicts()  # fmt: skip
-    lines = alt.Chart(table(chosen)).mark_line(color=BLUE, point={"color": BLUE}).encode(
-        x=alt.X("rank:O", title="rank"),
-        y=alt.Y("perplexity:Q", title="perplexity", scale=alt.Scale(zero=False)),
-        tooltip=["rank:O", "perplexity:Q"],
-    )  # fmt: skip
-    size = {**_SIZE, "height": max(_BARS * len(rows), 80)}
+    bars = (
+        alt.Chart(inline_data(rows))
+        .mark_point(filled=True, size=60)
+        .encode(
+            y=alt.Y("model:N", sort=order, title=None),
+            x=alt.X(
+                "log_likelihood:Q", title="log-likelihood a search", scale=alt.Scale(zero=False)
+            ),
+            color=colour,
+            tooltip=["model:N", "log_likelihood:Q", "perplexity:Q"],
+        )
+    )
+    rank_rows = result.by_rank.filter(
+        pl.col("model") == (result.model if result.model in order else order[0])
+    ).to_dicts()
+    lines = (
+        alt.Chart(inline_data(rank_rows))
+        .mark_line(color=BLUE, point={"color": BLUE})
+        .encode(
+            x=alt.X("rank:O", title="rank"),
+            y=alt.Y("perplexity:Q", title="perplexity", scale=alt.Scale(zero=False)),
+            tooltip=["rank:O", "perplexity:Q"],
+        )
+    )
+    size = {**_SIZE, "height": max(_ROW_HEIGHT * len(rows), 80)}
     panels = [
-        bars.properties(**size, **panel("held-out searches")),
-        lines.properties(**_SIZE, **panel(f"{chosen[0]['model']} by rank" if chosen else "")),
+        bars.properties(**size, **panel_title("held-out searches")),
+        lines.properties(
+            **_SIZE, **panel_title(f"{rank_rows[0]['model']} by rank" if rank_rows else "")
+        ),
     ]
     return Picture(
         "click-models",
@@ -52,8 +65,8 @@ def models(result: ClickJudgments) -> Picture:
         "perplexity of 1 is perfect, 2 is no better than a coin.",
         f"{result.searches:,} searches",
         {"name": "click models", "hash": ""},
-        (*rows, *chosen),
-        in_columns(panels, 2),
+        (*rows, *rank_rows),
+        concat_panels(panels, 2),
     )
 
 
@@ -62,11 +75,11 @@ def curves(result: ClickJudgments) -> Picture:
     rows = result.curves.to_dicts()
     if not rows:
         raise UsageError("the model has no shared parameters.", code="nothing-to-draw")
-    alt = altair()
+    alt = load_altair()
     names = result.curves["name"].unique(maintain_order=True).to_list()
     panels = []
     for name in names:
-        base = alt.Chart(table([row for row in rows if row["name"] == name])).encode(
+        base = alt.Chart(inline_data([row for row in rows if row["name"] == name])).encode(
             x=alt.X("place:Q", title="rank", axis=alt.Axis(tickMinStep=1))
         )
         y = alt.Y("low:Q", title=name, scale=alt.Scale(zero=True))
@@ -74,7 +87,7 @@ def curves(result: ClickJudgments) -> Picture:
         line = base.mark_line(color=BLUE, point={"color": BLUE}).encode(
             y="value:Q", tooltip=["place:Q", "value:Q", "low:Q", "high:Q"]
         )
-        panels.append((band + line).properties(**_SIZE, **panel(name)))
+        panels.append((band + line).properties(**_SIZE, **panel_title(name)))
     return Picture(
         "click-curves",
         f"What documents share in {result.model}",
@@ -83,5 +96,5 @@ def curves(result: ClickJudgments) -> Picture:
         f"{result.searches:,} searches",
         {"name": "click models", "hash": ""},
         tuple(rows),
-        in_columns(panels, 2),
+        concat_panels(panels, 2),
     )

@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.online.clicks.packed import RANKS, PackedSearches
+from rankgate.online.clicks.packed import DEFAULT_RANKS, PackedSearches
 from rankgate.online.events.ingest import MANIFEST
-from rankgate.online.indicators.tables import events, ibis
+from rankgate.online.indicators.tables import events, load_ibis
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from rankgate.online.database import Database
 
-_PLACE = {"rank": pl.Int64, "doc_id": pl.String, "clicked": pl.Boolean}
+_LIST_FIELDS = {"rank": pl.Int64, "doc_id": pl.String, "clicked": pl.Boolean}
 COLUMNS: dict[str, Any] = {
     "query_id": pl.String,
-    "list": pl.List(pl.Struct(_PLACE)),
+    "list": pl.List(pl.Struct(_LIST_FIELDS)),
     "searches": pl.Int64,
 }
 """The columns of click counts: the words, the list by rank with its clicks, how many searches."""
 
 
-def lists(rows: ir.Table, ranks: int = RANKS) -> ir.Table:
+def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:
     """The searches with words and a list: one row each, as an expression.
 
     A click counts at the rank that it logs, which tells apart the places of a document that a list
@@ -45,37 +45,44 @@ def lists(rows: ir.Table, ranks: int = RANKS) -> ir.Table:
         ``query_event_id``, ``query_id`` (the words), ``session`` (else the user, else the search),
         ``list`` (an array of ``rank``, ``doc_id``, ``clicked``, by rank).
     """
-    lib = ibis()
-    known = rows.filter(rows.query_event_id.notnull())
-    texts = known.group_by("query_event_id").aggregate(
-        query_id=known["query"].max(),
-        session=lib.coalesce(known.session.max(), known.user.max(), known.query_event_id.max()),
+    lib = load_ibis()
+    search_events = rows.filter(rows.query_event_id.notnull())
+    texts = search_events.group_by("query_event_id").aggregate(
+        query_id=search_events["query"].max(),
+        session=lib.coalesce(
+            search_events.session.max(),
+            search_events.user.max(),
+            search_events.query_event_id.max(),
+        ),
     )
-    shown, clicked = known.kind == "impression", known.kind == "click"
-    both = known.filter(known.doc_id.notnull() & (shown | clicked))
-    placed = both.group_by("query_event_id", "doc_id", "rank").aggregate(
-        shown=(both.kind == "impression").any(), clicked=(both.kind == "click").any()
+    is_impression, is_click = search_events.kind == "impression", search_events.kind == "click"
+    list_events = search_events.filter(search_events.doc_id.notnull() & (is_impression | is_click))
+    by_rank = list_events.group_by("query_event_id", "doc_id", "rank").aggregate(
+        shown=(list_events.kind == "impression").any(), clicked=(list_events.kind == "click").any()
     )
-    ranked = placed.shown & placed["rank"].notnull()
+    ranked = by_rank.shown & by_rank["rank"].notnull()
     of_document = lib.window(group_by=["query_event_id", "doc_id"])
-    documents = placed.mutate(
+    documents = by_rank.mutate(
         ranked=ranked,
-        first=lib.cases((ranked, placed["rank"]), else_=None).min().over(of_document),
-        elsewhere=(placed.clicked & ~ranked).any().over(of_document),
+        first=lib.cases((ranked, by_rank["rank"]), else_=None).min().over(of_document),
+        elsewhere=(by_rank.clicked & ~ranked).any().over(of_document),
     )
-    counted = documents.filter(documents.ranked & (documents["rank"] <= ranks)).mutate(
+    ranked_documents = documents.filter(documents.ranked & (documents["rank"] <= ranks)).mutate(
         clicked=documents.clicked | (documents.elsewhere & (documents["rank"] == documents.first))
     )
-    places = counted.group_by("query_event_id", "rank").aggregate(
-        doc_id=counted.doc_id.min(), clicked=counted.clicked.argmin(counted.doc_id)
+    list_rows = ranked_documents.group_by("query_event_id", "rank").aggregate(
+        doc_id=ranked_documents.doc_id.min(),
+        clicked=ranked_documents.clicked.argmin(ranked_documents.doc_id),
     )
-    place = lib.struct({name: places[name] for name in _PLACE})
-    found = places.group_by("query_event_id").aggregate(list=place.collect().sort())
-    return found.inner_join(texts.filter(texts.query_id.notnull()), "query_event_id")
+    rank_struct = lib.struct({name: list_rows[name] for name in _LIST_FIELDS})
+    lists_by_search = list_rows.group_by("query_event_id").aggregate(
+        list=rank_struct.collect().sort()
+    )
+    return lists_by_search.inner_join(texts.filter(texts.query_id.notnull()), "query_event_id")
 
 
-def click_counts(rows: ir.Table, ranks: int = RANKS, min_searches: int = 1) -> ir.Table:
-    """How many searches had the same words, list and clicks, as an expression.
+def click_counts(rows: ir.Table, ranks: int = DEFAULT_RANKS, min_searches: int = 1) -> ir.Table:
+    """Count searches with the same words, list and clicks, as an expression.
 
     Args:
         rows: the table of events.
@@ -85,15 +92,15 @@ def click_counts(rows: ir.Table, ranks: int = RANKS, min_searches: int = 1) -> i
     Returns:
         The columns of `COLUMNS`.
     """
-    found = lists(rows, ranks)
-    counted = found.group_by("query_id", "list").aggregate(searches=found.count())
+    searches = searches_with_lists(rows, ranks)
+    counts = searches.group_by("query_id", "list").aggregate(searches=searches.count())
     if min_searches > 1:
-        every = counted.searches.sum().over(group_by="query_id")
-        counted = counted.filter(every >= min_searches)
-    return counted
+        searches_of_query = counts.searches.sum().over(group_by="query_id")
+        counts = counts.filter(searches_of_query >= min_searches)
+    return counts
 
 
-def packed(base: Database, ranks: int = RANKS) -> PackedSearches:
+def pack_events(base: Database, ranks: int = DEFAULT_RANKS) -> PackedSearches:
     """The searches of the view ``events`` that have impressions with ranks, and their clicks.
 
     Args:
@@ -103,10 +110,12 @@ def packed(base: Database, ranks: int = RANKS) -> PackedSearches:
     Raises:
         InputError: no impressions.
     """
-    return PackedSearches.of(_rows(base.rows(base.text(lists(events(), ranks)))))
+    return PackedSearches.of(
+        _rows_by_rank(base.rows(base.text(searches_with_lists(events(), ranks))))
+    )
 
 
-def packed_counts(table: pl.DataFrame, ranks: int = RANKS) -> PackedSearches:
+def pack_counts(table: pl.DataFrame, ranks: int = DEFAULT_RANKS) -> PackedSearches:
     """Click counts as packed searches.
 
     Args:
@@ -117,32 +126,32 @@ def packed_counts(table: pl.DataFrame, ranks: int = RANKS) -> PackedSearches:
         InputError: no rows, or columns of other types.
     """
     try:
-        counted = table.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items())
+        counts = table.select(pl.col(name).cast(kind) for name, kind in COLUMNS.items())
     except pl.exceptions.PolarsError as error:
         kinds = ", ".join(f"{name} {kind}" for name, kind in table.schema.items())
         problem = f"not click counts: the columns are {kinds}; make them with click_counts."
         raise InputError(problem, code="wrong-type") from error
-    return PackedSearches.of(_rows(counted).filter(pl.col("rank") <= ranks))
+    return PackedSearches.of(_rows_by_rank(counts).filter(pl.col("rank") <= ranks))
 
 
-def _rows(found: pl.DataFrame) -> pl.DataFrame:
+def _rows_by_rank(counts: pl.DataFrame) -> pl.DataFrame:
     """A row for each search, or count of searches, and rank."""
-    return found.with_row_index("search").explode("list").unnest("list")
+    return counts.with_row_index("search").explode("list").unnest("list")
 
 
-def counts_in(given: Any) -> pl.DataFrame | None:  # noqa: ANN401 - as of judgments
+def read_counts(source: Any) -> pl.DataFrame | None:  # noqa: ANN401 - as of judgments
     """The click counts in a frame, a Parquet file or a folder of them; None if it has others."""
-    if isinstance(given, pl.DataFrame | pl.LazyFrame):
-        frame = given.lazy()
-    elif isinstance(given, str | Path):
-        path = Path(given)
+    if isinstance(source, pl.DataFrame | pl.LazyFrame):
+        frame = source.lazy()
+    elif isinstance(source, str | Path):
+        path = Path(source)
         if path.is_dir() and ((path / MANIFEST).exists() or not any(path.glob("*.parquet"))):
             return None
         if not path.is_dir() and (path.suffix not in (".parquet", ".pq") or not path.is_file()):
             return None
         frame = pl.scan_parquet(path / "*.parquet" if path.is_dir() else path)
-    elif hasattr(given, "__arrow_c_stream__"):
-        frame = pl.DataFrame(given).lazy()
+    elif hasattr(source, "__arrow_c_stream__"):
+        frame = pl.DataFrame(source).lazy()
     else:
         return None
     return frame.collect() if set(COLUMNS) <= set(frame.collect_schema().names()) else None

@@ -13,10 +13,10 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.data.contents import FileContents
 from rankgate.data.qrels import Qrels
-from rankgate.data.write import format_for
+from rankgate.data.write import choose_format
 
 JUDGMENTS = {
     "query_id": pl.String,
@@ -43,11 +43,14 @@ RANKS = {
     "rank": pl.Int64,
     "perplexity": pl.Float64,
 }
-_PLAIN = ("gctr", "rctr")  # models that do not tell documents apart
+_MODELS_WITHOUT_DOCUMENTS = ("gctr", "rctr")  # models that do not tell documents apart
 CURVES = {
-    "name": pl.String, "place": pl.Int64, "value": pl.Float64, "low": pl.Float64,
+    "name": pl.String,
+    "place": pl.Int64,
+    "value": pl.Float64,
+    "low": pl.Float64,
     "high": pl.Float64,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,11 @@ class ClickJudgments(Result):
     }
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "judged": JUDGMENTS, "models": MODELS, "by_rank": RANKS, "curves": CURVES,
-    }  # fmt: skip
+        "judged": JUDGMENTS,
+        "models": MODELS,
+        "by_rank": RANKS,
+        "curves": CURVES,
+    }
 
     model: str
     searches: int
@@ -132,27 +138,27 @@ class ClickJudgments(Result):
             InputError: no pair has enough evidence.
             UsageError: no such format; a place where nothing can be written.
         """
-        found = format_for(path, to, "qrels")
-        assert found.write is not None
+        file_format = choose_format(path, to, "qrels")
+        assert file_format.write is not None
         contents = FileContents(qrels=self.qrels)
-        with replacing(path) as stream:
-            found.write(contents, stream)
+        with replace_file(path) as stream:
+            file_format.write(contents, stream)
         return Path(path)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before the judgments are used."""
-        found = []
+        """Warnings about the judgments."""
+        notices = []
         if self.faults:
-            found.append(
+            notices.append(
                 Notice(
                     "spoiled-judgments",
                     f"the log doctor found {', '.join(self.faults)}, which makes clicks or ranks "
                     "wrong: see rankgate online doctor",
                 )
             )
-        if len(self.models) and self.models["model"][0] in _PLAIN:
-            found.append(
+        if len(self.models) and self.models["model"][0] in _MODELS_WITHOUT_DOCUMENTS:
+            notices.append(
                 Notice(
                     "no-better-than-average",
                     f"{self.models['model'][0]}, which knows nothing of documents, predicts "
@@ -160,19 +166,19 @@ class ClickJudgments(Result):
                 )
             )
         for reason in dict.fromkeys(self.refused.values()):
-            names = [name for name, why in self.refused.items() if why == reason]
-            found.append(Notice("refused-model", f"no judgments by {', '.join(names)}: {reason}"))
-        left = self.pairs - len(self.judged)
-        if left and not self.status:
-            found.append(
+            names = [name for name, refusal in self.refused.items() if refusal == reason]
+            notices.append(Notice("refused-model", f"no judgments by {', '.join(names)}: {reason}"))
+        unjudged_pairs = self.pairs - len(self.judged)
+        if unjudged_pairs and not self.status:
+            notices.append(
                 Notice(
                     "too-little-evidence",
-                    f"{left:,} of {self.pairs:,} pairs were looked at less than "
+                    f"{unjudged_pairs:,} of {self.pairs:,} pairs were looked at less than "
                     f"{self.made_by['min_examined']:g} times, or at ranks that the model cannot "
                     "compare, and have no judgment",
                 )
             )
-        return tuple(found)
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.judged

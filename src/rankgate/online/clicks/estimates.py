@@ -1,4 +1,4 @@
-"""What a click model learned."""
+"""The parameters that a click model estimates."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_UNKNOWN = 0.1  # a rate where nothing was seen
+_DEFAULT_RATE = 0.1  # a rate where nothing was seen
 
-LEAST = 1e-6
+MIN_PROBABILITY = 1e-6
 """The smallest probability of an event that was seen."""
 
 
@@ -67,30 +67,30 @@ class Estimates:
         """
         satisfaction = self.satisfaction
         if satisfaction is not None and self.clicks is not None:
-            satisfaction = _smoothed(self.filled(satisfaction), self.clicks)
-        attractiveness = _smoothed(self.filled(self.attractiveness), self.examined)
+            satisfaction = _smooth(self.filled(satisfaction), self.clicks)
+        attractiveness = _smooth(self.filled(self.attractiveness), self.examined)
         return replace(self, attractiveness=attractiveness, satisfaction=satisfaction)
 
     def filled(self, values: Floats) -> Floats:
         """Values with the mean, weighted by evidence, for pairs that were not seen."""
-        known = np.isfinite(values)
-        if not known.any():
-            return np.full(len(values), _UNKNOWN)
-        mean = float(np.average(values[known], weights=self.examined[known] + 1e-9))
-        return np.where(known, values, mean)
+        is_estimated = np.isfinite(values)
+        if not is_estimated.any():
+            return np.full(len(values), _DEFAULT_RATE)
+        mean = float(np.average(values[is_estimated], weights=self.examined[is_estimated] + 1e-9))
+        return np.where(is_estimated, values, mean)
 
 
-def _smoothed(values: Floats, looks: Floats) -> Floats:
-    mean = float(np.average(values, weights=looks + 1e-9))
-    return np.asarray((values * looks + mean) / (looks + 1))
+def _smooth(values: Floats, examined: Floats) -> Floats:
+    mean = float(np.average(values, weights=examined + 1e-9))
+    return np.asarray((values * examined + mean) / (examined + 1))
 
 
-def share(part: Floats, whole: Floats, prior: float = 0.0) -> Floats:
+def smoothed_share(numerator: Floats, denominator: Floats, prior: float = 0.0) -> Floats:
     """A share with ``prior`` added to both outcomes; NaN where there is nothing."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((part + prior) / (whole + 2 * prior))
+        return np.asarray((numerator + prior) / (denominator + 2 * prior))
 
 
-def bounded(values: Floats) -> Floats:
+def clip_probability(values: Floats) -> Floats:
     """Probabilities that are neither 0 nor 1."""
-    return np.clip(values, LEAST, 1 - LEAST)
+    return np.clip(values, MIN_PROBABILITY, 1 - MIN_PROBABILITY)

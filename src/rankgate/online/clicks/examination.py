@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.online.clicks.baselines import of_pairs
-from rankgate.online.clicks.estimates import Estimates, bounded, share
+from rankgate.online.clicks.baselines import pair_attractiveness
+from rankgate.online.clicks.estimates import Estimates, clip_probability, smoothed_share
 from rankgate.online.clicks.harvest import position_bias
 from rankgate.online.clicks.model import ClickModel, Settings
 from rankgate.online.clicks.products import (
-    HIGHEST,
+    MAX_PROBABILITY,
     CellCounts,
     Links,
+    attractiveness_interval,
+    find_linked_cells,
     fit_product,
-    interval,
-    linked_cells,
 )
 
 if TYPE_CHECKING:
@@ -37,64 +37,71 @@ def _rank_cells(searches: PackedSearches) -> Ints:
 
 def _distance_cells(searches: PackedSearches) -> Ints:
     """(N, K) the cell of each look: its rank and the rank of the click before it (0: none)."""
-    places = np.where(searches.clicked, np.arange(1, searches.depth + 1), 0)
-    before = np.zeros_like(places)
-    before[:, 1:] = np.maximum.accumulate(places, axis=1)[:, :-1]
-    return np.arange(searches.depth) * (searches.depth + 1) + before
+    click_ranks = np.where(searches.clicked, np.arange(1, searches.depth + 1), 0)
+    previous_click = np.zeros_like(click_ranks)
+    previous_click[:, 1:] = np.maximum.accumulate(click_ranks, axis=1)[:, :-1]
+    return np.arange(searches.depth) * (searches.depth + 1) + previous_click
 
 
 def _fit_pbm(searches: PackedSearches, settings: Settings) -> Estimates:
-    counted = CellCounts.of(searches, _rank_cells, searches.depth)
-    fit = fit_product(counted, settings.prior_of(_PRIOR))
-    return _estimates(counted, fit.attractiveness, fit.examination, searches.depth)
+    cell_counts = CellCounts.of(searches, _rank_cells, searches.depth)
+    fit = fit_product(cell_counts, settings.prior_of(_PRIOR))
+    return _make_estimates(cell_counts, fit.attractiveness, fit.examination, searches.depth)
 
 
 def _fit_ubm(searches: PackedSearches, settings: Settings) -> Estimates:
-    counted = CellCounts.of(searches, _distance_cells, searches.depth * (searches.depth + 1))
-    fit = fit_product(counted, settings.prior_of(_PRIOR))
-    return _estimates(counted, fit.attractiveness, fit.examination, searches.depth)
+    cell_counts = CellCounts.of(searches, _distance_cells, searches.depth * (searches.depth + 1))
+    fit = fit_product(cell_counts, settings.prior_of(_PRIOR))
+    return _make_estimates(cell_counts, fit.attractiveness, fit.examination, searches.depth)
 
 
 def _fit_harvest(searches: PackedSearches, settings: Settings) -> Estimates:
     """Attractiveness with the position bias that lists in several orders show."""
-    counted = CellCounts.of(searches, _rank_cells, searches.depth)
+    cell_counts = CellCounts.of(searches, _rank_cells, searches.depth)
     curve = position_bias(searches)
     prior = settings.prior_of(_PRIOR)
-    compared = np.isfinite(curve)[counted.cell]
-    clicks = counted.by_pair(counted.clicks * compared)
-    looks = counted.by_pair(counted.shown * np.nan_to_num(curve[counted.cell]))
-    rate = np.where(looks > 0, np.minimum(share(clicks, looks, prior), 1.0), np.nan)
-    return _estimates(counted, rate, curve, searches.depth)
+    compared = np.isfinite(curve)[cell_counts.cell]
+    clicks = cell_counts.by_pair(cell_counts.clicks * compared)
+    examined = cell_counts.by_pair(cell_counts.shown * np.nan_to_num(curve[cell_counts.cell]))
+    rate = np.where(examined > 0, np.minimum(smoothed_share(clicks, examined, prior), 1.0), np.nan)
+    return _make_estimates(cell_counts, rate, curve, searches.depth)
 
 
-def _estimates(
-    counted: CellCounts, attractiveness: Floats, examination: Floats, depth: int
+def _make_estimates(
+    cell_counts: CellCounts, attractiveness: Floats, examination: Floats, depth: int
 ) -> Estimates:
     """Scale examination by its reference, and find what is identified, with its error."""
-    at_a, at_e = np.nan_to_num(attractiveness)[counted.pair], examination[counted.cell]
-    p = np.minimum(at_a * np.nan_to_num(at_e), HIGHEST)
-    links = linked_cells(counted, counted.shown * p / (1 - p))
+    at_a, at_e = np.nan_to_num(attractiveness)[cell_counts.pair], examination[cell_counts.cell]
+    p = np.minimum(at_a * np.nan_to_num(at_e), MAX_PROBABILITY)
+    links = find_linked_cells(cell_counts, cell_counts.shown * p / (1 - p))
     scale = float(examination[links.reference])
     if links.linked.any():
         attractiveness, examination = attractiveness * scale, examination / scale
-    low, high = interval(counted, links, attractiveness, examination)
+    low, high = attractiveness_interval(cell_counts, links, attractiveness, examination)
     # of impressions without a click those that were looked at, as the model expects
-    at_a = np.nan_to_num(attractiveness)[counted.pair]
-    at_e = np.minimum(np.nan_to_num(examination), 1.0)[counted.cell]
-    missed = (counted.shown - counted.clicks) * at_e * (1 - at_a) / np.maximum(1 - p, 1e-12)
-    evidence = counted.by_pair(counted.clicks + missed)
-    shape = (depth, counted.cells // depth)
+    at_a = np.nan_to_num(attractiveness)[cell_counts.pair]
+    at_e = np.minimum(np.nan_to_num(examination), 1.0)[cell_counts.cell]
+    looks_without_click = (
+        (cell_counts.shown - cell_counts.clicks) * at_e * (1 - at_a) / np.maximum(1 - p, 1e-12)
+    )
+    evidence = cell_counts.by_pair(cell_counts.clicks + looks_without_click)
+    shape = (depth, cell_counts.cells // depth)
     grid = examination if shape[1] == 1 else examination.reshape(shape)
     return Estimates(
-        attractiveness, evidence, shared={"examination": grid}, low=low, high=high,
-        identified=np.isfinite(low), linked=links.linked,
-        refusal=_refusal(counted, links, shape[1]),
-    )  # fmt: skip
+        attractiveness,
+        evidence,
+        shared={"examination": grid},
+        low=low,
+        high=high,
+        identified=np.isfinite(low),
+        linked=links.linked,
+        refusal=_refusal_reason(cell_counts, links, shape[1]),
+    )
 
 
-def _refusal(counted: CellCounts, links: Links, cells_of_rank: int) -> str:
-    """Why ranks and documents cannot be told apart, and which data would do it."""
-    ranks = np.unique(counted.cell[counted.clicks > 0] // cells_of_rank)
+def _refusal_reason(cell_counts: CellCounts, links: Links, cells_of_rank: int) -> str:
+    """Explain why clicks cannot tell ranks and documents apart; empty if they can."""
+    ranks = np.unique(cell_counts.cell[cell_counts.clicks > 0] // cells_of_rank)
     linked = np.unique(links.cells // cells_of_rank)
     if not len(ranks):
         return "no document was clicked"
@@ -108,35 +115,37 @@ def _refusal(counted: CellCounts, links: Links, cells_of_rank: int) -> str:
     )
 
 
-def _pbm(found: Estimates, searches: PackedSearches) -> Floats:
-    curve = found.shared["examination"]
+def _pbm_probability(estimates: Estimates, searches: PackedSearches) -> Floats:
+    curve = estimates.shared["examination"]
     curve = curve if np.isfinite(curve).any() else np.ones(1)
-    wide = np.resize(np.where(np.isfinite(curve), curve, np.nanmean(curve)), searches.depth)
-    return np.asarray(np.minimum(of_pairs(found, searches) * wide, 1.0))
+    examination = np.resize(np.where(np.isfinite(curve), curve, np.nanmean(curve)), searches.depth)
+    return np.asarray(np.minimum(pair_attractiveness(estimates, searches) * examination, 1.0))
 
 
-def _grid(found: Estimates) -> Floats:
-    grid = found.shared["examination"]
+def _filled_grid(estimates: Estimates) -> Floats:
+    grid = estimates.shared["examination"]
     return np.asarray(np.where(np.isfinite(grid), grid, np.nanmean(grid)))
 
 
-def _ubm(found: Estimates, searches: PackedSearches) -> Floats:
-    grid = _grid(found).ravel()
-    return np.asarray(np.minimum(of_pairs(found, searches) * grid[_distance_cells(searches)], 1.0))
+def _ubm_conditional(estimates: Estimates, searches: PackedSearches) -> Floats:
+    grid = _filled_grid(estimates).ravel()
+    return np.asarray(
+        np.minimum(pair_attractiveness(estimates, searches) * grid[_distance_cells(searches)], 1.0)
+    )
 
 
-def _ubm_alone(found: Estimates, searches: PackedSearches) -> Floats:
-    """Sum over where the click before may have been, rank by rank."""
-    grid, depth = _grid(found), searches.depth
-    attractive = bounded(of_pairs(found, searches)) * searches.shown
-    last = np.zeros((len(attractive), depth + 1))
-    last[:, 0] = 1.0
+def _ubm_marginal(estimates: Estimates, searches: PackedSearches) -> Floats:
+    """Sum over the possible ranks of the previous click, rank by rank."""
+    grid, depth = _filled_grid(estimates), searches.depth
+    attractive = clip_probability(pair_attractiveness(estimates, searches)) * searches.shown
+    p_last_click = np.zeros((len(attractive), depth + 1))
+    p_last_click[:, 0] = 1.0
     chances = np.zeros_like(attractive)
     for rank in range(depth):
-        each = np.minimum(attractive[:, rank, None] * grid[rank], 1.0)
-        chances[:, rank] = (last * each).sum(axis=1)
-        last = last * (1 - each)
-        last[:, rank + 1] = chances[:, rank]
+        p_click = np.minimum(attractive[:, rank, None] * grid[rank], 1.0)
+        chances[:, rank] = (p_last_click * p_click).sum(axis=1)
+        p_last_click = p_last_click * (1 - p_click)
+        p_last_click[:, rank + 1] = chances[:, rank]
     return chances
 
 
@@ -147,8 +156,8 @@ MODELS = (
         formula="P(click) = attractiveness(q, d) * examination(rank)",
         source="Craswell and others 2008; Wang and others 2018",
         fit=_fit_pbm,
-        conditional=_pbm,
-        marginal=_pbm,
+        conditional=_pbm_probability,
+        marginal=_pbm_probability,
     ),
     ClickModel(
         "pbm_harvest",
@@ -156,8 +165,8 @@ MODELS = (
         formula="P(click) = attractiveness(q, d) * examination(rank); examination by harvesting",
         source="Agarwal and others 2019",
         fit=_fit_harvest,
-        conditional=_pbm,
-        marginal=_pbm,
+        conditional=_pbm_probability,
+        marginal=_pbm_probability,
     ),
     ClickModel(
         "ubm",
@@ -165,7 +174,7 @@ MODELS = (
         formula="P(click) = attractiveness(q, d) * examination(rank, rank of the click before)",
         source="Dupret and Piwowarski 2008",
         fit=_fit_ubm,
-        conditional=_ubm,
-        marginal=_ubm_alone,
+        conditional=_ubm_conditional,
+        marginal=_ubm_marginal,
     ),
 )

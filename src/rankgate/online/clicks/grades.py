@@ -12,11 +12,11 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 GradeRule = Literal["relative", "cuts", "quantiles", "value"]
-"""How a value becomes a grade: ``relative`` to the highest of the query, by fixed ``cuts`` of the
+"""The rule for grades: ``relative`` to the highest of the query, by fixed ``cuts`` of the
 value, by ``quantiles`` of the query's documents, or the value itself."""
 
 CUTS = (0.25, 0.5, 0.75)
-"""Where grades begin: the first gives grade 1, the second grade 2, and so on."""
+"""The lowest values of grades 1, 2, and so on."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Grading:
             raise UsageError(problem, code="invalid-cuts")
 
     def to_dict(self) -> dict[str, Any]:
-        """What judgments say about how they were made."""
+        """The rule of the grades, as judgments keep it in ``made_by``."""
         cuts = {} if self.grades == "value" else {"cuts": list(self.cuts)}
         return {"rule": self.grades, **cuts, "min_examined": self.min_examined}
 
 
-def graded(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
+def add_grades(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
     """Add ``grade`` to pairs with enough evidence; leave others out.
 
     Args:
@@ -58,16 +58,18 @@ def graded(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
         grading: how values become grades.
     """
     rule, cuts = grading.grades, grading.cuts
-    enough = table.filter(pl.col("examined") >= grading.min_examined, pl.col("value").is_not_nan())
+    with_evidence = table.filter(
+        pl.col("examined") >= grading.min_examined, pl.col("value").is_not_nan()
+    )
     measure = pl.col("value")
     if rule == "relative":
-        top = pl.col("value").max().over("query_id")
-        measure = pl.when(top > 0).then(pl.col("value") / top).otherwise(0.0)
+        highest_value = pl.col("value").max().over("query_id")
+        measure = pl.when(highest_value > 0).then(pl.col("value") / highest_value).otherwise(0.0)
     elif rule == "quantiles":
         # the share of the query's documents below, ties in the middle; of one document a half
         rank, count = pl.col("value").rank("average").over("query_id"), pl.len().over("query_id")
         measure = (rank - 0.5) / count
     if rule == "value":
-        return enough.with_columns(grade=measure)
+        return with_evidence.with_columns(grade=measure)
     steps = [(measure >= cut).cast(pl.Float64) for cut in cuts]
-    return enough.with_columns(grade=pl.sum_horizontal(steps))
+    return with_evidence.with_columns(grade=pl.sum_horizontal(steps))

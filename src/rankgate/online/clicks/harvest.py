@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.online.clicks.packed import sums
+from rankgate.online.clicks.packed import sum_by_cell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_LEAST = 1e-3  # examination of a rank
+_MIN_EXAMINATION = 1e-3  # examination of a rank
 
 
 def position_bias(searches: PackedSearches) -> Floats:
@@ -25,44 +25,60 @@ def position_bias(searches: PackedSearches) -> Floats:
     weighted by the lesser of its impressions (AllPairs); the logarithms of these ratios are brought
     together by weighted least squares.
     """
-    shown, clicks = _tables(searches)
+    impressions, clicks = _impressions_and_clicks(searches)
     depth = searches.depth
     rows, ratios, weights = [], [], []
-    for one in range(depth):
-        for other in range(one + 1, depth):
-            both = (shown[:, one] > 0) & (shown[:, other] > 0)
-            if not both.any():
+    for upper_rank in range(depth):
+        for lower_rank in range(upper_rank + 1, depth):
+            shown_at_both = (impressions[:, upper_rank] > 0) & (impressions[:, lower_rank] > 0)
+            if not shown_at_both.any():
                 continue
-            weight = np.minimum(shown[both, one], shown[both, other])
-            top = float((weight * clicks[both, one] / shown[both, one]).sum())
-            low = float((weight * clicks[both, other] / shown[both, other]).sum())
-            if top <= 0 or low <= 0:
+            weight = np.minimum(
+                impressions[shown_at_both, upper_rank], impressions[shown_at_both, lower_rank]
+            )
+            upper_clicks = float(
+                (
+                    weight
+                    * clicks[shown_at_both, upper_rank]
+                    / impressions[shown_at_both, upper_rank]
+                ).sum()
+            )
+            lower_clicks = float(
+                (
+                    weight
+                    * clicks[shown_at_both, lower_rank]
+                    / impressions[shown_at_both, lower_rank]
+                ).sum()
+            )
+            if upper_clicks <= 0 or lower_clicks <= 0:
                 continue
             row = np.zeros(depth)
-            row[one], row[other] = 1.0, -1.0
+            row[upper_rank], row[lower_rank] = 1.0, -1.0
             rows.append(row)
-            ratios.append(np.log(top / low))
-            weights.append(1 / (1 / top + 1 / low))
-    return _solved(np.array(rows).reshape(-1, depth), np.array(ratios), np.array(weights))
+            ratios.append(np.log(upper_clicks / lower_clicks))
+            weights.append(1 / (1 / upper_clicks + 1 / lower_clicks))
+    return _solve_examination(
+        np.array(rows).reshape(-1, depth), np.array(ratios), np.array(weights)
+    )
 
 
-def _tables(searches: PackedSearches) -> tuple[Floats, Floats]:
+def _impressions_and_clicks(searches: PackedSearches) -> tuple[Floats, Floats]:
     """(P, K) impressions and clicks of each pair at each rank."""
     size = len(searches.pairs), searches.depth
     cells = searches.pair * searches.depth + np.arange(searches.depth)
-    shown = sums(cells, searches.weights, size[0] * size[1])
-    clicks = sums(cells, searches.weights * searches.clicked, size[0] * size[1])
-    return shown.reshape(size), clicks.reshape(size)
+    impressions = sum_by_cell(cells, searches.weights, size[0] * size[1])
+    clicks = sum_by_cell(cells, searches.weights * searches.clicked, size[0] * size[1])
+    return impressions.reshape(size), clicks.reshape(size)
 
 
-def _solved(rows: Floats, ratios: Floats, weights: Floats) -> Floats:
+def _solve_examination(rows: Floats, ratios: Floats, weights: Floats) -> Floats:
     """Examination from log ratios; the first rank is 1."""
     depth = rows.shape[1]
-    found = np.full(depth, np.nan)
-    found[0] = 1.0
+    examination = np.full(depth, np.nan)
+    examination[0] = 1.0
     if len(rows):
         scale = np.sqrt(weights)[:, None]
         solved, *_ = np.linalg.lstsq(rows[:, 1:] * scale, ratios * scale[:, 0], rcond=None)
         linked = (rows[:, 1:] != 0).any(axis=0)
-        found[1:] = np.where(linked, np.maximum(np.exp(solved), _LEAST), np.nan)
-    return found
+        examination[1:] = np.where(linked, np.maximum(np.exp(solved), _MIN_EXAMINATION), np.nan)
+    return examination

@@ -11,17 +11,18 @@ import polars as pl
 
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import UsageError
-from rankgate.online.clicks.baselines import coec_opensearch, counts
+from rankgate.data.spark_tables import is_on_spark, run_on_spark
+from rankgate.online.clicks.baselines import coec_opensearch, count_clicks_by_pair
 from rankgate.online.clicks.catalogue import MODELS
-from rankgate.online.clicks.click_counts import counts_in, packed, packed_counts
+from rankgate.online.clicks.click_counts import pack_counts, pack_events, read_counts
 from rankgate.online.clicks.click_judgments import CURVES, JUDGMENTS, ClickJudgments
 from rankgate.online.clicks.click_judgments import MODELS as MODEL_COLUMNS
 from rankgate.online.clicks.click_judgments import RANKS as RANK_COLUMNS
-from rankgate.online.clicks.grades import Grading, graded
-from rankgate.online.clicks.model import Settings, fitness, surprise_over_ranks
-from rankgate.online.clicks.packed import RANKS, PackedSearches
+from rankgate.online.clicks.grades import Grading, add_grades
+from rankgate.online.clicks.model import Settings, fitness, perplexity_over_ranks
+from rankgate.online.clicks.packed import DEFAULT_RANKS, PackedSearches
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.faults.diagnose import diagnose_events
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     from rankgate.online.clicks.model import ClickModel
 
 _LEVEL = 0.95
-_FEW = 3  # pairs that a correlation needs
+_MIN_PAIRS = 3  # pairs that a correlation needs
 OPENSEARCH = "coec_opensearch"
 """COEC with the formula of OpenSearch Search Relevance, to compare with; it predicts no clicks."""
-_FITTED = {OPENSEARCH: "dctr"}  # the click model that is fitted in its place
+_FITTED_MODEL = {OPENSEARCH: "dctr"}  # the click model that is fitted in its place
 
 
 def judgments(
@@ -42,7 +43,7 @@ def judgments(
     *,
     model: str = "auto",
     models: Sequence[str] = (),
-    ranks: Count = RANKS,
+    ranks: Count = DEFAULT_RANKS,
     grading: Grading | None = None,
     prior: Annotated[float, Range(0)] | None = None,
     no_click: Literal["drop", "all_examined"] | None = None,
@@ -56,7 +57,7 @@ def judgments(
     Args:
         events: what users did: a folder of events, a table of them, files of logs, ``Events``,
             packed searches, or click counts (of ``rankgate.spark.click_counts``) as a frame or
-            Parquet files.
+            Parquet files. Clicks of a table on Spark are counted there.
         model: the click model, such as sdbn; auto takes the one that predicts held-out clicks best.
         models: the click models that are compared; with auto all by default.
         ranks: how many ranks of each list count.
@@ -79,23 +80,27 @@ def judgments(
         MissingExtraError: DuckDB is not installed.
     """
     grading = grading or Grading()
-    names = _names(model, models)
-    searches, faults = _searches(events, ranks)
+    names = _model_names(model, models)
+    searches, faults = _read_searches(events, ranks)
     settings = Settings(prior=prior, no_click=no_click or "")
     halves = searches.split(held_out, seed) if held_out else None
     if halves and not all(half.searches for half in halves):
         halves = None
-    compared, by_rank, unidentified = _compared(names, searches, halves, settings)
+    compared, by_rank, unidentified_models = _compare_models(names, searches, halves, settings)
     candidates = _candidates(compared) if model == "auto" else [model]
-    best, estimates, tried = _accepted(candidates, searches, halves, settings)
-    refused = {name: reason for name, reason in unidentified.items() if name != best} | tried
+    best, estimates, refused_models = _first_identified_model(
+        candidates, searches, halves, settings
+    )
+    refused = {
+        name: reason for name, reason in unidentified_models.items() if name != best
+    } | refused_models
     value = coec_opensearch(searches) if best == OPENSEARCH else estimates.relevance
-    table = _table(searches, estimates, value, best)
-    judged = graded(table.head(0) if best in refused else table, grading)
+    table = _pair_table(searches, estimates, value, best)
+    judged = add_grades(table.head(0) if best in refused else table, grading)
     made_by = {
         **grading.to_dict(),
         "model": best,
-        "prior": prior if prior is not None else MODELS[_FITTED.get(best, best)].prior,
+        "prior": prior if prior is not None else MODELS[_FITTED_MODEL.get(best, best)].prior,
         "ranks": ranks,
         **({"no_click": no_click} if no_click else {}),
     }
@@ -106,22 +111,22 @@ def judgments(
         judged.select(pl.col(name).cast(kind) for name, kind in JUDGMENTS.items()),
         compared,
         by_rank,
-        _curves(best, estimates, searches, settings, resamples, seed),
+        _shared_curves(best, estimates, searches, settings, resamples, seed),
         held_out,
         made_by,
-        {} if human is None else _agreement(table, human),
+        {} if human is None else _agreement_with_people(table, human),
         faults,
         refused,
     )
 
 
-def _names(model: str, models: Sequence[str]) -> list[str]:
+def _model_names(model: str, models: Sequence[str]) -> list[str]:
     if model == "auto":
         return [MODELS.named(name).name for name in models] or list(MODELS)
     if model != OPENSEARCH:
         MODELS.named(model)
-    others = [MODELS.named(name).name for name in models]
-    return list(dict.fromkeys([*([model] if model != OPENSEARCH else []), *others]))
+    compared_models = [MODELS.named(name).name for name in models]
+    return list(dict.fromkeys([*([model] if model != OPENSEARCH else []), *compared_models]))
 
 
 def _candidates(compared: pl.DataFrame) -> list[str]:
@@ -136,7 +141,7 @@ def _candidates(compared: pl.DataFrame) -> list[str]:
     return names
 
 
-def _accepted(
+def _first_identified_model(
     names: Sequence[str],
     searches: PackedSearches,
     halves: tuple[PackedSearches, PackedSearches] | None,
@@ -148,28 +153,28 @@ def _accepted(
         Its name, its estimates, and by name why it, or models before it, make no judgments.
     """
     refused: dict[str, str] = {}
-    first: tuple[str, Estimates] | None = None
+    first_choice: tuple[str, Estimates] | None = None
     for name in names:
-        model = MODELS[_FITTED.get(name, name)]
+        model = MODELS[_FITTED_MODEL.get(name, name)]
         estimates = model.fit(searches, settings)
-        first = first or (name, estimates)
+        first_choice = first_choice or (name, estimates)
         reason = estimates.refusal
         if halves and not reason:
             reason = _no_better_than_ranks(model, *halves, settings)
         if not reason:
             return name, estimates, refused
         refused[name] = reason
-    assert first is not None
-    return *first, refused
+    assert first_choice is not None
+    return *first_choice, refused
 
 
 def _no_better_than_ranks(
     model: ClickModel, train: PackedSearches, test: PackedSearches, settings: Settings
 ) -> str:
-    """Why a model is not used that predicts held-out clicks no better than their ranks do."""
+    """Explain why a model is refused that predicts clicks no better than their ranks do."""
     if not model.of_documents:
         return "it does not tell documents apart"
-    documents, ranks = surprise_over_ranks(model, model.fit(train, settings), train, test)
+    documents, ranks = perplexity_over_ranks(model, model.fit(train, settings), train, test)
     if documents < ranks:
         return ""
     return (
@@ -179,23 +184,27 @@ def _no_better_than_ranks(
     )
 
 
-def _searches(
+def _read_searches(
     events: EventsLike | PackedSearches, ranks: int
 ) -> tuple[PackedSearches, tuple[str, ...]]:
-    """The searches, and what the log doctor says that spoils clicks."""
+    """Read the searches, and the codes of faults in the log that spoil clicks."""
     if isinstance(events, PackedSearches):
         return events, ()
     events = Events.of(events)
-    counted = counts_in(events.log)
-    if counted is not None:
-        return packed_counts(counted, ranks), ()
+    if is_on_spark(events.log):
+        return pack_counts(run_on_spark("click_counts", events, ranks), ranks), ()
+    click_counts = read_counts(events.log)
+    if click_counts is not None:
+        return pack_counts(click_counts, ranks), ()
     with events.open() as log:
-        found = diagnosed(log.base, log.manifest)
-        faults = tuple(each.code for each in found.blocking(("clicks", "ranks", "impressions")))
-        return packed(log.base, ranks), faults
+        diagnosis = diagnose_events(log.base, log.manifest)
+        faults = tuple(
+            fault.code for fault in diagnosis.blocking(("clicks", "ranks", "impressions"))
+        )
+        return pack_events(log.base, ranks), faults
 
 
-def _compared(
+def _compare_models(
     names: Sequence[str],
     searches: PackedSearches,
     halves: tuple[PackedSearches, PackedSearches] | None,
@@ -209,17 +218,23 @@ def _compared(
     train, test = halves or (searches, searches)
     rows, by_rank, refusals = [], [], {}
     for name in names:
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         estimates = MODELS[name].fit(train, settings)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - start_time
         if estimates.refusal:
             refusals[name] = estimates.refusal
-        measured = fitness(MODELS[name], estimates, test)
-        rows.append({"model": name, "log_likelihood": measured.log_likelihood,
-                     "perplexity": measured.perplexity, "seconds": round(seconds, 3)})  # fmt: skip
+        model_fitness = fitness(MODELS[name], estimates, test)
+        rows.append(
+            {
+                "model": name,
+                "log_likelihood": model_fitness.log_likelihood,
+                "perplexity": model_fitness.perplexity,
+                "seconds": round(seconds, 3),
+            }
+        )
         by_rank += [
             {"model": name, "rank": rank, "perplexity": float(perplexity)}
-            for rank, perplexity in enumerate(measured.by_rank, 1)
+            for rank, perplexity in enumerate(model_fitness.by_rank, 1)
             if np.isfinite(perplexity)
         ]
     table = pl.DataFrame(rows, schema=MODEL_COLUMNS)
@@ -230,29 +245,33 @@ def _compared(
     )
 
 
-def _table(
-    searches: PackedSearches, found: Estimates, value: NDArray[np.float64], model: str
+def _pair_table(
+    searches: PackedSearches, estimates: Estimates, value: NDArray[np.float64], model: str
 ) -> pl.DataFrame:
-    """What is known of each pair, with the model's interval, else Jeffreys' on expected looks."""
+    """Tabulate each pair with the model's interval, else Jeffreys' on expected looks."""
     from scipy.special import betaincinv
 
-    clicks, shown = counts(searches)
-    if found.identified is not None:
-        value = np.where(found.identified, value, np.nan)
-    hits = np.clip(value, 0, 1) * found.examined
-    misses = np.maximum(found.examined - hits, 0)
+    clicks, impressions = count_clicks_by_pair(searches)
+    if estimates.identified is not None:
+        value = np.where(estimates.identified, value, np.nan)
+    hits = np.clip(value, 0, 1) * estimates.examined
+    misses = np.maximum(estimates.examined - hits, 0)
     tail = (1 - _LEVEL) / 2
     low = betaincinv(hits + 0.5, misses + 0.5, tail)
     high = betaincinv(hits + 0.5, misses + 0.5, 1 - tail)
     low, high = np.where(hits <= 0, 0.0, low), np.where(misses <= 0, 1.0, high)
-    if found.low is not None and found.high is not None:
-        low, high = found.low, found.high
-    satisfied = np.full(len(shown), np.nan) if found.satisfaction is None else found.satisfaction
+    if estimates.low is not None and estimates.high is not None:
+        low, high = estimates.low, estimates.high
+    satisfied = (
+        np.full(len(impressions), np.nan)
+        if estimates.satisfaction is None
+        else estimates.satisfaction
+    )
     return searches.pairs.with_columns(
-        impressions=pl.Series(np.round(shown)).cast(pl.Int64),
+        impressions=pl.Series(np.round(impressions)).cast(pl.Int64),
         clicks=pl.Series(np.round(clicks)).cast(pl.Int64),
-        examined=pl.Series(found.examined),
-        attractiveness=pl.Series(found.attractiveness).fill_nan(None),
+        examined=pl.Series(estimates.examined),
+        attractiveness=pl.Series(estimates.attractiveness).fill_nan(None),
         satisfaction=pl.Series(satisfied).fill_nan(None),
         value=pl.Series(value),
         low=pl.Series(low),
@@ -261,9 +280,9 @@ def _table(
     )
 
 
-def _curves(
+def _shared_curves(
     name: str,
-    found: Estimates,
+    estimates: Estimates,
     searches: PackedSearches,
     settings: Settings,
     resamples: int,
@@ -273,28 +292,38 @@ def _curves(
     from scipy.special import stdtrit
 
     random = np.random.default_rng(seed)
-    drawn: list[Mapping[str, NDArray[np.float64]]] = []
-    if found.shared and name in MODELS:
-        drawn = [
+    resampled_parameters: list[Mapping[str, NDArray[np.float64]]] = []
+    if estimates.shared and name in MODELS:
+        resampled_parameters = [
             MODELS[name].fit(searches.resampled(random), settings).shared for _ in range(resamples)
         ]
     rows = []
-    for parameter, values in found.shared.items():
+    for parameter, values in estimates.shared.items():
         curve = _first_column(values)
-        half = np.full(len(curve), np.nan)
-        if drawn:
-            samples = np.array([_first_column(each[parameter]) for each in drawn])
+        half_widths = np.full(len(curve), np.nan)
+        if resampled_parameters:
+            samples = np.array(
+                [_first_column(parameters[parameter]) for parameters in resampled_parameters]
+            )
             with np.errstate(invalid="ignore"):
                 if len(samples) > 1:
-                    wide = stdtrit(len(samples) - 1, (1 + _LEVEL) / 2)
-                    half = wide * samples.std(axis=0, ddof=1)
+                    quantile = stdtrit(len(samples) - 1, (1 + _LEVEL) / 2)
+                    half_widths = quantile * samples.std(axis=0, ddof=1)
         linked = np.ones(len(curve), np.bool_)
-        if found.linked is not None:
-            linked = _first_column(found.linked.reshape(values.shape))
+        if estimates.linked is not None:
+            linked = _first_column(estimates.linked.reshape(values.shape))
         rows += [
-            (parameter, place, float(value), float(max(value - wide, 0.0)), float(value + wide))
-            for place, (value, wide, sure) in enumerate(zip(curve, half, linked, strict=True), 1)
-            if np.isfinite(value) and sure
+            (
+                parameter,
+                rank,
+                float(value),
+                float(max(value - half_width, 0.0)),
+                float(value + half_width),
+            )
+            for rank, (value, half_width, is_linked) in enumerate(
+                zip(curve, half_widths, linked, strict=True), 1
+            )
+            if np.isfinite(value) and is_linked
         ]
     table = pl.DataFrame(rows, schema=CURVES, orient="row")
     return table.with_columns(pl.col("low", "high").fill_nan(None))
@@ -305,19 +334,19 @@ def _first_column(values: NDArray[Any]) -> NDArray[Any]:
     return values if values.ndim == 1 else values[:, 0]
 
 
-def _agreement(table: pl.DataFrame, human: QrelsLike) -> dict[str, float | None]:
+def _agreement_with_people(table: pl.DataFrame, human: QrelsLike) -> dict[str, float | None]:
     """Rank correlation with grades of people on the pairs that both have."""
     from scipy.stats import kendalltau, spearmanr
 
     from rankgate.data import read_qrels
 
     grades = read_qrels(human).table.select("query_id", "doc_id", grade="grade")
-    both = table.join(grades, on=["query_id", "doc_id"]).filter(pl.col("value").is_not_nan())
-    if len(both) < _FEW or both["grade"].n_unique() < 2 or both["value"].n_unique() < 2:
-        return {"pairs": float(len(both)), "spearman": None, "kendall": None}
-    one, other = both["value"].to_numpy(), both["grade"].to_numpy()
+    joined = table.join(grades, on=["query_id", "doc_id"]).filter(pl.col("value").is_not_nan())
+    if len(joined) < _MIN_PAIRS or joined["grade"].n_unique() < 2 or joined["value"].n_unique() < 2:
+        return {"pairs": float(len(joined)), "spearman": None, "kendall": None}
+    model_values, human_grades = joined["value"].to_numpy(), joined["grade"].to_numpy()
     return {
-        "pairs": float(len(both)),
-        "spearman": float(spearmanr(one, other).statistic),
-        "kendall": float(kendalltau(one, other).statistic),
+        "pairs": float(len(joined)),
+        "spearman": float(spearmanr(model_values, human_grades).statistic),
+        "kendall": float(kendalltau(model_values, human_grades).statistic),
     }

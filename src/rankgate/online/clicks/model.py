@@ -10,7 +10,7 @@ import numpy as np
 
 from rankgate.core.declare import Declared
 from rankgate.core.frozen import dataclass
-from rankgate.online.clicks.estimates import Estimates, bounded, share
+from rankgate.online.clicks.estimates import Estimates, clip_probability, smoothed_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ _RANK_PRIOR = 0.5  # a click at a rank that had none while the model learned is 
 
 @dataclass(frozen=True)
 class Settings:
-    """How models are fitted.
+    """Options for fitting click models.
 
     Attributes:
         prior: clicks and non-clicks that are added to each pair before a share is taken; None: as
@@ -69,7 +69,7 @@ class ClickModel(Declared):
 
 @dataclass(frozen=True)
 class Fitness:
-    """How well a model predicts searches.
+    """The quality of a model's predictions of clicks.
 
     Attributes:
         log_likelihood: mean over searches of the natural logarithm of the probability of all
@@ -84,21 +84,21 @@ class Fitness:
     by_rank: Floats
 
 
-def fitness(model: ClickModel, found: Estimates, searches: PackedSearches) -> Fitness:
+def fitness(model: ClickModel, estimates: Estimates, searches: PackedSearches) -> Fitness:
     """Measure a fitted model on searches, best those that it was not fitted on."""
-    found = found.smoothed()
+    estimates = estimates.smoothed()
     weights = searches.weights
-    chance = bounded(model.conditional(found, searches))
-    seen = np.where(searches.clicked, chance, 1 - chance)
-    logs = float((np.log(seen) * weights).sum()) / searches.searches
-    alone = bounded(model.marginal(found, searches))
-    bits = np.log2(np.where(searches.clicked, alone, 1 - alone)) * weights
+    chance = clip_probability(model.conditional(estimates, searches))
+    likelihood = np.where(searches.clicked, chance, 1 - chance)
+    logs = float((np.log(likelihood) * weights).sum()) / searches.searches
+    marginal = clip_probability(model.marginal(estimates, searches))
+    bits = np.log2(np.where(searches.clicked, marginal, 1 - marginal)) * weights
     with np.errstate(invalid="ignore"):
         by_rank = 2 ** -(bits.sum(axis=0) / weights.sum(axis=0))
     return Fitness(logs, float(2 ** -(bits.sum() / weights.sum())), by_rank)
 
 
-def surprise_over_ranks(
+def perplexity_over_ranks(
     model: ClickModel, estimates: Estimates, train: PackedSearches, test: PackedSearches
 ) -> tuple[float, float]:
     """The perplexity of held-out clicks by a model's documents, and by ranks alone.
@@ -121,10 +121,10 @@ def surprise_over_ranks(
             return searches.weights
         return np.asarray(searches.weights * estimates.identified[searches.pair])
 
-    weights, expected = counted(train), bounded(model.marginal(estimates, train))
+    weights, expected = counted(train), clip_probability(model.marginal(estimates, train))
     clicks = (weights * train.clicked).sum(axis=0)
-    rate = bounded(share(clicks, weights.sum(axis=0), _RANK_PRIOR))
-    mean = share((weights * expected).sum(axis=0), weights.sum(axis=0), _RANK_PRIOR)
+    rate = clip_probability(smoothed_share(clicks, weights.sum(axis=0), _RANK_PRIOR))
+    mean = smoothed_share((weights * expected).sum(axis=0), weights.sum(axis=0), _RANK_PRIOR)
     scale = np.nan_to_num(rate / mean, nan=1.0)
     weights = counted(test)
     total = max(float(weights.sum()), 1.0)
@@ -133,6 +133,6 @@ def surprise_over_ranks(
         bits = np.log2(np.where(test.clicked, chance, 1 - chance)) * weights
         return float(2 ** -(bits.sum() / total))
 
-    by_documents = bounded(model.marginal(estimates, test) * scale[: test.depth])
+    by_documents = clip_probability(model.marginal(estimates, test) * scale[: test.depth])
     by_ranks = np.broadcast_to(np.nan_to_num(rate, nan=0.5)[: test.depth], test.pair.shape)
     return perplexity(by_documents), perplexity(by_ranks)

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_CELLS = 1 << 16  # of a block: arrays of half a megabyte
+_BLOCK_CELLS = 1 << 16  # of a block: arrays of half a megabyte
 
-RANKS = 20
-"""How many ranks of each list count by default."""
+DEFAULT_RANKS = 20
+"""The number of ranks of each list that count by default."""
 
 
-def sums(cells: NDArray[np.int64], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def sum_by_cell(
+    cells: NDArray[np.int64], values: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
     """(size,) the sum of the values of each cell."""
     return np.asarray(np.bincount(cells.ravel(), values.ravel(), size), dtype=np.float64)
 
@@ -52,7 +54,7 @@ class PackedSearches:
 
     @property
     def searches(self) -> float:
-        """How many there are."""
+        """The number of searches."""
         return float(self.weight.sum())
 
     @property
@@ -62,9 +64,9 @@ class PackedSearches:
 
     @cached_property
     def last(self) -> NDArray[np.int64]:
-        """(N,) the place of the last click, from 0; -1 without one."""
-        places = np.where(self.clicked, np.arange(self.depth), -1)
-        return np.asarray(places.max(axis=1), dtype=np.int64)
+        """(N,) the position of the last click, from 0; -1 without one."""
+        click_positions = np.where(self.clicked, np.arange(self.depth), -1)
+        return np.asarray(click_positions.max(axis=1), dtype=np.int64)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -73,70 +75,76 @@ class PackedSearches:
 
     def by_pair(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums over searches and ranks for each pair; values are weighted already."""
-        return sums(self.pair, values, len(self.pairs))
+        return sum_by_cell(self.pair, values, len(self.pairs))
 
     @cached_property
     def follows(self) -> NDArray[np.bool_]:
         """(N, K) whether a rank below it was shown."""
-        places = np.where(self.shown, np.arange(1, self.depth + 1), 0)
-        return np.asarray(np.arange(self.depth) < places.max(axis=1)[:, None] - 1)
+        shown_ranks = np.where(self.shown, np.arange(1, self.depth + 1), 0)
+        return np.asarray(np.arange(self.depth) < shown_ranks.max(axis=1)[:, None] - 1)
 
     @cached_property
     def blocks(self) -> tuple[PackedSearches, ...]:
         """The searches in blocks that fit into a processor's cache; sums over them are the same."""
-        cells = max(_CELLS, len(self.pairs))
+        cells = max(_BLOCK_CELLS, len(self.pairs))
         step = max(cells // max(self.depth, 1), 1)
         if step >= len(self.weight):
             return (self,)
         return tuple(
             PackedSearches(
-                self.pairs, self.pair[at : at + step], self.shown[at : at + step],
-                self.clicked[at : at + step], self.weight[at : at + step],
+                self.pairs,
+                self.pair[start : start + step],
+                self.shown[start : start + step],
+                self.clicked[start : start + step],
+                self.weight[start : start + step],
             )
-            for at in range(0, len(self.weight), step)
-        )  # fmt: skip
+            for start in range(0, len(self.weight), step)
+        )
 
     def summed(
         self, step: Callable[[PackedSearches], tuple[NDArray[np.float64], ...]]
     ) -> list[NDArray[np.float64]]:
         """The sums of what a step gives for each block."""
-        parts = (step(block) for block in self.blocks)
-        total = list(next(parts))
-        for part in parts:
-            for place, each in enumerate(part):
-                total[place] = total[place] + each
+        sums_of_blocks = (step(block) for block in self.blocks)
+        total = list(next(sums_of_blocks))
+        for block_sums in sums_of_blocks:
+            for index, array_sum in enumerate(block_sums):
+                total[index] = total[index] + array_sum
         return total
 
     def resampled(self, random: np.random.Generator) -> PackedSearches:
         """A Poisson bootstrap sample of the sessions; of the searches where these are unknown."""
         weight = self.resampled_weight(random)
-        drawn_searches = PackedSearches(self.pairs, self.pair, self.shown, self.clicked, weight)
-        return drawn_searches.rows(weight > 0)
+        resampled_searches = PackedSearches(self.pairs, self.pair, self.shown, self.clicked, weight)
+        return resampled_searches.rows(weight > 0)
 
     def resampled_weight(self, random: np.random.Generator) -> NDArray[np.float64]:
         """(N,) the weights of the searches in such a sample; 0 of those that are not in it."""
         if self.row is None or self.unit is None:
             return random.poisson(self.weight).astype(np.float64)
-        drawn = random.poisson(1.0, int(self.unit.max()) + 1).astype(np.float64)
-        return sums(self.row, drawn[self.unit], len(self.weight))
+        session_weight = random.poisson(1.0, int(self.unit.max()) + 1).astype(np.float64)
+        return sum_by_cell(self.row, session_weight[self.unit], len(self.weight))
 
-    def rows(self, chosen: NDArray[np.bool_]) -> PackedSearches:
+    def rows(self, mask: NDArray[np.bool_]) -> PackedSearches:
         """Some of the searches, with the same numbers of pairs."""
         return PackedSearches(
-            self.pairs, self.pair[chosen], self.shown[chosen], self.clicked[chosen],
-            self.weight[chosen],
-        )  # fmt: skip
+            self.pairs,
+            self.pair[mask],
+            self.shown[mask],
+            self.clicked[mask],
+            self.weight[mask],
+        )
 
     def split(self, share: float, seed: int) -> tuple[PackedSearches, PackedSearches]:
         """Two halves: each of the equal searches goes to the second with the probability."""
-        drawn = np.random.default_rng(seed).binomial(self.weight.astype(np.int64), share)
-        first, second = self.weight - drawn, drawn.astype(np.float64)
+        second_counts = np.random.default_rng(seed).binomial(self.weight.astype(np.int64), share)
+        first, second = self.weight - second_counts, second_counts.astype(np.float64)
         halves = (
             PackedSearches(self.pairs, self.pair, self.shown, self.clicked, weight)
             for weight in (first, second)
         )
-        one, other = (half.rows(half.weight > 0) for half in halves)
-        return one, other
+        first_half, second_half = (half.rows(half.weight > 0) for half in halves)
+        return first_half, second_half
 
     @classmethod
     def of(cls, table: pl.DataFrame) -> PackedSearches:
@@ -166,31 +174,42 @@ class PackedSearches:
         pairs = table.select(keys).unique().sort(keys).with_row_index("pair")
         rows = table.join(pairs, on=keys)
         search = rows["search"].rank("dense").to_numpy().astype(np.int64) - 1
-        place = rows["rank"].to_numpy().astype(np.int64) - 1
-        shape = (int(search.max()) + 1, int(place.max()) + 1)
+        position = rows["rank"].to_numpy().astype(np.int64) - 1
+        shape = (int(search.max()) + 1, int(position.max()) + 1)
         pair = np.zeros(shape, np.int64)
-        shown, clicked = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-        pair[search, place] = rows["pair"].to_numpy()
-        shown[search, place] = True
-        clicked[search, place] = rows["clicked"].to_numpy()
+        is_shown, is_clicked = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        pair[search, position] = rows["pair"].to_numpy()
+        is_shown[search, position] = True
+        is_clicked[search, position] = rows["clicked"].to_numpy()
         if "searches" in rows.columns:
             weight = np.zeros(shape[0])
             weight[search] = rows["searches"].to_numpy()
-            return cls(pairs.drop("pair"), pair, shown, clicked, weight)
+            return cls(pairs.drop("pair"), pair, is_shown, is_clicked, weight)
         unit = np.arange(shape[0])
         if "session" in rows.columns:
             unit[search] = rows["session"].rank("dense").to_numpy().astype(np.int64) - 1
         return cls(
-            pairs.drop("pair"), pair, shown, clicked, np.ones(shape[0]), np.arange(shape[0]), unit
+            pairs.drop("pair"),
+            pair,
+            is_shown,
+            is_clicked,
+            np.ones(shape[0]),
+            np.arange(shape[0]),
+            unit,
         )
 
     def merged(self) -> PackedSearches:
         """Equal searches as one with a weight."""
         code = (self.pair * 2 + self.clicked) * self.shown - ~self.shown
-        packed = np.ascontiguousarray(code).view(np.dtype((np.void, code.shape[1] * 8))).ravel()
-        _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
-        weight = sums(inverse, self.weight, len(first))
+        row_bytes = np.ascontiguousarray(code).view(np.dtype((np.void, code.shape[1] * 8))).ravel()
+        _, first_index, inverse = np.unique(row_bytes, return_index=True, return_inverse=True)
+        weight = sum_by_cell(inverse, self.weight, len(first_index))
         return PackedSearches(
-            self.pairs, self.pair[first], self.shown[first], self.clicked[first], weight,
-            None if self.row is None else inverse[self.row], self.unit,
-        )  # fmt: skip
+            self.pairs,
+            self.pair[first_index],
+            self.shown[first_index],
+            self.clicked[first_index],
+            weight,
+            None if self.row is None else inverse[self.row],
+            self.unit,
+        )

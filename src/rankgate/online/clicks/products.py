@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.online.clicks.packed import sums
+from rankgate.online.clicks.packed import sum_by_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-_CYCLES = 2_000
-_GAIN = 1e-4  # of the log-likelihood of the log by a cycle; one standard error is 0.5
+_MAX_CYCLES = 2_000
+_MIN_GAIN = 1e-4  # of the log-likelihood of the log by a cycle; one standard error is 0.5
 _TINY = 1e-12
 _Z = 1.959963984540054
-HIGHEST = 1 - 1e-9  # a probability of 1 is a fixed point of EM
+MAX_PROBABILITY = 1 - 1e-9  # a probability of 1 is a fixed point of EM
 
 LINKED_WITHIN = 0.5
 """The standard error of the logarithm of an examination up to which its cell counts as linked; the
@@ -67,27 +67,33 @@ class CellCounts:
             weights = block.weights[block.shown]
             codes.append(distinct)
             totals.append(
-                (sums(inverse, weights, len(distinct)),
-                 sums(inverse, weights * block.clicked[block.shown], len(distinct)))
-            )  # fmt: skip
+                (
+                    sum_by_cell(inverse, weights, len(distinct)),
+                    sum_by_cell(inverse, weights * block.clicked[block.shown], len(distinct)),
+                )
+            )
         distinct, inverse = np.unique(np.concatenate(codes), return_inverse=True)
-        shown, clicks = (
-            sums(inverse, np.concatenate(values), len(distinct))
+        impressions, clicks = (
+            sum_by_cell(inverse, np.concatenate(values), len(distinct))
             for values in zip(*totals, strict=True)
         )
-        counted = shown > 0
+        has_impressions = impressions > 0
         return cls(
-            distinct[counted] // cells, distinct[counted] % cells, shown[counted],
-            clicks[counted], len(searches.pairs), cells,
-        )  # fmt: skip
+            distinct[has_impressions] // cells,
+            distinct[has_impressions] % cells,
+            impressions[has_impressions],
+            clicks[has_impressions],
+            len(searches.pairs),
+            cells,
+        )
 
     def by_pair(self, values: Floats) -> Floats:
         """(P,) sums for each pair."""
-        return sums(self.pair, values, self.pairs)
+        return sum_by_cell(self.pair, values, self.pairs)
 
     def by_cell(self, values: Floats) -> Floats:
         """(C,) sums for each cell."""
-        return sums(self.cell, values, self.cells)
+        return sum_by_cell(self.cell, values, self.cells)
 
 
 @dataclass(frozen=True)
@@ -120,19 +126,19 @@ def fit_product(counts: CellCounts, prior: float = 0.0) -> ProductFit:
         counts: impressions and clicks.
         prior: clicks and non-clicks that are added to each pair (a Beta(prior + 1, prior + 1)).
     """
-    seen_pair, seen_cell = counts.by_pair(counts.shown), counts.by_cell(counts.shown)
+    shown_of_pair, shown_of_cell = counts.by_pair(counts.shown), counts.by_cell(counts.shown)
     pair, cell, clicks = counts.pair, counts.cell, counts.clicks
     misses = counts.shown - clicks
     clicks_of_pair, clicks_of_cell = counts.by_pair(clicks), counts.by_cell(clicks)
 
     def step(a: Floats, e: Floats) -> tuple[Floats, Floats]:
         at_a, at_e = a[pair], e[cell]
-        missed = misses / np.maximum(1 - at_a * at_e, _TINY)
-        liked = clicks_of_pair + counts.by_pair(missed * at_a * (1 - at_e))
-        looked = clicks_of_cell + counts.by_cell(missed * at_e * (1 - at_a))
-        new_a = (liked + prior) / np.maximum(seen_pair + 2 * prior, _TINY)
-        return np.minimum(new_a, HIGHEST), np.minimum(
-            looked / np.maximum(seen_cell, _TINY), HIGHEST
+        misses_by_chance = misses / np.maximum(1 - at_a * at_e, _TINY)
+        attractive = clicks_of_pair + counts.by_pair(misses_by_chance * at_a * (1 - at_e))
+        examined = clicks_of_cell + counts.by_cell(misses_by_chance * at_e * (1 - at_a))
+        new_a = (attractive + prior) / np.maximum(shown_of_pair + 2 * prior, _TINY)
+        return np.minimum(new_a, MAX_PROBABILITY), np.minimum(
+            examined / np.maximum(shown_of_cell, _TINY), MAX_PROBABILITY
         )
 
     def height(a: Floats, e: Floats) -> float:
@@ -141,53 +147,55 @@ def fit_product(counts: CellCounts, prior: float = 0.0) -> ProductFit:
         p = a[pair] * e[cell]
         value = float((xlogy(clicks, p) + xlog1py(misses, -p)).sum())
         if prior:
-            value += prior * float((np.log(a) + np.log1p(-a))[seen_pair > 0].sum())
+            value += prior * float((np.log(a) + np.log1p(-a))[shown_of_pair > 0].sum())
         return value
 
     # without a click and a prior the maximum is at 0, where EM stays
     a = np.where((clicks_of_pair > 0) | (prior > 0), 0.3, 0.0)
     e = np.where(clicks_of_cell > 0, 0.5, 0.0)
     best = height(a, e)
-    for _ in range(_CYCLES):
+    for _ in range(_MAX_CYCLES):
         first = step(a, e)
         second = step(*first)
-        plain = height(*second)
-        longer = _extrapolated((a, e), first, second)
-        if longer is not None:
-            longer = step(*longer)
-            far = height(*longer)
-            if far > plain:
-                second, plain = longer, far
-        gain = plain - best
-        (a, e), best = second, plain
-        if gain < max(_GAIN, 1e-13 * abs(best)):
+        likelihood = height(*second)
+        long_step = _extrapolate((a, e), first, second)
+        if long_step is not None:
+            long_step = step(*long_step)
+            long_likelihood = height(*long_step)
+            if long_likelihood > likelihood:
+                second, likelihood = long_step, long_likelihood
+        gain = likelihood - best
+        (a, e), best = second, likelihood
+        if gain < max(_MIN_GAIN, 1e-13 * abs(best)):
             break
     return ProductFit(
-        counts, np.where(seen_pair > 0, a, np.nan), np.where(seen_cell > 0, e, np.nan), best
+        counts, np.where(shown_of_pair > 0, a, np.nan), np.where(shown_of_cell > 0, e, np.nan), best
     )
 
 
-def _extrapolated(
+def _extrapolate(
     start: tuple[Floats, Floats], first: tuple[Floats, Floats], second: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats] | None:
     """The point to which two steps lead when they are made longer; None where they stand still."""
     points = [np.concatenate(point) for point in (start, first, second)]
     moving = np.all([(point > 0) & (point < 1) for point in points], axis=0)
-    zero, one, two = (np.log(point[moving] / (1 - point[moving])) for point in points)
-    change, bend = one - zero, two - 2 * one + zero
-    size = float(np.sqrt((bend * bend).sum()))
+    start_logit, first_logit, second_logit = (
+        np.log(point[moving] / (1 - point[moving])) for point in points
+    )
+    change, curvature = first_logit - start_logit, second_logit - 2 * first_logit + start_logit
+    size = float(np.sqrt((curvature * curvature).sum()))
     if size < _TINY:
         return None
     length = max(float(np.sqrt((change * change).sum())) / size, 1.0)
-    logit = zero + 2 * length * change + length * length * bend
-    found = points[2].copy()
-    found[moving] = 1 / (1 + np.exp(-np.clip(logit, -30, 20)))
-    return found[: len(start[0])], found[len(start[0]) :]
+    logit = start_logit + 2 * length * change + length * length * curvature
+    extrapolated = points[2].copy()
+    extrapolated[moving] = 1 / (1 + np.exp(-np.clip(logit, -30, 20)))
+    return extrapolated[: len(start[0])], extrapolated[len(start[0]) :]
 
 
 @dataclass(frozen=True)
 class Links:
-    """Which cells and pairs a log tells apart, and how well.
+    """The cells and pairs that a log identifies, and the error of their comparison.
 
     Attributes:
         reference: the cell whose examination is 1: the first of those that are linked.
@@ -206,7 +214,7 @@ class Links:
         return np.flatnonzero(self.linked)
 
 
-def linked_cells(counts: CellCounts, information: Floats) -> Links:
+def find_linked_cells(counts: CellCounts, information: Floats) -> Links:
     """Find the cells whose examination clicks compare, by the Fisher information.
 
     The information about log(a e) of a combination is w = n p / (1 - p). With a free attractiveness
@@ -222,14 +230,14 @@ def linked_cells(counts: CellCounts, information: Floats) -> Links:
     from scipy.sparse.csgraph import connected_components
 
     total = counts.by_cell(information)
-    enough = total >= LINKED_WITHIN**-2  # less cannot reach the standard error
-    if not enough.any():
+    has_information = total >= LINKED_WITHIN**-2  # less cannot reach the standard error
+    if not has_information.any():
         return Links(0, np.zeros(counts.cells, np.bool_), np.zeros((0, 0)))
-    used = enough[counts.cell] & (information > 0)
-    number = np.cumsum(enough) - 1
-    shape = (counts.pairs, int(enough.sum()))
+    is_used = has_information[counts.cell] & (information > 0)
+    number = np.cumsum(has_information) - 1
+    shape = (counts.pairs, int(has_information.sum()))
     weights = csr_array(
-        (information[used], (counts.pair[used], number[counts.cell[used]])), shape=shape
+        (information[is_used], (counts.pair[is_used], number[counts.cell[is_used]])), shape=shape
     )
     of_pair = np.asarray(weights.sum(axis=1)).ravel()
     scaled = weights.multiply(1 / np.maximum(of_pair, _TINY)[:, None]).tocsr()
@@ -237,12 +245,12 @@ def linked_cells(counts: CellCounts, information: Floats) -> Links:
     _, component = connected_components(shared > 0, directed=False)
     laplacian = np.diag(np.asarray(weights.sum(axis=0)).ravel()) - shared
     ground = int(np.diag(laplacian).argmax())  # the cell that is compared with others best
-    in_reach = (component == component[ground]) & (np.arange(shape[1]) != ground)
-    laplacian = laplacian[np.ix_(in_reach, in_reach)]
+    is_connected = (component == component[ground]) & (np.arange(shape[1]) != ground)
+    laplacian = laplacian[np.ix_(is_connected, is_connected)]
     values, vectors = np.linalg.eigh(laplacian)
     error = vectors / np.maximum(values, 1e-6) @ vectors.T  # what nothing compares has a large one
     precise = np.diag(error) <= LINKED_WITHIN**2
-    members = np.append(np.flatnonzero(in_reach)[precise], ground)
+    members = np.append(np.flatnonzero(is_connected)[precise], ground)
     covariance = np.zeros((len(members), len(members)))
     covariance[:-1, :-1] = error[np.ix_(precise, precise)]
     order = np.argsort(members)
@@ -250,11 +258,11 @@ def linked_cells(counts: CellCounts, information: Floats) -> Links:
     first = covariance[0]
     covariance = covariance - first[:, None] - first[None, :] + first[0]
     linked = np.zeros(counts.cells, np.bool_)
-    linked[np.flatnonzero(enough)[members]] = True
+    linked[np.flatnonzero(has_information)[members]] = True
     return Links(int(np.flatnonzero(linked)[0]), linked, covariance)
 
 
-def interval(
+def attractiveness_interval(
     counts: CellCounts, links: Links, attractiveness: Floats, examination: Floats
 ) -> tuple[Floats, Floats]:
     """95 % limits (P,) of attractiveness with the error of the examination; NaN if not linked.
@@ -274,24 +282,34 @@ def interval(
     from scipy.special import gammaincinv
 
     tail = 0.025
-    used = links.linked[counts.cell]
-    pair, cell = counts.pair[used], (np.cumsum(links.linked) - 1)[counts.cell[used]]
-    looks = counts.shown[used] * examination[counts.cell[used]]
-    p = np.minimum(np.nan_to_num(attractiveness)[pair] * examination[counts.cell[used]], HIGHEST)
-    exposure = sums(pair, looks / (1 - p), counts.pairs)
+    is_linked = links.linked[counts.cell]
+    pair, cell = counts.pair[is_linked], (np.cumsum(links.linked) - 1)[counts.cell[is_linked]]
+    examined = counts.shown[is_linked] * examination[counts.cell[is_linked]]
+    p = np.minimum(
+        np.nan_to_num(attractiveness)[pair] * examination[counts.cell[is_linked]], MAX_PROBABILITY
+    )
+    exposure = sum_by_cell(pair, examined / (1 - p), counts.pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
-        portions = (looks / (1 - p)) / exposure[pair]
-        shares = csr_array((portions, (pair, cell)), shape=(counts.pairs, len(links.covariance)))
+        portions = (examined / (1 - p)) / exposure[pair]
+        cell_shares = csr_array(
+            (portions, (pair, cell)), shape=(counts.pairs, len(links.covariance))
+        )
         curve = np.empty(counts.pairs)
         rows = max((1 << 20) // max(len(links.covariance), 1), 1)
         for start in range(0, counts.pairs, rows):
-            part = shares[start : start + rows]
-            curve[start : start + rows] = part.multiply(part @ links.covariance).sum(axis=1)
+            share_rows = cell_shares[start : start + rows]
+            curve[start : start + rows] = share_rows.multiply(share_rows @ links.covariance).sum(
+                axis=1
+            )
         clicks = exposure * attractiveness
-        worth = clicks / (1 + clicks * curve)  # as many with a certain curve have the same error
-        unit = np.where(clicks > 0, attractiveness / worth, np.exp(_Z * np.sqrt(curve)) / exposure)
-        low = np.where(clicks > 0, gammaincinv(worth + 0.5, tail) * unit, 0.0)
-        high = np.minimum(gammaincinv(worth + 0.5, 1 - tail) * unit, 1.0)
+        effective_clicks = clicks / (
+            1 + clicks * curve
+        )  # as many with a certain curve have the same error
+        unit = np.where(
+            clicks > 0, attractiveness / effective_clicks, np.exp(_Z * np.sqrt(curve)) / exposure
+        )
+        low = np.where(clicks > 0, gammaincinv(effective_clicks + 0.5, tail) * unit, 0.0)
+        high = np.minimum(gammaincinv(effective_clicks + 0.5, 1 - tail) * unit, 1.0)
     unknown = ~(exposure > 0)
     low[unknown], high[unknown] = np.nan, np.nan
     return low, high

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
@@ -27,11 +27,17 @@ if TYPE_CHECKING:
     help="Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of "
     "events, or a file of a log.",
 )
-@options_of(
-    agreement, "qrels", "metrics METRIC -m --metric", "min_searches N", "chance",
-    "level", "resamples N", "seed",
-)  # fmt: skip
-@events_options()
+@verb_options(
+    agreement,
+    "qrels",
+    "metrics METRIC -m --metric",
+    "min_searches N",
+    "chance",
+    "level",
+    "resamples N",
+    "seed",
+)
+@events_options("judgments qrels", "tables experiments")
 @options.form(*FORMS)
 @options.output
 def command(
@@ -39,7 +45,7 @@ def command(
     events: Events | None,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Measure whether offline metrics predict what users do.
 
@@ -53,6 +59,6 @@ def command(
     rankgate online agreement --events events --qrels qrels.txt -m nDCG@10 -m RR@10
     """
     data = experiments or events
-    if data is None or (experiments and events) or bool(events) != bool(chosen["qrels"]):
+    if data is None or (experiments and events) or bool(events) != bool(arguments["qrels"]):
         raise UsageError(NOTHING_TO_MEASURE, code="missing-argument")
-    print_result(agreement(data, **chosen), form, output)
+    print_result(agreement(data, **arguments), form, output)

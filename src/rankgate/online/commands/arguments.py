@@ -8,66 +8,78 @@ from typing import Any
 import click
 
 from rankgate.core.console.declared_options import value_options
+from rankgate.core.console.name_types import KPI
+from rankgate.core.console.options import from_formats
 from rankgate.online.events.events import Events
 
 Command = Callable[..., Any]
 
 
-def _one_or_several(
+def _single_or_tuple(
     _ctx: click.Context, _argument: click.Parameter, paths: tuple[str, ...]
 ) -> str | tuple[str, ...] | None:
     return paths[0] if len(paths) == 1 else paths or None
 
 
-def kpi_names(function: Command) -> Command:
+def kpi_option(function: Command) -> Command:
     """``-k``: the KPIs of users; without it those of the verb."""
-    named = click.option(
+    option = click.option(
         "-k",
         "--kpi",
         "kpis",
         multiple=True,
         metavar="KPI",
+        type=KPI,
         help="A KPI that is a mean over searches, clicks or sessions, such as search_ctr; may be "
         "given several times. Without it the most important ones.",
     )
-    return named(function)
+    return option(function)
 
 
-def logs(function: Command) -> Command:
+def events_argument(function: Command) -> Command:
     """``EVENTS...``: a folder or table of events, or files of logs."""
-    return _paths(function, required=True, metavar="EVENTS...")
+    return _paths_argument(function, required=True, metavar="EVENTS...")
 
 
-def optional_logs(function: Command) -> Command:
+def optional_events_argument(function: Command) -> Command:
     """``[EVENTS]...``: the same, or none."""
-    return _paths(function, required=False, metavar="[EVENTS]...")
+    return _paths_argument(function, required=False, metavar="[EVENTS]...")
 
 
-def _paths(function: Command, *, required: bool, metavar: str) -> Command:
-    named = click.argument(
+def _paths_argument(function: Command, *, required: bool, metavar: str) -> Command:
+    argument = click.argument(
         "events",
         type=click.Path(),
         nargs=-1,
         required=required,
         metavar=metavar,
-        callback=_one_or_several,
+        callback=_single_or_tuple,
     )
-    return named(function)
+    return argument(function)
 
 
 def events_options(
-    *, log: str = "events", goals: bool = False, figures: bool = False
+    *inputs: str, log: str = "events", goals: bool = False, figures: bool = False
 ) -> Callable[[Command], Command]:
-    """How a log is read; the command gets `Events` in place of the log.
+    """Options for reading a log, with ``--from``; the command gets `Events` in place of the log.
 
     Args:
+        inputs: other files of the command, in the words of `from_formats`.
         log: the argument of the command that holds the log; without it there are no events.
         goals: whether the verb needs to know when a session reached its goal.
         figures: whether faults of the log can forbid figures.
     """
-    return value_options(
-        log, Events, "mapping", "without_bots", "without_duplicates",
-        *(["success RULE"] if goals else []), *(["despite"] if figures else []),
-        "memory SIZE", "threads N",
+    as_events = value_options(
+        log,
+        Events,
+        "mapping",
+        "without_bots",
+        "without_duplicates",
+        *(["success RULE"] if goals else []),
+        *(["despite"] if figures else []),
+        "memory SIZE",
+        "threads N",
         also={"log": log},
-    )  # fmt: skip
+    )
+    in_format = from_formats(f"logs {log}", *inputs)
+    return lambda function: in_format(as_events(function))

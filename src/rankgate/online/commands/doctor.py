@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import events_options, logs
+from rankgate.online.commands.arguments import events_argument, events_options
 from rankgate.online.faults.diagnose import doctor
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("doctor")
-@logs
-@options_of(doctor, "split")
+@events_argument
+@verb_options(doctor, "split")
 @events_options()
 @options.form(*FORMS)
 @options.output
@@ -30,7 +30,7 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """Find faults of a log, and the figures that they spoil.
+    """Find faults in a log, and the KPIs that they make wrong.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
 

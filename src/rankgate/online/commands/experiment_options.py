@@ -18,23 +18,35 @@ Command = Callable[..., Any]
 
 def design_options(*fields: str) -> Callable[[Command], Command]:
     """Options of an experiment; the command gets a `Design`. Without fields they are all."""
-    every = (
-        "variant COLUMN", "unit UNIT", "control ARM", "split", "day COLUMN", "start DAY",
-        "end DAY", "cuped", "covariates METRIC=COLUMN --covariate", "segments COLUMN --segment",
+    all_options = (
+        "variant COLUMN",
+        "unit UNIT",
+        "control ARM",
+        "split",
+        "day COLUMN",
+        "start DAY",
+        "end DAY",
+        "cuped",
+        "covariates METRIC=COLUMN --covariate",
+        "segments COLUMN --segment",
         "crossed SHARE",
-    )  # fmt: skip
-    several = fields or every
+    )
+    declarations = fields or all_options
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def with_file(*args: Any, design: Design, design_file: str | None, **given: Any) -> None:
+        def with_file(
+            *args: Any, design: Design, design_file: str | None, **arguments: Any
+        ) -> None:
             if design_file is not None:
-                named = _written(words.split()[0] for words in several)
-                options = {name: getattr(design, name) for name in named}
+                names = _options_on_command_line(
+                    declaration.split()[0] for declaration in declarations
+                )
+                options = {name: getattr(design, name) for name in names}
                 design = replace(Design.read(design_file), **options)
-            function(*args, design=design, **given)
+            function(*args, design=design, **arguments)
 
-        return _DESIGN_FILE(value_options("design", Design, *several)(with_file))
+        return _DESIGN_FILE(value_options("design", Design, *declarations)(with_file))
 
     return decorate
 
@@ -48,7 +60,7 @@ _DESIGN_FILE = click.option(
 )
 
 
-def _written(names: Iterable[str]) -> list[str]:
+def _options_on_command_line(names: Iterable[str]) -> list[str]:
     """The options that the command line has."""
     context = click.get_current_context()
     default = ParameterSource.DEFAULT
@@ -57,8 +69,17 @@ def _written(names: Iterable[str]) -> list[str]:
 
 def test_options(*fields: str) -> Callable[[Command], Command]:
     """Options of the test of arms; the command gets an `ExperimentTest`. Without fields all."""
-    every = (
-        "winsorise SHARE", "sequential", "tuned_to N", "bootstrap N", "relative", "level", "power",
-        "correction", "prior", "halves N", "seed",
-    )  # fmt: skip
-    return value_options("test", ExperimentTest, *(fields or every))
+    all_options = (
+        "winsorise SHARE",
+        "sequential",
+        "tuned_to N",
+        "bootstrap N",
+        "relative",
+        "level",
+        "power",
+        "correction",
+        "prior",
+        "halves N",
+        "seed",
+    )
+    return value_options("test", ExperimentTest, *(fields or all_options))

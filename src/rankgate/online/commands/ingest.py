@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of, value_options
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
 from rankgate.online.events.ingest import ingest
@@ -25,10 +25,11 @@ from rankgate.online.events.privacy import Privacy
     metavar="FOLDER",
     help="The folder of the events; files that are in it are not read again.",
 )
-@options_of(ingest, "mapping", "rank_base")
+@verb_options(ingest, "mapping", "rank_base")
+@options.from_formats("logs logs")
 @value_options("privacy", Privacy, "queries", "users", "min_users N")
 @options.form(*FORMS)
-def command(logs: tuple[str, ...], folder: str, form: str, **chosen: Any) -> None:
+def command(logs: tuple[str, ...], folder: str, form: str, **arguments: Any) -> None:
     """Read LOGs into a folder of events, one Parquet file for each LOG.
 
     A LOG is a file of User Behavior Insights (JSON lines, CSV, Parquet, also .gz), or any other
@@ -39,4 +40,4 @@ def command(logs: tuple[str, ...], folder: str, form: str, **chosen: Any) -> Non
     rankgate online ingest 2026-01-*.csv -o events --mapping log.toml
     rankgate online ingest ubi.ndjson -o events --queries frequent --users hash
     """
-    print_result(ingest(logs, folder, **chosen), form)
+    print_result(ingest(logs, folder, **arguments), form)

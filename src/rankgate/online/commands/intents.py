@@ -1,4 +1,4 @@
-"""``rankgate online intents``: how unlike the clicks of different users are."""
+"""``rankgate online intents``: diversity of the clicks of different users."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import events_options, logs
+from rankgate.online.commands.arguments import events_argument, events_options
 from rankgate.online.users.intents import intents
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command("intents")
-@logs
-@options_of(intents, "min_users N")
+@events_argument
+@verb_options(intents, "min_users N")
 @events_options()
 @options.form(*FORMS)
 @options.output
-def command(events: Events, form: str, output: str | None, **chosen: Any) -> None:
-    """Measure for each query how unlike the clicks of different users are.
+def command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+    """Measure for each query how much the clicks of different users differ.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
 
@@ -32,4 +32,4 @@ def command(events: Events, form: str, output: str | None, **chosen: Any) -> Non
     rankgate online intents events
     rankgate online intents ubi.ndjson --min-users 20 -o intents.html
     """
-    print_result(intents(events, **chosen), form, output)
+    print_result(intents(events, **arguments), form, output)

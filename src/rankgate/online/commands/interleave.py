@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.console.places import check_paths, input_paths
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import events_options, optional_logs
+from rankgate.online.commands.arguments import events_options, optional_events_argument
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.mix import mix
 from rankgate.online.interleaving.score import preference
@@ -22,10 +23,10 @@ from rankgate.online.simulation.users import USERS
 if TYPE_CHECKING:
     from rankgate.online.events.events import Events
 
-_DEFINED = {"Methods": [(each.name, each.title) for each in METHODS.values()]}
+_DEFINED = {"Methods": [(method.name, method.title) for method in METHODS.values()]}
 
 
-@click.group("interleave")
+@click.group("interleave", cls=FullHelpGroup)
 def command() -> None:
     """Mix the lists of systems, and read from clicks which system users prefer.
 
@@ -46,10 +47,12 @@ def command() -> None:
     type=click.Path(),
     help="Write the lists to FILE.jsonl, one in a line.",
 )
-@options_of(mix, "method", "length N", "lists N", "depth N", "seed",
-            choices={"method": list(METHODS)})  # fmt: skip
+@verb_options(
+    mix, "method", "length N", "lists N", "depth N", "seed", choices={"method": list(METHODS)}
+)
+@options.from_formats("runs runs")
 @options.form(*FORMS)
-def lists(runs: tuple[str, ...], target: str | None, form: str, **chosen: Any) -> None:
+def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any) -> None:
     """Mix the lists of RUNs for every query that all of them have.
 
     Each line of the file holds the documents to show, and what scoring needs; add clicks (slots
@@ -60,14 +63,14 @@ def lists(runs: tuple[str, ...], target: str | None, form: str, **chosen: Any) -
     rankgate online interleave lists old.run new.run -o lists.jsonl
     rankgate online interleave lists a.run b.run c.run --method probabilistic --lists 20 -o l.jsonl
     """
-    refuse_clashes(inputs(), target)
-    print_result(mix(runs, target, **chosen), form)
+    check_paths(input_paths(), target)
+    print_result(mix(runs, target, **arguments), form)
 
 
 @command.command("score")
 @click.argument("assignments", type=click.Path(), metavar="LISTS.jsonl")
-@optional_logs
-@options_of(preference, "unit", "level")
+@optional_events_argument
+@verb_options(preference, "unit", "level")
 @events_options()
 @options.form(*FORMS)
 @options.output
@@ -79,7 +82,7 @@ def score(
     events: Events | None,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Say which system users prefer, from clicks on interleaved lists.
 
@@ -91,7 +94,7 @@ def score(
     rankgate online interleave score shown.jsonl
     rankgate online interleave score lists.jsonl events --unit session
     """
-    result = preference(assignments, events, **chosen)
+    result = preference(assignments, events, **arguments)
     print_result(result, form, output)
     ctx.exit(result.status)
 
@@ -99,18 +102,27 @@ def score(
 @command.command(
     "sensitivity",
     cls=DefiningCommand,
-    definitions={**_DEFINED, "Users": [(each.name, each.title) for each in USERS.values()]},
+    definitions={
+        **_DEFINED,
+        "Models of users": [(user.name, user.title) for user in USERS.values()],
+    },
 )
 @options.qrels
 @click.argument("runs", type=click.Path(), nargs=2, metavar="RUN RUN")
-@options_of(
-    sensitivity, "methods METHOD --method", "user", "searches N", "ranks N", "seed",
+@verb_options(
+    sensitivity,
+    "methods METHOD --method",
+    "user",
+    "searches N",
+    "ranks N",
+    "seed",
     choices={"methods": list(METHODS), "user": list(USERS)},
-)  # fmt: skip
+)
+@options.from_formats("judgments qrels", "runs runs")
 @options.form(*FORMS)
 @options.output
 def sensitivities(
-    qrels: str, runs: tuple[str, str], form: str, output: str | None, **chosen: Any
+    qrels: str, runs: tuple[str, str], form: str, output: str | None, **arguments: Any
 ) -> None:
     """Count the searches that interleaving and A/B tests need, by simulation.
 
@@ -118,4 +130,4 @@ def sensitivities(
     rankgate online interleave sensitivity qrels.txt old.run new.run
     rankgate online interleave sensitivity qrels.txt old.run new.run --user informational
     """
-    print_result(sensitivity(qrels, runs, **chosen), form, output)
+    print_result(sensitivity(qrels, runs, **arguments), form, output)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.backends import on_backend
+from rankgate.core.console.backends import backend_options
 from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.name_types import KPI
 from rankgate.core.console.output import print_result
-from rankgate.core.console.recording import recordable
+from rankgate.core.console.recording import with_record_option
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import events_options, logs
+from rankgate.data.spark_tables import is_on_spark
+from rankgate.online.commands.arguments import events_argument, events_options
 from rankgate.online.indicators.catalogue import KPIS, SLICES
 from rankgate.online.indicators.compute import kpi
 
@@ -23,15 +25,16 @@ if TYPE_CHECKING:
 @click.command(
     "kpi",
     cls=DefiningCommand,
-    definitions={"KPIs": [(each.name, each.title) for each in KPIS.values()]},
+    definitions={"KPIs": [(indicator.name, indicator.title) for indicator in KPIS.values()]},
 )
-@logs
+@events_argument
 @click.option(
     "-k",
     "--kpi",
     "names",
     multiple=True,
     metavar="KPI",
+    type=KPI,
     help="A KPI such as search_ctr; may be given several times. Without it all.",
 )
 @click.option(
@@ -43,10 +46,10 @@ if TYPE_CHECKING:
     help="What divides the log; band is the frequency of the query; may be given several times.",
 )
 @events_options(goals=True, figures=True)
-@recordable
+@with_record_option
 @options.form(*FORMS)
 @options.output
-@on_backend("kpi")
+@backend_options
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -55,18 +58,19 @@ def command(
     names: tuple[str, ...],
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
-    """Compute KPIs of a log, after the log doctor.
+    """Compute KPIs of a log, after a check for faults.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. A KPI
-    that a fault of the log makes wrong is not given; exit code 3: no KPI is.
+    that a fault of the log makes wrong is not given; exit code 3: none is left. On Spark there
+    is no check for faults.
 
     \b
     rankgate online kpi events --by day --by band
     rankgate online kpi ubi.ndjson -k search_ctr -k abandonment_rate --format json
     rankgate online kpi events --by position -o kpi.html
-    """  # fmt: skip
-    result = kpi(events, names, **chosen)
+    """
+    result = kpi(events, names, checks=not is_on_spark(events.log), **arguments)
     print_result(result, form, output)
     ctx.exit(result.status)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.console.places import check_paths, input_paths
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import events_options, logs
+from rankgate.online.commands.arguments import events_argument, events_options
 from rankgate.online.shown.lists import lists
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("lists")
-@logs
+@events_argument
 @click.option(
     "-o",
     "--output",
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     required=True,
     help="Write the run to RUN.",
 )
-@options_of(lists, "to FORMAT", "choose", "variant", "ranks N", "name")
+@verb_options(lists, "to FORMAT", "choose", "variant", "ranks N", "name")
 @events_options()
 @options.form(*FORMS)
-def command(events: Events, target: str, form: str, **chosen: Any) -> None:
+def command(events: Events, target: str, form: str, **arguments: Any) -> None:
     """Write the lists that users were shown as a run.
 
-    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. The
-    ids of queries are their words, as in the judgments that rankgate online judgments writes.
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
+    ids are the texts of queries, as in the judgments that rankgate online judgments writes.
 
     \b
     rankgate online lists events -o shown.csv
     rankgate online lists events --variant new --choose latest -o new.csv
     rankgate eval clicks.csv shown.csv -m nDCG@10
     """
-    refuse_clashes(inputs(), target)
-    print_result(lists(events, output=target, **chosen), form)
+    check_paths(input_paths(), target)
+    print_result(lists(events, output=target, **arguments), form)

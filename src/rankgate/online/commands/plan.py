@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
-from rankgate.online.commands.arguments import events_options, logs
+from rankgate.online.commands.arguments import events_argument, events_options
 from rankgate.online.commands.experiment_options import design_options, test_options
 from rankgate.online.experiments.plan import plan
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("plan")
-@logs
-@options_of(plan, "kpis KPI -k --kpi")
+@events_argument
+@verb_options(plan, "kpis KPI -k --kpi")
 @design_options("unit UNIT")
 @click.option(
     "--share",
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="A share of the traffic that the treatment would have; may be given several times.",
 )
-@options_of(plan, "effect SHARE", "horizon DAYS")
+@verb_options(plan, "effect SHARE", "horizon DAYS")
 @test_options("level", "power")
 @click.option(
     "--interleave",
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 @events_options(goals=True, figures=True)
 @options.form(*FORMS)
 @options.output
-def command(events: Events, form: str, output: str | None, **chosen: Any) -> None:
-    """Plan an experiment from a log: what shows after how many days, for each KPI.
+def command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+    """Plan an A/B test from a log: for each KPI, the days until a difference can be detected.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
 
@@ -53,4 +53,4 @@ def command(events: Events, form: str, output: str | None, **chosen: Any) -> Non
     rankgate online plan events -k search_ctr -k latency_p95 --effect 0.01 --share 0.1
     rankgate online plan events --interleave qrels.txt old.run new.run
     """
-    print_result(plan(events, **chosen), form, output)
+    print_result(plan(events, **arguments), form, output)

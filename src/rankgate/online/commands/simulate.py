@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import inputs, refuse_clashes
+from rankgate.core.console.places import check_paths, input_paths
 from rankgate.core.present.write import FORMS
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.commands.arguments import events_options
@@ -21,7 +21,7 @@ from rankgate.online.simulation.users import USERS
 @click.command(
     "simulate",
     cls=DefiningCommand,
-    definitions={"Users": [(each.name, each.title) for each in USERS.values()]},
+    definitions={"Models of users": [(user.name, user.title) for user in USERS.values()]},
 )
 @click.argument("qrels", type=click.Path(), required=False)
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN...]")
@@ -33,16 +33,22 @@ from rankgate.online.simulation.users import USERS
     type=click.Path(writable=True),
     help="Write the events to FILE.parquet.",
 )
-@options_of(
-    simulate, "user", "learned_from EVENTS", "model", "searches N", "ranks N", "seed",
+@verb_options(
+    simulate,
+    "user",
+    "learned_from EVENTS",
+    "model",
+    "searches N",
+    "ranks N",
+    "seed",
     choices={"user": list(USERS), "model": list(MODELS)},
-)  # fmt: skip
-@events_options(log="learned_from")
+)
+@events_options("judgments qrels", "runs runs", log="learned_from")
 @options.form(*FORMS)
 def command(
-    qrels: str | None, runs: tuple[str, ...], target: str | None, form: str, **chosen: Any
+    qrels: str | None, runs: tuple[str, ...], target: str | None, form: str, **arguments: Any
 ) -> None:
-    """Simulate clicks of users on the lists of RUNs, or as a model that a log taught.
+    """Simulate clicks of users on the lists of RUNs, or by a click model learned from a log.
 
     With several RUNs each search is answered by one of them at random, which is its variant. The
     true rates are printed next to the simulated ones.
@@ -52,5 +58,5 @@ def command(
     rankgate online simulate qrels.txt new.run --user informational --searches 50000
     rankgate online simulate --learned-from events --model pbm -o more.parquet
     """
-    refuse_clashes(inputs(), target)
-    print_result(simulate(qrels, runs, output=target, **chosen), form)
+    check_paths(input_paths(), target)
+    print_result(simulate(qrels, runs, output=target, **arguments), form)

@@ -78,8 +78,11 @@ class CounterfactualReplay(Result):
     }
     order: ClassVar[int] = 12
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "measures": MEASURES, "checks": CHECKS, "by_rank": RANKS_OF_LISTS, "by_query": QUERIES,
-    }  # fmt: skip
+        "measures": MEASURES,
+        "checks": CHECKS,
+        "by_rank": RANKS_OF_LISTS,
+        "by_query": QUERIES,
+    }
 
     candidate: str
     model: str
@@ -110,21 +113,24 @@ class CounterfactualReplay(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What spoils the estimate."""
-        found = [
-            Notice(row["check"], f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: "
-                   f"{row['words']}", self.candidate)
+        """Checks that spoil the estimate, and faults of the log."""
+        notices = [
+            Notice(
+                row["check"],
+                f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: {row['words']}",
+                self.candidate,
+            )
             for row in self.checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
-        ]  # fmt: skip
+        ]
         if self.faults:
-            found.append(
+            notices.append(
                 Notice(
                     "spoiled-clicks",
                     f"the log doctor found {', '.join(self.faults)}, which makes clicks or ranks "
                     "wrong: see rankgate online doctor",
                 )
             )
-        return tuple(found)
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.measures

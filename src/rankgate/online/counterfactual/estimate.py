@@ -1,4 +1,4 @@
-"""What users would have clicked on other lists, by a click model."""
+"""Estimates of the clicks on other lists, by a click model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.online.clicks.catalogue import MODELS
-from rankgate.online.clicks.estimates import bounded
+from rankgate.online.clicks.estimates import clip_probability
 from rankgate.online.clicks.harvest import position_bias
 from rankgate.online.clicks.model import Settings
-from rankgate.online.clicks.packed import PackedSearches, sums
+from rankgate.online.clicks.packed import PackedSearches, sum_by_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PRIOR = 0.01  # clicks and non-clicks of each document in EM; more draws rare documents to 1/2
 POSITION_BASED = "pbm_harvest"
-_CELL = 30  # impressions of a document at a rank that its click rate needs
+_MIN_IMPRESSIONS = 30  # impressions of a document at a rank that its click rate needs
 
 MEASURES = ("clicks", "first", "dcg")
 """Expected clicks of a search in the top k; the chance of a click at rank 1; DCG whose gain is the
@@ -32,7 +32,7 @@ chance of a click on a document that is looked at."""
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateLists:
     """The candidate's lists of the Q queries that the log has too.
 
     Attributes:
@@ -47,7 +47,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedClickModel:
     """A click model on a log.
 
     Attributes:
@@ -64,7 +64,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Estimated:
+class ReplayEstimate:
     """Means over searches of the queries that both have.
 
     Attributes:
@@ -76,7 +76,7 @@ class Estimated:
         traffic: (Q,) searches of each query.
     """
 
-    fitted: Fitted
+    fitted: FittedClickModel
     candidate: Floats
     most: Floats
     logged: Floats
@@ -84,7 +84,9 @@ class Estimated:
     traffic: Floats
 
 
-def fitted(searches: PackedSearches, model: str, curve: Floats | None = None) -> Fitted:
+def fit_click_model(
+    searches: PackedSearches, model: str, curve: Floats | None = None
+) -> FittedClickModel:
     """Fit a click model; with a curve, the position-based one whose examination is known.
 
     In the position-based model attractiveness(q, d) = clicks / sum over impressions of
@@ -92,35 +94,37 @@ def fitted(searches: PackedSearches, model: str, curve: Floats | None = None) ->
     2019); others are those of ``rankgate online judgments``.
     """
     if model != POSITION_BASED:
-        found = MODELS[model].fit(searches, Settings(prior=_PRIOR))
-        known = np.nan_to_num(found.attractiveness)
+        estimates = MODELS[model].fit(searches, Settings(prior=_PRIOR))
+        attractiveness = np.nan_to_num(estimates.attractiveness)
 
         def predicted(lists: PackedSearches) -> Floats:
-            return np.asarray(MODELS[model].marginal(found, lists) * lists.shown)
+            return np.asarray(MODELS[model].marginal(estimates, lists) * lists.shown)
 
-        return Fitted(found.examined, known, position_bias(searches), predicted)
-    looked = position_bias(searches) if curve is None else curve
-    depth = max(searches.depth, len(looked))
-    rates = np.append(np.nan_to_num(looked), np.zeros(depth))[:depth]
-    here = rates[: searches.depth]
-    looks = searches.by_pair(searches.weights * here)
-    clicks = searches.by_pair(searches.weights * searches.clicked * (here > 0))
-    attractive = np.where(looks > 0, np.minimum(clicks / np.maximum(looks, 1e-12), 1.0), 0.0)
+        return FittedClickModel(
+            estimates.examined, attractiveness, position_bias(searches), predicted
+        )
+    examination = position_bias(searches) if curve is None else curve
+    depth = max(searches.depth, len(examination))
+    rates = np.append(np.nan_to_num(examination), np.zeros(depth))[:depth]
+    log_rates = rates[: searches.depth]
+    examined = searches.by_pair(searches.weights * log_rates)
+    clicks = searches.by_pair(searches.weights * searches.clicked * (log_rates > 0))
+    attractive = np.where(examined > 0, np.minimum(clicks / np.maximum(examined, 1e-12), 1.0), 0.0)
 
     def by_rank(lists: PackedSearches) -> Floats:
-        wide = np.append(rates, np.zeros(lists.depth))[: lists.depth]
-        return np.asarray(attractive[lists.pair] * lists.shown * wide)
+        list_rates = np.append(rates, np.zeros(lists.depth))[: lists.depth]
+        return np.asarray(attractive[lists.pair] * lists.shown * list_rates)
 
-    return Fitted(looks, attractive, looked, by_rank)
+    return FittedClickModel(examined, attractive, examination, by_rank)
 
 
-def estimate(
+def estimate_replay(
     searches: PackedSearches,
-    candidate: Candidate,
+    candidate: CandidateLists,
     k: int,
     model: str = POSITION_BASED,
     curve: Floats | None = None,
-) -> Estimated:
+) -> ReplayEstimate:
     """Estimate what users would have clicked on the candidate's lists, by a click model.
 
     Args:
@@ -130,47 +134,69 @@ def estimate(
         model: the click model.
         curve: examination by rank, where it is known.
     """
-    found = fitted(searches, model, curve)
-    theirs = candidate.query >= 0
-    shown, at = searches.rows(theirs), candidate.query[theirs]
-    traffic = np.bincount(at, shown.weight, len(candidate.pair)).astype(np.float64)
+    fitted_model = fit_click_model(searches, model, curve)
+    has_candidate = candidate.query >= 0
+    common_searches, query_index = searches.rows(has_candidate), candidate.query[has_candidate]
+    traffic = np.bincount(query_index, common_searches.weight, len(candidate.pair)).astype(
+        np.float64
+    )
     total = max(float(traffic.sum()), 1e-12)
-    inside = (candidate.pair >= 0) & candidate.filled
-    lists = _lists(searches, candidate, inside, traffic)
-    own = np.where(inside, found.attractive[np.maximum(candidate.pair, 0)], 0.0)
+    is_known = (candidate.pair >= 0) & candidate.filled
+    lists = _packed_candidate_lists(searches, candidate, is_known, traffic)
+    attractive = np.where(is_known, fitted_model.attractive[np.maximum(candidate.pair, 0)], 0.0)
     unseen = (candidate.pair < 0) & candidate.filled
-    best = _best(searches, candidate, found.attractive)[:, None] * unseen
+    best = _best_attractiveness(searches, candidate, fitted_model.attractive)[:, None] * unseen
     discount = 1 / np.log2(np.arange(2, k + 2))
-    per_query = found.clicks(lists).sum(axis=1)
-    share, weight = traffic / total, shown.weight / total
-    seen = shown.clicked[:, :k].sum(axis=1).astype(np.float64)
-    worth = (found.attractive[shown.pair] * shown.shown)[:, :k]
-    clicked = np.bincount(at, shown.weight * seen, len(traffic)) / np.maximum(traffic, 1e-12)
-    mine = np.array([share @ per_query, share @ own[:, 0], share @ (own @ discount)])
-    more = np.array([share @ best.sum(axis=1), share @ best[:, 0], share @ (best @ discount)])
+    per_query = fitted_model.clicks(lists).sum(axis=1)
+    share, weight = traffic / total, common_searches.weight / total
+    clicks_of_search = common_searches.clicked[:, :k].sum(axis=1).astype(np.float64)
+    shown_attractive = (fitted_model.attractive[common_searches.pair] * common_searches.shown)[
+        :, :k
+    ]
+    clicked = np.bincount(
+        query_index, common_searches.weight * clicks_of_search, len(traffic)
+    ) / np.maximum(traffic, 1e-12)
+    candidate_values = np.array(
+        [share @ per_query, share @ attractive[:, 0], share @ (attractive @ discount)]
+    )
+    unseen_values = np.array(
+        [share @ best.sum(axis=1), share @ best[:, 0], share @ (best @ discount)]
+    )
     logged = np.array(
-        [weight @ seen, weight @ worth[:, 0], weight @ (worth @ discount[: worth.shape[1]])]
+        [
+            weight @ clicks_of_search,
+            weight @ shown_attractive[:, 0],
+            weight @ (shown_attractive @ discount[: shown_attractive.shape[1]]),
+        ]
     )
-    return Estimated(
-        found, mine, mine + more, logged, np.stack([per_query, clicked], axis=1), traffic
+    return ReplayEstimate(
+        fitted_model,
+        candidate_values,
+        candidate_values + unseen_values,
+        logged,
+        np.stack([per_query, clicked], axis=1),
+        traffic,
     )
 
 
-def _lists(
-    searches: PackedSearches, candidate: Candidate, inside: NDArray[np.bool_], traffic: Floats
+def _packed_candidate_lists(
+    searches: PackedSearches,
+    candidate: CandidateLists,
+    is_known: NDArray[np.bool_],
+    traffic: Floats,
 ) -> PackedSearches:
     """The candidate's lists, as deep as those of the log, which models need."""
     width = min(candidate.pair.shape[1], searches.depth)
     shape = len(candidate.pair), searches.depth
-    pair, shown = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+    pair, is_shown = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     pair[:, :width] = np.maximum(candidate.pair, 0)[:, :width]
-    shown[:, :width] = inside[:, :width]
-    return PackedSearches(searches.pairs, pair, shown, np.zeros(shape, np.bool_), traffic)
+    is_shown[:, :width] = is_known[:, :width]
+    return PackedSearches(searches.pairs, pair, is_shown, np.zeros(shape, np.bool_), traffic)
 
 
-def resampled(
+def resample_estimates(
     searches: PackedSearches,
-    candidate: Candidate,
+    candidate: CandidateLists,
     k: int,
     model: str,
     curve: Floats | None,
@@ -182,32 +208,34 @@ def resampled(
     Sessions are resampled, or searches where sessions are unknown. The click model is fitted to
     each resample, so that the error of its parameters is in the intervals.
     """
-    found = []
+    estimates = []
     for _ in range(resamples):
-        drawn = replace(searches, weight=searches.resampled_weight(random))
-        each = estimate(drawn, candidate, k, model, curve)
-        found.append((each.candidate, each.most, each.logged))
-    one, most, logged = (np.array(part) for part in zip(*found, strict=True))
-    return one, most, logged
+        resample = replace(searches, weight=searches.resampled_weight(random))
+        estimated = estimate_replay(resample, candidate, k, model, curve)
+        estimates.append((estimated.candidate, estimated.most, estimated.logged))
+    candidate_values, upper_values, logged = (
+        np.array(column) for column in zip(*estimates, strict=True)
+    )
+    return candidate_values, upper_values, logged
 
 
 def log_likelihoods(model: str, train: PackedSearches, test: PackedSearches) -> Floats:
     """(N,) the log-probability of the clicks of each search by a model of other searches."""
     parameters = MODELS[model].fit(train, Settings(prior=0.5))
-    chance = bounded(MODELS[model].conditional(parameters, test))
+    chance = clip_probability(MODELS[model].conditional(parameters, test))
     logs = np.log(np.where(test.clicked, chance, 1 - chance))
     return np.asarray((logs * test.shown).sum(axis=1))
 
 
-def misfit(searches: PackedSearches, found: Estimated) -> tuple[float, float]:
-    """How far clicks are from the model: p of chi-squared, and the mean error of click rates.
+def measure_misfit(searches: PackedSearches, estimated: ReplayEstimate) -> tuple[float, float]:
+    """Measure how far clicks are from the model: p of chi-squared, mean error of click rates.
 
     Cells are documents at ranks. Users who stop after a click, for instance, click less below good
     documents than examination of the rank alone says.
 
     Args:
         searches: with their clicks.
-        found: what the model learned from them.
+        estimated: the model's estimates from them.
 
     Returns:
         p, and the root of the mean squared difference of observed and expected click rates
@@ -219,29 +247,40 @@ def misfit(searches: PackedSearches, found: Estimated) -> tuple[float, float]:
     cells = searches.pair * size[1] + np.arange(size[1])
 
     def table(values: Floats) -> Floats:
-        return sums(cells, searches.weights * values, size[0] * size[1]).reshape(size)
+        return sum_by_cell(cells, searches.weights * values, size[0] * size[1]).reshape(size)
 
-    shown, clicks = table(np.ones(cells.shape)), table(searches.clicked.astype(np.float64))
+    impressions, clicks = table(np.ones(cells.shape)), table(searches.clicked.astype(np.float64))
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate = np.clip(table(found.fitted.clicks(searches)) / shown, 1e-6, 1 - 1e-6)
-    known = np.append(np.isfinite(found.fitted.curve), np.zeros(size[1]))[: size[1]] > 0
-    chosen = (shown >= _CELL) & known
-    freedom = int(chosen.sum()) - int(chosen.any(axis=1).sum()) - int(chosen.any(axis=0).sum()) + 1
-    if freedom < 1 or not chosen.any():
+        rate = np.clip(table(estimated.fitted.clicks(searches)) / impressions, 1e-6, 1 - 1e-6)
+    has_examination = (
+        np.append(np.isfinite(estimated.fitted.curve), np.zeros(size[1]))[: size[1]] > 0
+    )
+    is_tested = (impressions >= _MIN_IMPRESSIONS) & has_examination
+    freedom = (
+        int(is_tested.sum())
+        - int(is_tested.any(axis=1).sum())
+        - int(is_tested.any(axis=0).sum())
+        + 1
+    )
+    if freedom < 1 or not is_tested.any():
         return 1.0, 0.0
-    count, at = shown[chosen], rate[chosen]
-    spread = count * at * (1 - at)
-    off = (clicks[chosen] - count * at) ** 2
-    p = float(chdtrc(freedom, (off / spread).sum()))
-    mean = clicks[chosen].sum() / count.sum()
-    more = float((np.maximum(off - spread, 0) / count).sum() / count.sum())
-    return p, float(np.sqrt(more) / mean) if mean else 0.0
+    count, expected_rate = impressions[is_tested], rate[is_tested]
+    variance = count * expected_rate * (1 - expected_rate)
+    squared_error = (clicks[is_tested] - count * expected_rate) ** 2
+    p = float(chdtrc(freedom, (squared_error / variance).sum()))
+    mean = clicks[is_tested].sum() / count.sum()
+    excess = float((np.maximum(squared_error - variance, 0) / count).sum() / count.sum())
+    return p, float(np.sqrt(excess) / mean) if mean else 0.0
 
 
-def _best(searches: PackedSearches, candidate: Candidate, attractive: Floats) -> Floats:
+def _best_attractiveness(
+    searches: PackedSearches, candidate: CandidateLists, attractive: Floats
+) -> Floats:
     """(Q,) the most attractive document that each query's lists showed."""
     best = np.zeros(len(candidate.pair))
-    theirs = candidate.query >= 0
-    top = np.where(searches.shown[theirs], attractive[searches.pair[theirs]], 0.0).max(axis=1)
-    np.maximum.at(best, candidate.query[theirs], top)
+    has_candidate = candidate.query >= 0
+    top = np.where(
+        searches.shown[has_candidate], attractive[searches.pair[has_candidate]], 0.0
+    ).max(axis=1)
+    np.maximum.at(best, candidate.query[has_candidate], top)
     return best

@@ -1,12 +1,12 @@
-"""What was read from logs, as a document."""
+"""Events that were read from logs, as a document."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
 
 if TYPE_CHECKING:
     from rankgate.online.events.event_log import EventLog
@@ -17,23 +17,42 @@ def document(result: EventLog) -> Document:
     total = result.files["events"].sum()
     new = result.files["new"].sum()
     files = [
-        (printable(row["file"]), f"{row['events']:,}", "new" if row["new"] else "as before",
-         (row["first"] or "–")[:19], (row["last"] or "–")[:19])
+        (
+            make_printable(row["file"]),
+            f"{row['events']:,}",
+            "new" if row["new"] else "as before",
+            (row["first"] or "–")[:19],
+            (row["last"] or "–")[:19],
+        )
         for row in result.files.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     counts = [(row["kind"], f"{row['events']:,}") for row in result.counts.iter_rows(named=True)]
     ranks = [
-        (printable(row["application"]) or "–", str(row["base"]), f"{row['least']}")
+        (make_printable(row["application"]) or "–", str(row["base"]), f"{row['least']}")
         for row in result.ranks.iter_rows(named=True)
     ]
-    kept = [f"{name} {value}" for name, value in result.privacy.items() if value != "keep"]
+    removed = [f"{name} {value}" for name, value in result.privacy.items() if value != "keep"]
     return made(
-        f"{total:,} events in {printable(result.folder)}: {len(files):,} files, {new:,} new",
+        f"{total:,} events in {make_printable(result.folder)}: {len(files):,} files, {new:,} new",
         Table("events", Grid(("kind", "events"), tuple(counts))),
-        Table("files", Grid(("file", "events", "read", "first (UTC)", "last (UTC)"), tuple(files),
-                            frozenset({0, 2, 3, 4}))),
-        Table("ranks", Grid(("application", "log begins\nat", "least rank\nin log"), tuple(ranks))),
-        Warnings(tuple(each.text for each in result.notices)),
-        *([f"Left out or hashed: {', '.join(kept)}; other attributes are left out."]
-          if kept else []),
-    )  # fmt: skip
+        Table(
+            "files",
+            Grid(
+                ("file", "events", "read", "first (UTC)", "last (UTC)"),
+                tuple(files),
+                frozenset({0, 2, 3, 4}),
+            ),
+        ),
+        Table(
+            "ranks",
+            Grid(
+                ("application", "ranks are\ncounted from", "lowest rank\nin the log"), tuple(ranks)
+            ),
+        ),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        *(
+            [f"Left out or hashed: {', '.join(removed)}; other attributes are left out."]
+            if removed
+            else []
+        ),
+    )

@@ -19,7 +19,7 @@ FILES = {
     "last": pl.String,
 }
 COUNTS = {"kind": pl.String, "events": pl.Int64}
-FOUND = {
+PROBLEM_COLUMNS = {
     "file": pl.String,
     "code": pl.String,
     "count": pl.Int64,
@@ -55,8 +55,11 @@ class EventLog(Result):
     document_from: ClassVar[str] = "rankgate.online.events.document:document"
     order: ClassVar[int] = 60
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "files": FILES, "counts": COUNTS, "problems": FOUND, "ranks": RANKS,
-    }  # fmt: skip
+        "files": FILES,
+        "counts": COUNTS,
+        "problems": PROBLEM_COLUMNS,
+        "ranks": RANKS,
+    }
 
     folder: str
     files: pl.DataFrame
@@ -67,18 +70,25 @@ class EventLog(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What could not be read, and what was assumed."""
-        found = [
-            Notice(row["code"], f"{row['file']}: {row['count']:,} {row['words']} "
-                   f"(line {row['lines']})", row["file"])
+        """Problems of files, and the rank bases that were assumed."""
+        notices = [
+            Notice(
+                row["code"],
+                f"{row['file']}: {row['count']:,} {row['words']} (line {row['lines']})",
+                row["file"],
+            )
             for row in self.problems.iter_rows(named=True)
-        ]  # fmt: skip
-        found += [
-            Notice("assumed-rank-base", f"{row['file']}: no rank is 0, so that ranks are taken to "
-                   "begin at 1; --rank-base 0 says otherwise", row["file"])
+        ]
+        notices += [
+            Notice(
+                "assumed-rank-base",
+                f"{row['file']}: no rank is 0, so that ranks are taken to "
+                "begin at 1; --rank-base 0 says otherwise",
+                row["file"],
+            )
             for row in self.ranks.filter(~pl.col("certain")).iter_rows(named=True)
-        ]  # fmt: skip
-        return tuple(found)
+        ]
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.files

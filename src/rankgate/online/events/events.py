@@ -9,26 +9,30 @@ from contextlib import contextmanager
 from dataclasses import field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.online.database import MEMORY, Database, database, named, quoted
+from rankgate.data.objects import is_read_once, read_table
+from rankgate.data.spark_tables import refuse_on_spark
+from rankgate.online.database import MEMORY, Database, open_database, quote_identifier, quote_text
 from rankgate.online.events.event_log import EventLog
-from rankgate.online.events.goals import goals
-from rankgate.online.events.ingest import MANIFEST, ZONE, files_of, ingested
+from rankgate.online.events.goals import parse_goals
+from rankgate.online.events.ingest import MANIFEST, TIME_ZONE_KEY, ingest_files
 from rankgate.online.events.mapping import UBI, LogMapping, read_mapping
 from rankgate.online.events.privacy import Privacy
-from rankgate.online.events.sources import is_event_table
+from rankgate.online.events.sources import LogFile, is_event_table, list_log_files
 from rankgate.online.events.table import COLUMNS
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import Frame, Source
+    import polars as pl
 
-LogLike: TypeAlias = "Source | Sequence[Source] | Frame | EventLog"
-"""A folder of events, a Parquet file or a frame with their columns, files of logs, or the result of
-``ingest``."""
+    from rankgate.data.inputs import Frame, OnSpark, Rows, Source
+
+LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
+"""A folder of events, a Parquet file or a frame with their columns, files of logs, a frame or rows
+of a log, the result of ``ingest``, or a table on Spark."""
 
 EventsLike: TypeAlias = "Events | LogLike"
 """Events, or a log that is read as it is."""
@@ -43,8 +47,9 @@ class Events(ByContent):
     The log is read when a verb needs it. Mapping and rules are checked at once.
 
     Attributes:
-        log: A folder of events, a table of them, or files of logs.
-        mapping: A TOML file that says which column of a log holds what; without it it is UBI.
+        log: A folder of events, a table of them (here or on Spark), or files of logs.
+        mapping: A TOML file with the columns of a log; without it the log is UBI (User Behavior
+            Insights).
         without_bots: Leave out sessions with more than 50 searches, or 1,000 events and more.
         without_duplicates: Count an event once that is in the log several times.
         success: The rules of which any means that a session reached its goal, instead of
@@ -74,7 +79,9 @@ class Events(ByContent):
     def __post_init__(self) -> None:
         if self.log is None or (isinstance(self.log, Sequence) and not len(self.log)):
             raise UsageError("name a log, or a folder of events.", code="missing-input")
-        goals(self.success)
+        if is_read_once(self.log):
+            self.__dict__["log"] = read_table(self.log, "the log")
+        parse_goals(self.success)
         if not _MEMORY.fullmatch(self.memory):
             problem = f"memory {self.memory!r} is no size; write it as 2GB."
             raise UsageError(problem, code="invalid-size")
@@ -90,7 +97,7 @@ class Events(ByContent):
 
     @cached_property
     def log_mapping(self) -> LogMapping:
-        """Which column of the log holds what."""
+        """The mapping of the log's columns."""
         if isinstance(self.mapping, LogMapping):
             return self.mapping
         return UBI if self.mapping is None else read_mapping(self.mapping)
@@ -103,7 +110,7 @@ class Events(ByContent):
             InputError: files that cannot be read; a table without the columns of events.
             MissingExtraError: DuckDB is not installed.
         """
-        with database(self.memory, self.threads) as base:
+        with open_database(self.memory, self.threads) as base:
             yield self.read_into(base)
 
     def read_into(self, base: Database) -> OpenEvents:
@@ -115,20 +122,20 @@ class Events(ByContent):
         Raises:
             InputError: files that cannot be read; a table without the columns of events.
         """
-        manifest = _view_of(base, self)
-        mapped = self.mapping is not None
-        zone = self.log_mapping.time_zone if mapped else manifest.get(ZONE, "UTC")
+        manifest = _create_view(base, self)
+        has_mapping = self.mapping is not None
+        zone = self.log_mapping.time_zone if has_mapping else manifest.get(TIME_ZONE_KEY, "UTC")
         base.use_zone(zone)
         excluded = _exclude(base, bots=self.without_bots, duplicates=self.without_duplicates)
-        return OpenEvents(base, {**manifest, ZONE: zone}, excluded)
+        return OpenEvents(base, {**manifest, TIME_ZONE_KEY: zone}, excluded)
 
     def __repr__(self) -> str:
-        shown = [_short(self.log)]
-        for each in fields(self)[1:]:
-            value = getattr(self, each.name)
-            if value != each.default:
-                shown.append(f"{each.name}={value!r}")
-        return f"Events({', '.join(shown)})"
+        arguments = [_short_repr(self.log)]
+        for attribute in fields(self)[1:]:
+            value = getattr(self, attribute.name)
+            if value != attribute.default:
+                arguments.append(f"{attribute.name}={value!r}")
+        return f"Events({', '.join(arguments)})"
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,7 @@ class OpenEvents:
         return set(self.base.rows("SELECT DISTINCT kind FROM events")["kind"])
 
 
-def _short(log: Any) -> str:  # noqa: ANN401 - as of Events
+def _short_repr(log: Any) -> str:  # noqa: ANN401 - as of Events
     """A log in a few words; a table by its size."""
     if isinstance(log, str | Path):
         return repr(str(log))
@@ -163,37 +170,56 @@ def _short(log: Any) -> str:  # noqa: ANN401 - as of Events
     return f"<table of {shape[0]:,} rows>" if shape else f"<{type(log).__name__}>"
 
 
-def _view_of(base: Database, events: Events) -> dict[str, Any]:
+def _create_view(base: Database, events: Events) -> dict[str, Any]:
     """Make the view ``events``; return the manifest of what was read, empty where there is none."""
+    refuse_on_spark(events.log)
     log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
     if isinstance(log, str | Path) and (Path(log) / MANIFEST).is_file():
-        return _folder(base, Path(log))
+        return _view_of_folder(base, Path(log))
     if isinstance(log, str | Path):
-        files = files_of(log)
-        if all(is_event_table(base, path) for path in files):
-            several = ", ".join(quoted(str(path)) for path in files)
-            _view(base, f"read_parquet([{several}], union_by_name = true)", str(log))
+        files = list_log_files(log, Path(base.folder))
+        if all(is_event_table(base, file) for file in files):
+            path_list = ", ".join(quote_text(str(file.path)) for file in files)
+            _view_of_source(base, f"read_parquet([{path_list}], union_by_name = true)", str(log))
             return {}
-    if isinstance(log, str | Path | Sequence):
+    table = None if isinstance(log, str | Path) else _read_table(log)
+    if table is not None and "kind" not in table.columns:
+        path = Path(base.folder) / "log.parquet"  # a log as others, whose columns are mapped
+        table.write_parquet(path)
+        log_files = [LogFile(path, "the log", "parquet")]
         folder = Path(base.folder) / "events"
-        ingested(base, files_of(log), folder, events.log_mapping, None, Privacy())
-        return _folder(base, folder)
-    import polars as pl
-
-    frame = log.lazy().collect() if isinstance(log, pl.DataFrame | pl.LazyFrame) else log
-    base.connection.register("given_frame", pl.DataFrame(frame).to_arrow())
+        ingest_files(base, log_files, folder, events.log_mapping, None, Privacy())
+        return _view_of_folder(base, folder)
+    if table is None:
+        folder = Path(base.folder) / "events"
+        files = list_log_files(cast("Source | Sequence[Source]", log), Path(base.folder))
+        ingest_files(base, files, folder, events.log_mapping, None, Privacy())
+        return _view_of_folder(base, folder)
+    base.connection.register("given_frame", table.to_arrow())
     base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
-    _view(base, "given_events", "events")
+    _view_of_source(base, "given_events", "events")
     return {}
 
 
-def _folder(base: Database, folder: Path) -> dict[str, Any]:
+def _read_table(log: Any) -> pl.DataFrame | None:  # noqa: ANN401 - as of Events
+    """A log in memory, in rows or a frame; None for paths."""
+    import polars as pl
+
+    table = read_table(log, "the log")
+    if isinstance(table, pl.DataFrame | pl.LazyFrame):
+        return table.lazy().collect()
+    if isinstance(table, Sequence):
+        return None
+    return pl.DataFrame(table)
+
+
+def _view_of_folder(base: Database, folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    parts = [quoted(str(folder / file["part"])) for file in manifest["files"].values()]
+    parts = [quote_text(str(folder / file["part"])) for file in manifest["files"].values()]
     if not parts:
         raise InputError("no events.", source=str(folder), code="no-events")
-    _view(base, f"read_parquet([{', '.join(parts)}])", str(folder))
+    _view_of_source(base, f"read_parquet([{', '.join(parts)}])", str(folder))
     return manifest
 
 
@@ -202,14 +228,15 @@ def _columns(base: Database, source: str) -> Mapping[str, str]:
     return dict(zip(rows["column_name"], rows["column_type"], strict=True))
 
 
-def _view(base: Database, source: str, name: str) -> None:
+def _view_of_source(base: Database, source: str, name: str) -> None:
     """The view ``events``, with null for columns that a table does not have."""
     table = _columns(base, source)
     if "kind" not in table:
         problem = f"not events: there is no column kind; the columns are {', '.join(table)}."
         raise InputError(problem, source=name, code="missing-column")
     columns = ", ".join(
-        f"CAST({named(column) if column in table else 'NULL'} AS {kind}) AS {named(column)}"
+        f"CAST({quote_identifier(column) if column in table else 'NULL'} AS {kind}) AS "
+        f"{quote_identifier(column)}"
         for column, kind in COLUMNS.items()
     )
     base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {columns} FROM {source}")
@@ -219,7 +246,7 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
     """Leave rows out of ``events``; say what and how many."""
     excluded = []
     if duplicates:
-        before = base.one("SELECT count(*) FROM events")
+        count_before = base.one("SELECT count(*) FROM events")
         base.run(
             'CREATE TEMP TABLE once AS SELECT * FROM events QUALIFY "at" IS NULL OR kind NOT IN '
             "('impression', 'click', 'add_to_cart', 'purchase', 'refund') OR row_number() OVER ("
@@ -227,8 +254,8 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
             "ORDER BY source_file, source_line) = 1"
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
-        after = base.one("SELECT count(*) FROM events")
-        excluded.append(f"{before - after:,} events that were in the log before")
+        count_after = base.one("SELECT count(*) FROM events")
+        excluded.append(f"{count_before - count_after:,} events that were in the log before")
     if bots:
         base.run(
             "CREATE TEMP TABLE robots AS SELECT session FROM events WHERE session IS NOT NULL "

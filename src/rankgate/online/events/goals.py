@@ -1,4 +1,4 @@
-"""What means that a session reached its goal: declared events, with values and together."""
+"""Goals of sessions: declared events, with values and together."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-_SIGNS = {">=": ge, "<=": le, ">": gt, "<": lt, "=": eq}
+_OPERATORS = {">=": ge, "<=": le, ">": gt, "<": lt, "=": eq}
 _RULE = re.compile(r"([^<>=]+?)\s*(?:(>=|<=|>|<|=)\s*(-?\d+(?:\.\d+)?))?")
-_TOGETHER = re.compile(r"\s+and\s+", re.IGNORECASE)
+_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Part:
+class GoalCondition:
     """An event that a goal needs.
 
     Attributes:
@@ -34,59 +34,64 @@ class Part:
     value: float = 0.0
 
     def of(self, rows: ir.Table) -> Any:  # noqa: ANN401 - a column of Ibis
-        """Whether each event is one."""
-        found = (rows.action.lower() == self.name) | (rows.kind == self.name)
+        """True for each event that meets this condition."""
+        has_name = (rows.action.lower() == self.name) | (rows.kind == self.name)
         if not self.sign:
-            return found
-        return found & _SIGNS[self.sign](rows.value, self.value).fill_null(False)  # noqa: FBT003
+            return has_name
+        return has_name & _OPERATORS[self.sign](rows.value, self.value).fill_null(False)  # noqa: FBT003
 
 
-DEFAULT = ((Part("add_to_cart"),), (Part("purchase"),))
-"""Something is put into the cart, or bought."""
+DEFAULT_GOALS = ((GoalCondition("add_to_cart"),), (GoalCondition("purchase"),))
+"""The goals by default: something is put into the cart, or bought."""
 
 
-def goals(words: Sequence[str]) -> tuple[tuple[Part, ...], ...]:
+def parse_goals(rules: Sequence[str]) -> tuple[tuple[GoalCondition, ...], ...]:
     """Read rules such as ``purchase``, ``dwell>=30`` or ``click and survey>=4``: any will do.
 
-    >>> goals(["Order >= 20 and click"])
-    ((Part(name='order', sign='>=', value=20.0), Part(name='click', sign='', value=0.0)),)
+    >>> [[order, click]] = parse_goals(["Order >= 20 and click"])
+    >>> order, click.name
+    (GoalCondition(name='order', sign='>=', value=20.0), 'click')
 
     Raises:
         UsageError: a rule that cannot be read.
     """
-    return tuple(tuple(map(_part, _TOGETHER.split(each))) for each in words) or DEFAULT
+    return tuple(tuple(map(_parse_condition, _AND.split(rule))) for rule in rules) or DEFAULT_GOALS
 
 
-def _part(words: str) -> Part:
-    found = _RULE.fullmatch(words.strip())
-    if not found:
-        problem = f"{words!r} is no goal; write an action, as in purchase, dwell>=30, or a and b."
+def _parse_condition(rule: str) -> GoalCondition:
+    match = _RULE.fullmatch(rule.strip())
+    if not match:
+        problem = f"{rule!r} is no goal; write an action, as in purchase, dwell>=30, or a and b."
         raise UsageError(problem, code="invalid-goal")
-    name, sign, value = found.groups()
-    return Part(name.strip().lower(), sign or "", float(value or 0))
+    name, sign, value = match.groups()
+    return GoalCondition(name.strip().lower(), sign or "", float(value or 0))
 
 
-def first_times(rows: ir.Table, asked: Sequence[Sequence[Part]]) -> dict[str, Any]:
-    """By column of a session when each part of each goal was first reached."""
+def goal_times(rows: ir.Table, rules: Sequence[Sequence[GoalCondition]]) -> dict[str, Any]:
+    """Map columns of a session to the times when each part of each goal was first reached."""
     return {
-        f"goal_{place}_{part}": rows.at.min(where=each.of(rows))
-        for place, parts in enumerate(asked)
-        for part, each in enumerate(parts)
+        f"goal_{goal_index}_{part_index}": rows.at.min(where=condition.of(rows))
+        for goal_index, parts in enumerate(rules)
+        for part_index, condition in enumerate(parts)
     }
 
 
-def reached(sessions: ir.Table, asked: Sequence[Sequence[Part]]) -> ir.Table:
-    """Sessions with ``done`` and ``done_at``, without the columns of `first_times`."""
+def add_goal_columns(sessions: ir.Table, rules: Sequence[Sequence[GoalCondition]]) -> ir.Table:
+    """Sessions with ``done`` and ``done_at``, without the columns of `goal_times`."""
     import ibis
 
-    done, times = [], []
-    for place, parts in enumerate(asked):
-        firsts = [sessions[f"goal_{place}_{part}"] for part in range(len(parts))]
-        every = reduce(and_, [each.notnull() for each in firsts])
+    goals_reached, times = [], []
+    for goal_index, parts in enumerate(rules):
+        firsts = [sessions[f"goal_{goal_index}_{part_index}"] for part_index in range(len(parts))]
+        is_reached = reduce(and_, [time.notnull() for time in firsts])
         last = firsts[0] if len(firsts) == 1 else ibis.greatest(*firsts)
-        done.append(every)
-        times.append(ibis.cases((every, last), else_=None))
-    late = ibis.timestamp("9999-01-01", timezone="UTC")
-    first = times[0] if len(times) == 1 else ibis.least(*(each.fill_null(late) for each in times))
-    found = sessions.mutate(done=reduce(or_, done), done_at=first)
-    return found.drop(*(each for each in sessions.columns if each.startswith("goal_")))
+        goals_reached.append(is_reached)
+        times.append(ibis.cases((is_reached, last), else_=None))
+    latest_time = ibis.timestamp("9999-01-01", timezone="UTC")
+    first = (
+        times[0]
+        if len(times) == 1
+        else ibis.least(*(time.fill_null(latest_time) for time in times))
+    )
+    with_goals = sessions.mutate(done=reduce(or_, goals_reached), done_at=first)
+    return with_goals.drop(*(column for column in sessions.columns if column.startswith("goal_")))

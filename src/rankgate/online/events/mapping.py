@@ -1,4 +1,4 @@
-"""How the columns of a log become events: UBI's own way, or a TOML file."""
+"""Mapping of a log's columns to events: UBI's own way, or a TOML file."""
 
 from __future__ import annotations
 
@@ -8,24 +8,41 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.frozen import dataclass
 from rankgate.online.events.table import ACTIONS, KINDS, UBI_ACTIONS
 
 FIELDS = (
-    "event_id", "at", "action", "query_event_id", "query", "session", "user", "doc_id", "rank",
-    "value", "variant", "page", "latency_ms", "cache_hit", "state", "hits", "response_ids",
-    "application", "attributes", "seconds",
-)  # fmt: skip
-"""What a mapping can name a column for; ``hits`` is how many results a search had, and
+    "event_id",
+    "at",
+    "action",
+    "query_event_id",
+    "query",
+    "session",
+    "user",
+    "doc_id",
+    "rank",
+    "value",
+    "variant",
+    "page",
+    "latency_ms",
+    "cache_hit",
+    "state",
+    "hits",
+    "response_ids",
+    "application",
+    "attributes",
+    "seconds",
+)
+"""The fields of a mapping; ``hits`` is how many results a search had, and
 ``response_ids`` the list of them; ``seconds`` is the value of a dwell."""
 
-_CODE = "invalid-mapping"
+_ERROR_CODE = "invalid-mapping"
 
 
 @dataclass(frozen=True)
 class LogMapping:
-    """Where a log has what.
+    """The columns of a log by field, and how its values are read.
 
     Attributes:
         columns: by field its columns, of which the first that is not empty counts; parts of a
@@ -98,7 +115,7 @@ def read_mapping(path: str | Path) -> LogMapping:
     Raises:
         InputError: a key that there is not, a value that does not fit; with its line.
     """
-    toml = Toml.read(path, code=_CODE)
+    toml = TomlFile.read(path, code=_ERROR_CODE)
     toml.check_keys(toml.values, ("log", "columns", "kinds", "flags"))
     log = toml.values.get("log", {})
     toml.check_keys(log, ("format", "time_zone", "rank_base", "kind"), "log")
@@ -106,24 +123,32 @@ def read_mapping(path: str | Path) -> LogMapping:
     toml.check_keys(columns, FIELDS, "columns")
     if not columns and ("columns" in toml.values or not toml.values):
         raise toml.error("[columns] names no column; name at least query and doc_id.", "columns")
-    read = {name: _names(toml, name, value) for name, value in columns.items()} or UBI.columns
+    columns_by_field = {
+        name: _column_names(toml, name, value) for name, value in columns.items()
+    } or UBI.columns
     kinds = {
         re.sub("[- ]", "_", action.lower()): kind
         for kind, actions in toml.values.get("kinds", {}).items()
-        for action in _actions(toml, kind, actions)
+        for action in _action_names(toml, kind, actions)
     }
     flags = toml.values.get("flags", {})
     for kind in flags:
         _check_kind(toml, kind, "flags", kind)
-    _check_log(toml, log, read)
+    _check_log(toml, log, columns_by_field)
     return LogMapping(
-        read, {**(ACTIONS if columns else UBI_ACTIONS), **kinds}, flags, log.get("kind", ""),
-        log.get("time_zone", "UTC"), log.get("rank_base"), log.get("format", ""), not columns,
+        columns_by_field,
+        {**(ACTIONS if columns else UBI_ACTIONS), **kinds},
+        flags,
+        log.get("kind", ""),
+        log.get("time_zone", "UTC"),
+        log.get("rank_base"),
+        log.get("format", ""),
+        not columns,
         "time_zone" in log,
-    )  # fmt: skip
+    )
 
 
-def _check_log(toml: Toml, log: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+def _check_log(toml: TomlFile, log: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
     from zoneinfo import ZoneInfo
 
     if log.get("rank_base") not in (None, 0, 1):
@@ -142,20 +167,20 @@ def _check_log(toml: Toml, log: Mapping[str, Any], columns: Mapping[str, Any]) -
         raise toml.error(problem, "log", "time_zone") from None
 
 
-def _check_kind(toml: Toml, kind: object, *key: str) -> None:
+def _check_kind(toml: TomlFile, kind: object, *key: str) -> None:
     if kind not in KINDS:
         raise toml.error(f"no kind is called {kind!r}; there are {', '.join(KINDS)}.", *key)
 
 
-def _actions(toml: Toml, kind: str, actions: object) -> list[str]:
+def _action_names(toml: TomlFile, kind: str, actions: object) -> list[str]:
     _check_kind(toml, kind, "kinds", kind)
     names = [actions] if isinstance(actions, str) else actions
-    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise toml.error(f"{kind} is an action of the log, or a list of them.", "kinds", kind)
     return names
 
 
-def _names(toml: Toml, name: str, value: object) -> tuple[str, ...]:
+def _column_names(toml: TomlFile, name: str, value: object) -> tuple[str, ...]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise toml.error(f"{name} is the name of a column, or a list of them.", "columns", name)

@@ -1,4 +1,4 @@
-"""What of queries and users is kept when a log is read."""
+"""The rules for queries and users when a log is read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 from rankgate.core.declare import Range, check_fields
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.online.database import quoted
+from rankgate.online.database import quote_text
 
-KEY = "RANKGATE_HASH_KEY"
+KEY_VARIABLE = "RANKGATE_HASH_KEY"
 """The environment variable that holds the key of hashes."""
 
-_SHORTEST = 16  # characters of a key
+_MIN_KEY_LENGTH = 16  # characters of a key
 
 
 @dataclass(frozen=True)
@@ -40,35 +40,35 @@ class Privacy:
         check_fields(self)
 
     def to_dict(self) -> dict[str, str | int]:
-        """What is recorded next to the events; never the key."""
-        found: dict[str, str | int] = {"queries": self.queries, "users": self.users}
-        return {**found, "min_users": self.min_users} if self.queries == "frequent" else found
+        """The rules as they are recorded next to the events; never the key."""
+        settings: dict[str, str | int] = {"queries": self.queries, "users": self.users}
+        return {**settings, "min_users": self.min_users} if self.queries == "frequent" else settings
 
     @property
     def keeps_all(self) -> bool:
-        """Whether nothing is left out."""
+        """True if nothing is left out."""
         return self.queries == self.users == "keep"
 
     def columns(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """By column of the events the SQL that replaces it.
+        """The SQL that replaces columns of the events, by column.
 
         Other attributes are left out as soon as anything is, as they may hold the same words.
 
         Raises:
             UsageError: a hash is asked for and the environment has no key.
         """
-        found: dict[str, str] = {}
+        replacements: dict[str, str] = {}
         if self.queries == "hash":
-            found["query"] = _hashed("query", environment)
+            replacements["query"] = _hash_sql("query", environment)
         elif self.queries != "keep":
-            found["query"] = "NULL" if self.queries == "drop" else _FREQUENT
+            replacements["query"] = "NULL" if self.queries == "drop" else _FREQUENT
         if self.users == "hash":
-            found |= {name: _hashed(name, environment) for name in ("user", "session")}
+            replacements |= {name: _hash_sql(name, environment) for name in ("user", "session")}
         elif self.users == "drop":
-            found["user"] = "NULL"
-        if found:
-            found["attributes"] = _NUMBERS
-        return found
+            replacements["user"] = "NULL"
+        if replacements:
+            replacements["attributes"] = _NUMBERS
+        return replacements
 
     @property
     def frequent(self) -> str:
@@ -90,18 +90,21 @@ _NUMBERS = (
 )
 
 
-def _hashed(column: str, environment: Mapping[str, str]) -> str:
+def _hash_sql(column: str, environment: Mapping[str, str]) -> str:
     """A keyed hash: H(k2, H(k1, text)) with SHA-256 and two keys made of the secret one.
 
     The nested form (NMAC) is what DuckDB can compute; each column has keys of its own.
     """
-    secret = environment.get(KEY, "")
-    if len(secret) < _SHORTEST:
-        problem = f"a hash needs a key of at least {_SHORTEST} characters in the variable {KEY}."
+    secret = environment.get(KEY_VARIABLE, "")
+    if len(secret) < _MIN_KEY_LENGTH:
+        problem = (
+            f"a hash needs a key of at least {_MIN_KEY_LENGTH} characters in the variable "
+            f"{KEY_VARIABLE}."
+        )
         raise UsageError(problem, code="missing-secret")
     inner, outer = (
-        hmac.new(secret.encode(), f"{column}:{part}".encode(), hashlib.sha256).hexdigest()
-        for part in ("inner", "outer")
+        hmac.new(secret.encode(), f"{column}:{round_name}".encode(), hashlib.sha256).hexdigest()
+        for round_name in ("inner", "outer")
     )
     name = f'"{column}"'
-    return f"left(sha256({quoted(outer)} || sha256({quoted(inner)} || {name})), 32)"
+    return f"left(sha256({quote_text(outer)} || sha256({quote_text(inner)} || {name})), 32)"

@@ -1,64 +1,156 @@
-"""Files of logs as SQL: the fields of a mapping as text, with the line of each record."""
+"""Files of logs as SQL: the fields of a mapping as text, with the line of each record.
+
+DuckDB reads JSON lines, CSV and Parquet itself. Any other format of tables is read by its own
+reader first, and is a Parquet file of the database's folder then.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.core.target import suffix_of
-from rankgate.data.formats import unsupported
-from rankgate.data.streams.source import InputFile
-from rankgate.online.database import named, quoted
+from rankgate.data.formats import registry, unsupported
+from rankgate.data.streams.part_files import is_folder, list_part_files
+from rankgate.data.streams.source import InputFile, open_source
+from rankgate.online.database import quote_identifier, quote_text
 from rankgate.online.events.mapping import FIELDS
 
 if TYPE_CHECKING:
+    from rankgate.data.inputs import Source
     from rankgate.online.database import Database
     from rankgate.online.events.mapping import LogMapping
 
 _SUFFIXES = {
-    ".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "jsonl", ".txt": "jsonl",
-    ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
-_LONGEST = 16_000_000  # bytes of a line
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".log": "jsonl",
+    ".txt": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_READ_BY_DUCKDB = ("jsonl", "csv", "parquet")
+_MAX_LINE_LENGTH = 16_000_000  # bytes of a line
 
 
-def format_of(path: Path, mapping: LogMapping) -> str:
+@dataclass(frozen=True)
+class LogFile:
+    """A file of a log, or a table in one.
+
+    Attributes:
+        path: of the file that DuckDB reads.
+        label: what the user calls it: ``FILE``, or ``FILE:TABLE``.
+        format: the name of its format where the user or the file itself says it; else empty.
+    """
+
+    path: Path
+    label: str
+    format: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label without its folders."""
+        return Path(self.label).name
+
+    def sha256(self) -> str:
+        """The hash of the contents."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def list_log_files(logs: Source | Sequence[Source], folder: Path) -> list[LogFile]:
+    """The files of a log; a folder is the part files in it.
+
+    Args:
+        logs: paths; ``FORMAT:PATH`` names the format, ``FILE:TABLE`` a table of a database.
+        folder: where tables that DuckDB does not read are written as Parquet.
+
+    Raises:
+        InputError: a file that is not there, or that is no table; a folder without part files.
+    """
+    log_paths = [logs] if isinstance(logs, str | Path) else logs
+    files: list[LogFile] = []
+    for path in log_paths:
+        name, plain = registry.split_prefix(path)
+        origin = open_source(plain)
+        for file in list_part_files(origin) if is_folder(origin) else [origin]:
+            files.append(_log_file(file, name, folder / f"table{len(files)}.parquet"))
+    return files
+
+
+def _log_file(origin: InputFile, name: str | None, target: Path) -> LogFile:
+    """A file that DuckDB reads: the file itself, or its table as Parquet."""
+    if origin.path is None or not origin.path.is_file():
+        raise InputError("there is no such file.", source=origin.label, code="cannot-read")
+    form = "" if name is None else {"tsv": "csv"}.get(name, name)
+    if form in _READ_BY_DUCKDB or (not form and not _is_other_table(origin)):
+        return LogFile(origin.path, origin.label, form)
+    table_input, table_format = registry.open_table(
+        origin if name is None else f"{name}:{origin.label}"
+    )
+    assert table_format is not None
+    assert table_format.table is not None
+    table_format.table(table_input).collect().write_parquet(target)
+    return LogFile(target, origin.label, "parquet")
+
+
+def _is_other_table(origin: InputFile) -> bool:
+    """True for binary files that DuckDB does not read as logs: databases, workbooks, Arrow."""
+    first_bytes = origin.head()
+    return not first_bytes.startswith(b"PAR1") and any(
+        registry.find_format(name).sniff(first_bytes, "")
+        for name in ("arrow", "sqlite", "duckdb", "excel")
+    )
+
+
+def format_of(file: LogFile, mapping: LogMapping) -> str:
     """``jsonl``, ``csv`` or ``parquet``.
 
     Raises:
         InputError: a suffix that says nothing, and no format in the mapping.
     """
-    if mapping.format:
-        return mapping.format
-    suffix = suffix_of(path)
+    if file.format or mapping.format:
+        return file.format or mapping.format
+    suffix = suffix_of(file.path)
     if suffix not in _SUFFIXES:
-        problem = f"cannot tell the format of {suffix or 'a file without suffix'}; use a mapping."
-        raise InputError(problem, source=str(path), code="unknown-format")
+        problem = (
+            f"cannot tell the format of {suffix or 'a file without suffix'}; name it with --from "
+            f"{', '.join(_READ_BY_DUCKDB)}, or FORMAT:{file.label}."
+        )
+        raise InputError(problem, source=file.label, code="unknown-format")
     return _SUFFIXES[suffix]
 
 
-def is_event_table(base: Database, path: Path) -> bool:
+def is_event_table(base: Database, file: LogFile) -> bool:
     """True if a file is a Parquet table of events."""
-    if path.suffix not in (".parquet", ".pq") or not path.is_file():
+    if file.format != "parquet" and file.path.suffix not in (".parquet", ".pq"):
         return False
-    names = base.rows(f"DESCRIBE SELECT * FROM read_parquet({quoted(str(path))})")["column_name"]
+    path_sql = quote_text(str(file.path))
+    names = base.rows(f"DESCRIBE SELECT * FROM read_parquet({path_sql})")["column_name"]
     return {"kind", "at", "query_event_id"} <= set(names)
 
 
-def column_names(base: Database, path: Path, mapping: LogMapping) -> list[str]:
+def column_names(base: Database, file: LogFile, mapping: LogMapping) -> list[str]:
     """The columns of a table, or the keys of the first JSON record."""
-    kind = format_of(path, mapping)
+    kind = format_of(file, mapping)
     if kind == "jsonl":
-        load(base, path, mapping)
+        load_log(base, file, mapping)
         keys = base.one("SELECT json_keys(line) FROM lines WHERE json_valid(line) LIMIT 1")
         return list(keys if keys is not None else [])
-    reader = f"read_{kind}({quoted(str(path))}{', all_varchar=true' if kind == 'csv' else ''})"
+    options = ", all_varchar=true" if kind == "csv" else ""
+    reader = f"read_{kind}({quote_text(str(file.path))}{options})"
     return base.rows(f"DESCRIBE SELECT * FROM {reader}")["column_name"].to_list()
 
 
-def load(base: Database, path: Path, mapping: LogMapping) -> None:
+def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
     """Make the view ``raw``: ``source_line``, ``invalid``, and a text for each field.
 
     Raises:
@@ -67,30 +159,31 @@ def load(base: Database, path: Path, mapping: LogMapping) -> None:
     """
     import duckdb
 
-    kind = format_of(path, mapping)
-    if problem := unsupported.problem(InputFile(path).head()):
-        raise InputError(problem, source=str(path), code="cannot-read")
+    kind = format_of(file, mapping)
+    if problem := unsupported.unsupported_problem(InputFile(file.path).head()):
+        raise InputError(problem, source=file.label, code="cannot-read")
     try:
         if kind == "jsonl":
-            _lines(base, path, mapping)
+            _load_json_lines(base, file.path, mapping)
         else:
-            _table(base, path, mapping, kind)
+            _load_table(base, file, mapping, kind)
     except InputError as error:  # of the database, which does not know what file it reads
-        raise InputError(error.problem, source=str(path), code=error.code) from None
+        raise InputError(error.problem, source=file.label, code=error.code) from None
     except duckdb.Error as error:
-        words = str(error).splitlines()[0]
-        problem = f"cannot be read as {kind}: {words}"
-        raise InputError(problem, source=str(path), code="cannot-read") from None
+        message = str(error).splitlines()[0]
+        problem = f"cannot be read as {kind}: {message}"
+        raise InputError(problem, source=file.label, code="cannot-read") from None
 
 
-def _lines(base: Database, path: Path, mapping: LogMapping) -> None:
+def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     """One JSON record a line; bulk files of OpenSearch and ``index<TAB>json`` too."""
     base.run(
         "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, "
         "CASE WHEN line LIKE '{%' THEN line ELSE regexp_replace(line, '^[^{]*\t\\s*', '') END "
-        f"AS line FROM read_csv({quoted(str(path))}, columns={{'line': 'VARCHAR'}}, "
+        f"AS line FROM read_csv({quote_text(str(path))}, columns={{'line': 'VARCHAR'}}, "
         f"delim='\x01', quote='', escape='', header=false, auto_detect=false, new_line='\\n', "
-        f"max_line_size={_LONGEST}, null_padding=true, strict_mode=false, store_rejects=true)"
+        f"max_line_size={_MAX_LINE_LENGTH}, null_padding=true, strict_mode=false, "
+        "store_rejects=true)"
     )
     base.run(
         "CREATE OR REPLACE TEMP TABLE gaps AS SELECT line - row_number() OVER (ORDER BY line) "
@@ -100,91 +193,113 @@ def _lines(base: Database, path: Path, mapping: LogMapping) -> None:
     if rejected := base.one("SELECT count(*) FROM gaps"):
         shift = " + (SELECT count(*) FROM gaps WHERE kept < number)"
     base.run("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
-    paths = list(dict.fromkeys(each for each in _paths(mapping) if each))
-    asked = ", ".join(quoted(_json_path(each)) for each in [*paths, "index", "create"])
-    at = {each: f"found[{place}]" for place, each in enumerate(paths, 1)}
-    marks = f"coalesce(found[{len(paths) + 1}], found[{len(paths) + 2}])"
-    texts = ", ".join(f"{_text(name, mapping, at)} AS f_{name}" for name in FIELDS)
-    flags = _flags(mapping, at)
+    paths = list(dict.fromkeys(path for path in _column_paths(mapping) if path))
+    json_paths = ", ".join(quote_text(_json_path(path)) for path in [*paths, "index", "create"])
+    sql_of_path = {path: f"found[{index}]" for index, path in enumerate(paths, 1)}
+    container_mark = f"coalesce(found[{len(paths) + 1}], found[{len(paths) + 2}])"
+    texts = ", ".join(f"{_field_sql(name, mapping, sql_of_path)} AS f_{name}" for name in FIELDS)
+    flags = _flag_columns_sql(mapping, sql_of_path)
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT number{shift} AS source_line, {texts}, {flags}"
-        f"found IS NULL AS invalid, {marks} IS NOT NULL AS container FROM (SELECT number, CASE "
-        f"WHEN json_valid(line) THEN json_extract_string(line, [{asked}]) END AS found FROM lines "
-        "WHERE trim(line, ' \t\r') != '')"
+        f"found IS NULL AS invalid, {container_mark} IS NOT NULL AS container FROM (SELECT "
+        "number, CASE "
+        f"WHEN json_valid(line) THEN json_extract_string(line, [{json_paths}]) END AS found FROM "
+        "lines WHERE trim(line, ' \t\r') != '')"
     )
-    base.run("CREATE OR REPLACE TEMP TABLE counts AS SELECT (SELECT count(*) FROM lines) "
-             f"+ {rejected} AS lines, {rejected} AS undecoded")  # fmt: skip
+    base.run(
+        "CREATE OR REPLACE TEMP TABLE counts AS SELECT (SELECT count(*) FROM lines) "
+        f"+ {rejected} AS lines, {rejected} AS undecoded"
+    )
 
 
-def _table(base: Database, path: Path, mapping: LogMapping, kind: str) -> None:
-    place = quoted(str(path))
-    source = f"read_parquet({place}, file_row_number=true)"
+def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -> None:
+    path_sql = quote_text(str(file.path))
+    source = f"read_parquet({path_sql}, file_row_number=true)"
     if kind == "csv":
         source = (
-            f"read_csv({place}, all_varchar=true, header=true, store_rejects=true, "
-            f"null_padding=false, max_line_size={_LONGEST}, sample_size=2048)"
+            f"read_csv({path_sql}, all_varchar=true, header=true, store_rejects=true, "
+            f"null_padding=false, max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
         )
     columns = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
-    at = {each: _column(each, columns) for each in _paths(mapping)}
+    sql_of_path = {path: _column_sql(path, columns) for path in _column_paths(mapping)}
     if not mapping.ubi:
-        _refuse_missing(mapping, at, path, columns)
-    texts = ", ".join(f"{_text(name, mapping, at)} AS f_{name}" for name in FIELDS)
+        _refuse_missing(mapping, sql_of_path, file, columns)
+    texts = ", ".join(f"{_field_sql(name, mapping, sql_of_path)} AS f_{name}" for name in FIELDS)
     number = "file_row_number + 1" if kind == "parquet" else "row_number() OVER () + 1"
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {texts}, "
-        f"{_flags(mapping, at)} false AS invalid, false AS container FROM {source}"
+        f"{_flag_columns_sql(mapping, sql_of_path)} false AS invalid, false AS container FROM "
+        f"{source}"
     )
     base.run("CREATE OR REPLACE TEMP TABLE counts AS SELECT NULL::BIGINT AS lines, 0 AS undecoded")
 
 
 def _refuse_missing(
-    mapping: LogMapping, at: dict[str, str], path: Path, columns: list[str]
+    mapping: LogMapping, sql_of_path: dict[str, str], file: LogFile, columns: list[str]
 ) -> None:
-    names = [*mapping.columns.items(), *((kind, (each,)) for kind, each in mapping.flags.items())]
+    names = [
+        *mapping.columns.items(),
+        *((kind, (column,)) for kind, column in mapping.flags.items()),
+    ]
     for name, alternatives in names:
-        if all(part not in at for each in alternatives for part in each.split("+")):
+        if all(
+            path not in sql_of_path
+            for alternative in alternatives
+            for path in alternative.split("+")
+        ):
             continue
-        if all(at[part] == "NULL" for each in alternatives for part in each.split("+")):
+        if all(
+            sql_of_path[path] == "NULL"
+            for alternative in alternatives
+            for path in alternative.split("+")
+        ):
             problem = (
                 f"there is no column {' or '.join(alternatives)} for {name}; the columns are "
                 f"{', '.join(columns)}."
             )
-            raise InputError(problem, source=str(path), code="missing-column")
+            raise InputError(problem, source=file.label, code="missing-column")
 
 
-def _paths(mapping: LogMapping) -> list[str]:
-    every = [each for names in mapping.columns.values() for each in names]
-    return [part for each in [*every, *mapping.flags.values()] for part in each.split("+")]
+def _column_paths(mapping: LogMapping) -> list[str]:
+    joined_paths = [joined_path for names in mapping.columns.values() for joined_path in names]
+    return [
+        path
+        for joined_path in [*joined_paths, *mapping.flags.values()]
+        for path in joined_path.split("+")
+    ]
 
 
 def _json_path(path: str) -> str:
-    return "$" + "".join(f".{json.dumps(part, ensure_ascii=False)}" for part in path.split("."))
+    return "$" + "".join(f".{json.dumps(key, ensure_ascii=False)}" for key in path.split("."))
 
 
-def _column(path: str, columns: list[str]) -> str:
+def _column_sql(path: str, columns: list[str]) -> str:
     """A column, a part of a nested column, or a part of a column that holds JSON."""
     if path in columns:
-        return f"CAST({named(path)} AS VARCHAR)"
-    first, _, rest = path.partition(".")
-    if rest and first in columns:
-        column = named(first)
-        whole = f"CASE WHEN json_valid(to_json({column})->>'$') THEN to_json({column})->>'$' END"
-        return f"json_extract_string({whole}, {quoted(_json_path(rest))})"
+        return f"CAST({quote_identifier(path)} AS VARCHAR)"
+    first, _, inner_path = path.partition(".")
+    if inner_path and first in columns:
+        column = quote_identifier(first)
+        json_text = (
+            f"CASE WHEN json_valid(to_json({column})->>'$') THEN to_json({column})->>'$' END"
+        )
+        return f"json_extract_string({json_text}, {quote_text(_json_path(inner_path))})"
     return "NULL"
 
 
-def _text(name: str, mapping: LogMapping, at: dict[str, str]) -> str:
+def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
     """A field as text: the first of its columns that is not empty."""
     parts = []
-    for each in mapping.columns.get(name, ()):
-        words = [f"nullif({at[part]}, '')" for part in each.split("+")]
-        parts.append(words[0] if len(words) == 1 else f"({' || chr(31) || '.join(words)})")
+    for alternative in mapping.columns.get(name, ()):
+        texts = [f"nullif({sql_of_path[path]}, '')" for path in alternative.split("+")]
+        parts.append(texts[0] if len(texts) == 1 else f"({' || chr(31) || '.join(texts)})")
     return f"coalesce({', '.join([*parts, 'NULL'])})" if parts else "CAST(NULL AS VARCHAR)"
 
 
-def _flags(mapping: LogMapping, at: dict[str, str]) -> str:
+def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
     """A column for each flag: whether the row is also an event of this kind."""
     return "".join(
-        f"coalesce(lower({at[column]}) IN ('true', 't', '1', '1.0', 'yes'), false) AS flag_{kind}, "
+        f"coalesce(lower({sql_of_path[column]}) IN ('true', 't', '1', '1.0', 'yes'), false) "
+        f"AS flag_{kind}, "
         for kind, column in mapping.flags.items()
     )

@@ -28,9 +28,9 @@ COLUMNS: Mapping[str, str] = {
 """Name and SQL type of every column; ``attributes`` is JSON, ``rank`` counts from 1."""
 
 KINDS = ("search", "impression", "click", "dwell", "add_to_cart", "purchase", "refund", "other")
-"""What an event can be."""
+"""The kinds of events."""
 
-MEANINGS: Mapping[str, str] = {
+COLUMN_MEANINGS: Mapping[str, str] = {
     "event_id": "the event's id; its file and line where the log has none",
     "at": "when it happened, in UTC; null where the log has no readable time",
     "kind": f"one of {', '.join(KINDS)}",
@@ -51,7 +51,7 @@ MEANINGS: Mapping[str, str] = {
     "source_file": "the file",
     "source_line": "its line; of CSV the record, of Parquet the row",
 }
-"""What every column holds."""
+"""The meaning of every column."""
 
 ACTIONS: Mapping[str, str] = {
     **dict.fromkeys(("search", "query", "ubi_query"), "search"),
@@ -69,5 +69,5 @@ ACTIONS: Mapping[str, str] = {
 UBI_ACTIONS: Mapping[str, str] = {**ACTIONS, **dict.fromkeys(("search", "query"), "other")}
 """In UBI a search is a record of the queries file; ``search`` events come with every keystroke."""
 
-SURVEYS = "survey|satisf|rating|csat|feedback"
+SURVEY_PATTERN = "survey|satisf|rating|csat|feedback"
 """A regular expression of actions that are answers of surveys; their kind is ``other``."""

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
+from rankgate.data.click_logs import mapping_lines
 from rankgate.online.events.sources import column_names
-from rankgate.online.events.table import SURVEYS
+from rankgate.online.events.table import SURVEY_PATTERN
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rankgate.online.database import Database
     from rankgate.online.events.mapping import LogMapping
+    from rankgate.online.events.sources import LogFile
 
 _SUGGESTIONS = (
     ("add_to_cart", "cart|basket|bag"),
@@ -29,7 +29,7 @@ _SUGGESTIONS = (
 """Kinds by what names of actions contain, the first that fits."""
 
 _NO_EVENTS = ("not-an-event", "invalid-json", "not-utf-8")
-_NAMED = 10  # actions that a message names
+_MAX_NAMED = 10  # actions that a message names
 _OTHER = "other"
 
 
@@ -40,17 +40,17 @@ def suggested_kind(action: str) -> str:
     ('impression', 'click', 'other')
     """
     name = re.sub("[- ]", "_", action.lower())
-    return next((kind for kind, words in _SUGGESTIONS if re.search(words, name)), _OTHER)
+    return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), _OTHER)
 
 
 def count_unmapped(base: Database) -> dict[str, int]:
-    """By action without a kind the number of its events in ``staged``; answers of surveys have one.
+    """Count the events in ``staged`` by action without a kind; answers of surveys have one.
 
     The most frequent action is first.
     """
     rows = base.rows(
         "SELECT action, count(*) AS events FROM staged WHERE unmapped AND NOT invalid AND NOT "
-        f"regexp_matches(lower(action), '{SURVEYS}') GROUP BY 1 ORDER BY 2 DESC, 1"
+        f"regexp_matches(lower(action), '{SURVEY_PATTERN}') GROUP BY 1 ORDER BY 2 DESC, 1"
     )
     return dict(rows.iter_rows())
 
@@ -61,53 +61,53 @@ def unmapped_actions(files: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     for file in files:
         for action, events in file.get("unmapped", {}).items():
             total[action] = total.get(action, 0) + events
-    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+    return dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def named_actions(actions: Mapping[str, int]) -> str:
+def format_actions(actions: Mapping[str, int]) -> str:
     """The most frequent actions with their numbers of events.
 
-    >>> named_actions({"view": 7200, "login": 3})
+    >>> format_actions({"view": 7200, "login": 3})
     'view (7,200), login (3)'
     """
-    names = [f"{action} ({events:,})" for action, events in list(actions.items())[:_NAMED]]
+    names = [f"{action} ({events:,})" for action, events in list(actions.items())[:_MAX_NAMED]]
     more = len(actions) - len(names)
     return ", ".join([*names, f"{more:,} more"] if more else names)
 
 
-def kinds_lines(actions: Sequence[str]) -> str:
+def suggest_kinds(actions: Sequence[str]) -> str:
     """The lines of a mapping's ``[kinds]`` with the kinds that names suggest.
 
-    >>> print(kinds_lines(["view", "login", "tap", "logout"]))
+    >>> print(suggest_kinds(["view", "login", "tap", "logout"]))
     impression = ["view"]; other = ["login", "logout"]; click = ["tap"]
     """
     by_kind: dict[str, list[str]] = {}
-    for action in actions[:_NAMED]:
+    for action in actions[:_MAX_NAMED]:
         by_kind.setdefault(suggested_kind(action), []).append(action)
     return "; ".join(
         f"{kind} = {json.dumps(names, ensure_ascii=False)}" for kind, names in by_kind.items()
     )
 
 
-def advice(actions: Sequence[str]) -> str:
-    """What to do about actions without a kind."""
+def mapping_advice(actions: Sequence[str]) -> str:
+    """Advice about actions without a kind."""
     return (
         "name their kinds in a file for --mapping, under [kinds], after checking what they mean: "
-        f"{kinds_lines(actions)}"
+        f"{suggest_kinds(actions)}"
     )
 
 
 def refuse_unusable(
     base: Database,
-    path: Path,
+    log_file: LogFile,
     mapping: LogMapping,
     files: Collection[Mapping[str, Any]],
 ) -> None:
-    """Refuse files with records of which none is an event with a kind.
+    """Refuse files without a single event that has a kind.
 
     Args:
         base: reads the columns of the first file.
-        path: the first file.
+        log_file: the first file.
         mapping: with which they were read.
         files: what the manifest has about them.
 
@@ -115,24 +115,31 @@ def refuse_unusable(
         InputError: no event can be used.
     """
     kinds = {kind for file in files for kind, events in file["kinds"].items() if events}
-    lost = sum(
+    unreadable = sum(
         problem["count"]
         for file in files
         for problem in file["problems"]
         if problem["code"] in _NO_EVENTS
     )
     actions = unmapped_actions(files)
-    if kinds - {_OTHER} or not (actions or lost):
+    if kinds - {_OTHER} or not (actions or unreadable):
         return
+    suggestions: tuple[str, ...] = ()
     if actions:
-        problem = (
-            f"no event has a kind; actions are {named_actions(actions)}: {advice([*actions])}."
-        )
+        advice = mapping_advice([*actions])
+        problem = f"no event has a kind; actions are {format_actions(actions)}: {advice}."
     else:
-        columns = column_names(base, path, mapping)
+        columns = column_names(base, log_file, mapping)
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
+        suggestions = mapping_lines(columns) if mapping.ubi else ()
+        suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
         problem = (
-            f"none of {lost:,} records is an event {read_as}; say with --mapping FILE.toml what is "
+            f"none of {unreadable:,} records is an event {read_as}; say with --mapping FILE.toml "
+            "what is "
             f"in which column; the columns are {', '.join(columns[:12]) or 'unknown'}."
         )
-    raise InputError(problem, source=str(path), code="no-usable-events")
+        if suggestions:
+            problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
+    raise InputError(
+        problem, source=log_file.label, code="no-usable-events", suggestions=suggestions
+    )

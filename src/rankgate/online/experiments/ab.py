@@ -12,15 +12,15 @@ from rankgate.core.errors import UsageError
 from rankgate.online.events.events import Events
 from rankgate.online.experiments.analysis import (
     ArmComparison,
-    against_itself,
-    daily_of,
-    doubts,
-    metrics_of,
-    segments_of,
+    compare_with_itself,
+    daily_table,
+    find_doubts,
+    metrics_table,
+    segments_table,
 )
-from rankgate.online.experiments.checks import checked, ratio_of
+from rankgate.online.experiments.checks import check_experiment, sample_ratio_of_units
 from rankgate.online.experiments.design import Design, ExperimentTest
-from rankgate.online.experiments.estimate import Method
+from rankgate.online.experiments.estimate import ComparisonMethod
 from rankgate.online.experiments.experiment import (
     AGAINST_ITSELF,
     DAILY,
@@ -29,11 +29,13 @@ from rankgate.online.experiments.experiment import (
     VARIANTS,
     Experiment,
 )
-from rankgate.online.experiments.measure import Measure, of_column, of_kpi
-from rankgate.online.experiments.unit_events import from_events, kpi_tables
-from rankgate.online.experiments.unit_table import from_table
-from rankgate.online.faults.diagnose import diagnosed
-from rankgate.online.indicators.catalogue import has_events
+from rankgate.online.experiments.measure import Measure, measure_from_column, measure_from_kpi
+from rankgate.online.experiments.unit_events import (
+    make_kpi_tables,
+    read_units_from_events,
+    reasons_without_figures,
+)
+from rankgate.online.experiments.unit_table import read_units_from_table
 
 if TYPE_CHECKING:
     from rankgate.online.events.events import EventsLike
@@ -75,75 +77,88 @@ def ab(
     if not names:
         raise UsageError("name a metric, such as -m search_ctr.", code="missing-metric")
     design, test = Design.of(design), test or ExperimentTest()
-    why: Mapping[str, str] = {}
+    reasons: Mapping[str, str] = {}
     zone = ""
     if design.variant:
-        measures = tuple(of_column(name, tuple(down)) for name in names)
-        units = from_table(cast("UnitsLike", data), measures, design)
+        measures = tuple(measure_from_column(name, tuple(down)) for name in names)
+        units = read_units_from_table(cast("UnitsLike", data), measures, design)
     else:
-        measures = tuple(of_kpi(name) for name in names)
+        measures = tuple(measure_from_kpi(name) for name in names)
         events = Events.of(data)
         if despite:
             events = replace(events, despite=True)
-        units, why, zone = _units_of_events(events, measures, design)
+        units, reasons, zone = _units_of_events(events, measures, design)
         despite = events.despite
-    planned, control = arms_of(units, design)
+    planned, control = planned_arms(units, design)
     comparison = ArmComparison(
-        control, tuple(name for name in planned if name != control), measures,
-        Method(test.level, test.relative, test.looks, test.winsorise, test.bootstrap, test.seed),
-        dict(guardrails or {}), test.correction, test.power, test.prior, test.halves, why,
-    )  # fmt: skip
+        control,
+        tuple(name for name in planned if name != control),
+        measures,
+        ComparisonMethod(
+            test.level, test.relative, test.looks, test.winsorise, test.bootstrap, test.seed
+        ),
+        dict(guardrails or {}),
+        test.correction,
+        test.power,
+        test.prior,
+        test.halves,
+        reasons,
+    )
     settings = {
-        "level": test.level, "power": test.power, "correction": test.correction,
-        "relative": test.relative, "winsorise": test.winsorise, "sequential": test.sequential,
-        "tuned_to": test.tuned_to, "bootstrap": test.bootstrap,
-        "cuped": design.cuped or bool(design.covariates), "prior": test.prior, "seed": test.seed,
-        "source": units.source, **({"time_zone": zone} if zone else {}),
-    }  # fmt: skip
+        "level": test.level,
+        "power": test.power,
+        "correction": test.correction,
+        "relative": test.relative,
+        "winsorise": test.winsorise,
+        "sequential": test.sequential,
+        "tuned_to": test.tuned_to,
+        "bootstrap": test.bootstrap,
+        "cuped": design.cuped or bool(design.covariates),
+        "prior": test.prior,
+        "seed": test.seed,
+        "source": units.source,
+        **({"time_zone": zone} if zone else {}),
+    }
     unit = design.unit or ("row" if design.variant else "user")
-    return analysed(units, planned, comparison, unit, settings,
-                    crossed=design.crossed, despite=despite)  # fmt: skip
+    return analyse_experiment(
+        units, planned, comparison, unit, settings, crossed=design.crossed, despite=despite
+    )
 
 
 def _units_of_events(
     events: Events, measures: Sequence[Measure], design: Design
 ) -> tuple[Units, dict[str, str], str]:
-    """The units; by measure the faults of the log that forbid it; the time zone."""
+    """The units; the reasons why measures have no figures; the time zone."""
     unit = design.unit_of_events
     with events.open() as log:
-        diagnosis = diagnosed(log.base, log.manifest)
-        kinds = log.kinds
-        why = {}
-        for measure in measures:
-            faults = diagnosis.blocking(measure.kpi.made_of if measure.kpi else ())
-            codes = [fault.code for fault in faults if fault.code != "sample-ratio"]
-            if codes and not events.despite:
-                why[measure.name] = f"a fault of the log forbids it: {', '.join(codes)}"
-            if measure.kpi and not has_events(measure.kpi, kinds, events.success):
-                why[measure.name] = "the log has no events for it"
-        units = from_events(
-            kpi_tables(log.base, measures, unit, events.success), measures, unit,
-            start=design.first_day, end=design.last_day, covariates=design.cuped,
+        reasons = reasons_without_figures(log, measures, events)
+        units = read_units_from_events(
+            make_kpi_tables(log.base, measures, unit, events.success),
+            measures,
+            unit,
+            start=design.first_day,
+            end=design.last_day,
+            covariates=design.cuped,
             segments=design.segments,
-        )  # fmt: skip
-        return units, why, log.base.time_zone
+        )
+        return units, reasons, log.base.time_zone
 
 
-def arms_of(units: Units, design: Design) -> tuple[dict[str, float], str]:
+def planned_arms(units: Units, design: Design) -> tuple[dict[str, float], str]:
     """The planned share of each arm, and the control.
 
     Raises:
         UsageError: no such arm, an arm that is not planned, only one.
     """
     control = design.control
-    found = sorted(units.counts)
-    planned = dict(design.split) if design.split else dict.fromkeys(found, 1.0)
-    extra = [name for name in found if name not in planned]
-    if extra:
-        problem = f"the data have arms that are not planned: {', '.join(extra)}."
+    arms = sorted(units.counts)
+    planned = dict(design.split) if design.split else dict.fromkeys(arms, 1.0)
+    unplanned_arms = [name for name in arms if name not in planned]
+    if unplanned_arms:
+        problem = f"the data have arms that are not planned: {', '.join(unplanned_arms)}."
         raise UsageError(problem, code="unplanned-arm")
     if len(planned) < 2:
-        problem = f"an experiment has two arms or more; there is {', '.join(found) or 'no unit'}."
+        problem = f"an experiment has two arms or more; there is {', '.join(arms) or 'no unit'}."
         raise UsageError(problem, code="one-arm")
     if control and control not in planned:
         problem = f"there is no arm {control!r}; there are {', '.join(planned)}."
@@ -152,7 +167,7 @@ def arms_of(units: Units, design: Design) -> tuple[dict[str, float], str]:
     return {name: share / total for name, share in planned.items()}, control or next(iter(planned))
 
 
-def analysed(
+def analyse_experiment(
     units: Units,
     planned: Mapping[str, float],
     comparison: ArmComparison,
@@ -173,12 +188,12 @@ def analysed(
         crossed: the tolerated share of units in several arms.
         despite: compute figures where a check blocks, too.
     """
-    ratio = ratio_of(units, planned)
-    findings: list[ExperimentFinding] = list(checked(units, planned, ratio, crossed))
-    blocked = any(each.severity == "block" for each in findings) and not despite
+    ratio = sample_ratio_of_units(units, planned)
+    findings: list[ExperimentFinding] = list(check_experiment(units, planned, ratio, crossed))
+    blocked = any(finding.severity == "block" for finding in findings) and not despite
     usable = not blocked and all(units.counts.get(name, 0) for name in planned)
     if usable:
-        findings += doubts(units, comparison)
+        findings += find_doubts(units, comparison)
     total = sum(units.counts.values())
     variants = [
         (
@@ -189,16 +204,19 @@ def analysed(
         )
         for name, share in planned.items()
     ]
-    days = units.days
+    days = sorted({*units.days, *units.days_of_values})
     return Experiment(
-        unit, comparison.control, pl.DataFrame(variants, schema=VARIANTS, orient="row"),
+        unit,
+        comparison.control,
+        pl.DataFrame(variants, schema=VARIANTS, orient="row"),
         (str(days[0]), str(days[-1])) if days else ("", ""),
         {"statistic": ratio.statistic, "p_value": ratio.p_value, "method": ratio.method},
         tuple(findings),
-        metrics_of(units, comparison) if usable else pl.DataFrame(schema=METRICS),
-        daily_of(units, comparison) if usable else pl.DataFrame(schema=DAILY),
-        segments_of(units, comparison) if usable else pl.DataFrame(schema=SEGMENTS),
-        against_itself(units, comparison, comparison.method.seed)
-        if usable else pl.DataFrame(schema=AGAINST_ITSELF),
+        metrics_table(units, comparison) if usable else pl.DataFrame(schema=METRICS),
+        daily_table(units, comparison) if usable else pl.DataFrame(schema=DAILY),
+        segments_table(units, comparison) if usable else pl.DataFrame(schema=SEGMENTS),
+        compare_with_itself(units, comparison, comparison.method.seed)
+        if usable
+        else pl.DataFrame(schema=AGAINST_ITSELF),
         dict(settings),
-    )  # fmt: skip
+    )

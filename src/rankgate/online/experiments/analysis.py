@@ -14,7 +14,7 @@ from rankgate.measurement.stats.corrections import Correction, correct
 from rankgate.measurement.stats.experiments.posterior import posterior
 from rankgate.measurement.stats.experiments.two_arms import MOST_SKEWED
 from rankgate.online.experiments.design import TUNED_TO
-from rankgate.online.experiments.estimate import Method, estimate
+from rankgate.online.experiments.estimate import ComparisonMethod, estimate_effect
 from rankgate.online.experiments.experiment import (
     AGAINST_ITSELF,
     DAILY,
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.units import Units
 
 _DAYS = 90  # at most; a longer experiment shows the last ones
-_FEW = 100  # units of an arm in a segment
-_ALARM = 0.01
-_FEW_VALUES = 10  # units of an arm with a value other than 0, where arms are unequal
+_MIN_UNITS = 100  # units of an arm in a segment
+_ALARM_P_VALUE = 0.01
+_MIN_VALUES = 10  # units of an arm with a value other than 0, where arms are unequal
 
 
 @dataclass(frozen=True)
 class ArmComparison:
-    """What is compared, and how.
+    """The arms and measures that are compared, and the methods.
 
     Attributes:
         control: the arm that others are compared with.
@@ -54,7 +54,7 @@ class ArmComparison:
     control: str
     treatments: tuple[str, ...]
     measures: tuple[Measure, ...]
-    method: Method = field(default_factory=Method)
+    method: ComparisonMethod = field(default_factory=ComparisonMethod)
     margins: Mapping[str, float] = field(default_factory=dict)
     correction: Correction = "holm"
     power: float = 0.8
@@ -63,59 +63,79 @@ class ArmComparison:
     why: Mapping[str, str] = field(default_factory=dict)
 
 
-def metrics_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
+def metrics_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     """One row for each measure and arm; see `Experiment.metrics`."""
     rows = [
-        _row(units, each, arm, comparison)
+        _metric_row(units, measure, arm, comparison)
         for arm in comparison.treatments
-        for each in comparison.measures
+        for measure in comparison.measures
     ]
     family = [row for row in rows if row["role"] == "success"]
-    raw = np.array([np.nan if row["p_raw"] is None else row["p_raw"] for row in family], float)
-    tests = int((~np.isnan(raw)).sum())
-    for row, p in zip(family, correct(raw, comparison.correction), strict=True):
+    raw_p_values = np.array(
+        [np.nan if row["p_raw"] is None else row["p_raw"] for row in family], float
+    )
+    tests = int((~np.isnan(raw_p_values)).sum())
+    for row, p in zip(family, correct(raw_p_values, comparison.correction), strict=True):
         row["p_value"] = None if np.isnan(p) else float(p)
         row["correction"] = f"{comparison.correction} over {tests} test{'s' * (tests != 1)}"
         row["status"] = _status(row, 1 - comparison.method.level)
     return pl.DataFrame(rows, schema=METRICS)
 
 
-def _row(units: Units, measure: Measure, arm: str, comparison: ArmComparison) -> dict[str, Any]:
+def _metric_row(
+    units: Units, measure: Measure, arm: str, comparison: ArmComparison
+) -> dict[str, Any]:
     margin = comparison.margins.get(measure.name)
     row: dict[str, Any] = {
-        **dict.fromkeys(METRICS), "metric": measure.name, "variant": arm, "margin": margin,
-        "role": "success" if margin is None else "guardrail", "better": measure.better,
-        "level": comparison.method.level, "kind": "quantile" if measure.quantile else "mean",
+        **dict.fromkeys(METRICS),
+        "metric": measure.name,
+        "variant": arm,
+        "margin": margin,
+        "role": "success" if margin is None else "guardrail",
+        "better": measure.better,
+        "level": comparison.method.level,
+        "kind": "quantile" if measure.quantile else "mean",
         "status": "inconclusive",
-    }  # fmt: skip
-    if why := comparison.why.get(measure.name):
-        return {**row, "why": why}
+    }
+    if reason := comparison.why.get(measure.name):
+        return {**row, "why": reason}
     values = units.of(measure).group_by("variant").agg(pl.col("unit").n_unique())
     counts = dict(values.iter_rows())
     row |= {"n_control": counts.get(comparison.control, 0), "n": counts.get(arm, 0)}
     if min(row["n_control"], row["n"]) < 2:
         return {**row, "why": "an arm has fewer than two units with a value"}
-    method = comparison.method if margin is None else guarding(comparison.method)
-    effect = estimate(units, measure, comparison.control, arm, method)
+    method = comparison.method if margin is None else guardrail_method(comparison.method)
+    effect = estimate_effect(units, measure, comparison.control, arm, method)
     row |= {
-        name: _known(getattr(effect, name))
-        for name in ("control", "treatment", "delta", "low", "high", "relative", "relative_low",
-                     "relative_high", "method", "explained")
-    }  # fmt: skip
+        name: _null_if_not_finite(getattr(effect, name))
+        for name in (
+            "control",
+            "treatment",
+            "delta",
+            "low",
+            "high",
+            "relative",
+            "relative_low",
+            "relative_high",
+            "method",
+            "explained",
+        )
+    }
     row |= {
-        "p_raw": _known(effect.p_value), "kind": _kind(measure, effect.method),
+        "p_raw": _null_if_not_finite(effect.p_value),
+        "kind": _test_kind(measure, effect.method),
         "level": method.level,
-    }  # fmt: skip
+    }
     if not np.isfinite(effect.se):
         return {**row, "why": "there are too few values for an interval"}
     row["mde"] = effect.mde(1 - comparison.method.level, comparison.power)
-    row |= _view(effect, measure, comparison.prior)
+    row |= _bayesian_view(effect, measure, comparison.prior)
     if margin is not None:
-        row["status"] = guarded(effect, measure, margin)
+        row["status"] = guardrail_status(effect, measure, margin)
     return row
 
 
-def _kind(measure: Measure, method: str) -> str:
+def _test_kind(measure: Measure, method: str) -> str:
     if measure.quantile is not None:
         return "quantile"
     if method.startswith("delta"):
@@ -123,16 +143,16 @@ def _kind(measure: Measure, method: str) -> str:
     return "proportion" if method.startswith("z") else "mean"
 
 
-def _view(found: Effect, measure: Measure, prior: float) -> dict[str, Any]:
+def _bayesian_view(effect: Effect, measure: Measure, prior: float) -> dict[str, Any]:
     """The Bayesian view: a normal prior of relative effects around 0."""
-    if not found.control or not found.se > 0:
+    if not effect.control or not effect.se > 0:
         return {}
     sign = -1.0 if measure.better == "down" else 1.0
-    after = posterior(sign * found.delta, found.se, prior * abs(found.control))
-    return {"chance_better": after.better, "expected_loss": after.loss}
+    belief = posterior(sign * effect.delta, effect.se, prior * abs(effect.control))
+    return {"chance_better": belief.better, "expected_loss": belief.loss}
 
 
-def guarding(method: Method) -> Method:
+def guardrail_method(method: ComparisonMethod) -> ComparisonMethod:
     """The method of guardrails: each end of their interval holds alone with the level.
 
     At a level of 95 % their interval is two-sided at 90 %, by the test whose p is shown.
@@ -140,7 +160,7 @@ def guarding(method: Method) -> Method:
     return replace(method, level=2 * method.level - 1, relative="fieller")
 
 
-def guarded(effect: Effect, measure: Measure, margin: float) -> str:
+def guardrail_status(effect: Effect, measure: Measure, margin: float) -> str:
     """Pass where a loss of more than the margin is excluded, fail where such a loss is shown.
 
     Pass where the low end of the relative difference lies above −margin, fail where the high end
@@ -162,11 +182,11 @@ def _status(row: Mapping[str, Any], alpha: float) -> str:
     return "better" if (row["delta"] > 0) == (row["better"] == "up") else "worse"
 
 
-def _known(value: Any) -> Any:  # noqa: ANN401 - a number, a word
+def _null_if_not_finite(value: Any) -> Any:  # noqa: ANN401 - a number, a word
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def daily_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
+def daily_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     """Differences at the end of each day, with intervals that hold on all of them."""
     method = comparison.method
     if method.tuned_to is None:
@@ -174,19 +194,28 @@ def daily_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     method = replace(method, resamples=0)
     rows = []
     for day in units.days[-_DAYS:]:
-        until = units.until(day)
+        units_until_day = units.until(day)
         for measure in comparison.measures:
             if measure.name in comparison.why:
                 continue
             for arm in comparison.treatments:
-                found = estimate(until, measure, comparison.control, arm, method)
-                if np.isfinite(found.se):
-                    rows.append((measure.name, arm, str(day), found.n, found.delta, found.low,
-                                 found.high))  # fmt: skip
+                effect = estimate_effect(units_until_day, measure, comparison.control, arm, method)
+                if np.isfinite(effect.se):
+                    rows.append(
+                        (
+                            measure.name,
+                            arm,
+                            str(day),
+                            effect.n,
+                            effect.delta,
+                            effect.low,
+                            effect.high,
+                        )
+                    )
     return pl.DataFrame(rows, schema=DAILY, orient="row")
 
 
-def segments_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
+def segments_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     """Differences within segments; p is corrected by Benjamini-Hochberg over all of them.
 
     ``p_differ`` is that of Cochran's Q: Σ (delta − weighted mean)² / se² against chi-squared.
@@ -198,124 +227,145 @@ def segments_of(units: Units, comparison: ArmComparison) -> pl.DataFrame:
             if measure.name in comparison.why:
                 continue
             for arm in comparison.treatments:
-                rows += _within(units, measure, (segment, arm), comparison.control, method)
+                rows += _segment_rows(units, measure, (segment, arm), comparison.control, method)
     corrected = correct(np.array([row["p_raw"] for row in rows], float), "bh")
     for row, p in zip(rows, corrected, strict=True):
         row["p_value"] = float(p)
     return pl.DataFrame(rows, schema=SEGMENTS)
 
 
-def _within(
-    units: Units, measure: Measure, place: tuple[str, str], control: str, method: Method
+def _segment_rows(
+    units: Units,
+    measure: Measure,
+    segment_and_arm: tuple[str, str],
+    control: str,
+    method: ComparisonMethod,
 ) -> list[dict[str, Any]]:
     from scipy.special import chdtrc
 
-    segment, arm = place
+    segment, arm = segment_and_arm
     rows, effects = [], []
     for value in units.arms[segment].drop_nulls().unique().sort():
-        chosen = units.among(pl.col(segment) == value)
-        if min(chosen.counts.get(control, 0), chosen.counts.get(arm, 0)) < _FEW:
+        members = units.among(pl.col(segment) == value)
+        if min(members.counts.get(control, 0), members.counts.get(arm, 0)) < _MIN_UNITS:
             continue
-        found = estimate(chosen, measure, control, arm, method)
-        if np.isfinite(found.se) and found.se > 0:
-            effects.append(found)
-            rows.append({
-                "metric": measure.name, "variant": arm, "segment": segment, "value": str(value),
-                "n": found.n, "delta": found.delta, "low": found.low, "high": found.high,
-                "p_raw": found.p_value,
-            })  # fmt: skip
+        effect = estimate_effect(members, measure, control, arm, method)
+        if np.isfinite(effect.se) and effect.se > 0:
+            effects.append(effect)
+            rows.append(
+                {
+                    "metric": measure.name,
+                    "variant": arm,
+                    "segment": segment,
+                    "value": str(value),
+                    "n": effect.n,
+                    "delta": effect.delta,
+                    "low": effect.low,
+                    "high": effect.high,
+                    "p_raw": effect.p_value,
+                }
+            )
     if len(rows) > 1:
-        weights = np.array([1 / each.se**2 for each in effects])
-        deltas = np.array([each.delta for each in effects])
+        weights = np.array([1 / effect.se**2 for effect in effects])
+        deltas = np.array([effect.delta for effect in effects])
         q = float(weights @ (deltas - weights @ deltas / weights.sum()) ** 2)
         for row in rows:
             row["p_differ"] = float(chdtrc(len(rows) - 1, q))
     return rows
 
 
-def against_itself(units: Units, comparison: ArmComparison, seed: int) -> pl.DataFrame:
+def compare_with_itself(units: Units, comparison: ArmComparison, seed: int) -> pl.DataFrame:
     """Compare random halves of the control: significant as often as the level says, if all is well.
 
-    The halves are drawn anew each time; what they share makes the count vary more than that of
+    The halves are drawn again each time; what they share makes the count vary more than that of
     independent tests.
     """
     if not comparison.halves:
         return pl.DataFrame(schema=AGAINST_ITSELF)
-    own = units.among(pl.col("variant") == comparison.control)
+    control_units = units.among(pl.col("variant") == comparison.control)
     random = np.random.default_rng(seed)
     method = replace(comparison.method, tuned_to=None, resamples=0)
     rows: dict[str, int] = dict.fromkeys(
-        (each.name for each in comparison.measures if each.name not in comparison.why), 0
+        (measure.name for measure in comparison.measures if measure.name not in comparison.why), 0
     )
     for _ in range(comparison.halves):
-        halves = pl.Series(random.permutation(len(own.arms)) % 2).cast(pl.String)
-        split = replace(own, arms=own.arms.with_columns(variant=halves))
-        for each in comparison.measures:
-            if each.name in rows:
-                p = estimate(split, each, "0", "1", method).p_value
-                rows[each.name] += bool(p < 1 - comparison.method.level)
+        halves = pl.Series(random.permutation(len(control_units.arms)) % 2).cast(pl.String)
+        split_units = replace(control_units, arms=control_units.arms.with_columns(variant=halves))
+        for measure in comparison.measures:
+            if measure.name in rows:
+                p = estimate_effect(split_units, measure, "0", "1", method).p_value
+                rows[measure.name] += bool(p < 1 - comparison.method.level)
     table = [
         (name, comparison.halves, count, count / comparison.halves) for name, count in rows.items()
     ]
     return pl.DataFrame(table, schema=AGAINST_ITSELF, orient="row")
 
 
-def doubts(units: Units, comparison: ArmComparison) -> Iterable[ExperimentFinding]:
-    """What makes single measures doubtful: one unit with much influence, effects that fade."""
+def find_doubts(units: Units, comparison: ArmComparison) -> Iterable[ExperimentFinding]:
+    """Find doubts about measures: one unit with much influence, effects that fade."""
     for measure in comparison.measures:
         if measure.name in comparison.why:
             continue
         for arm in comparison.treatments:
             if measure.quantile is None:
-                yield from _one_unit(units, measure, arm, comparison)
-                yield from _skewed(units, measure, arm, comparison)
-            yield from _fading(units, measure, arm, comparison)
+                yield from _find_influential_unit(units, measure, arm, comparison)
+                yield from _find_few_values(units, measure, arm, comparison)
+            yield from _find_changing_effect(units, measure, arm, comparison)
 
 
-def _one_unit(
+def _find_influential_unit(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
     rows = units.of(measure, comparison.method.cap)
     rows = rows.filter(pl.col("variant").is_in([comparison.control, arm]))
-    if len(rows) < 2 * _FEW:
+    if len(rows) < 2 * _MIN_UNITS:
         return
-    plain = replace(comparison.method, resamples=0, tuned_to=None)
+    plain_method = replace(comparison.method, resamples=0, tuned_to=None)
     largest = rows.sort(pl.col("value").abs(), descending=True)["unit"][0]
-    whole = estimate(units, measure, comparison.control, arm, plain)
-    rest = estimate(units.among(pl.col("unit") != largest), measure, comparison.control, arm, plain)
-    if not whole.se > 0 or abs(whole.delta - rest.delta) < whole.se / 2:
+    full_effect = estimate_effect(units, measure, comparison.control, arm, plain_method)
+    without_largest = estimate_effect(
+        units.among(pl.col("unit") != largest), measure, comparison.control, arm, plain_method
+    )
+    if (
+        not full_effect.se > 0
+        or abs(full_effect.delta - without_largest.delta) < full_effect.se / 2
+    ):
         return
     text = (
-        f"{measure.name}: without unit {largest} the difference of {arm} is {rest.delta:+.4g} "
-        f"instead of {whole.delta:+.4g}; cut off large values with --winsorise 0.999"
+        f"{measure.name}: without unit {largest} the difference of {arm} is "
+        f"{without_largest.delta:+.4g} "
+        f"instead of {full_effect.delta:+.4g}; cut off large values with --winsorise 0.999"
     )
     yield ExperimentFinding("one-unit", "warn", text, measure.name)
 
 
-def _skewed(
+def _find_few_values(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
     """Arms of unequal size, and so few units with a value that the correction falls short."""
     if comparison.method.resamples:
         return
-    plain = replace(comparison.method, tuned_to=None)
-    skewness = estimate(units, measure, comparison.control, arm, plain).arms.skewness
+    plain_method = replace(comparison.method, tuned_to=None)
+    skewness = estimate_effect(units, measure, comparison.control, arm, plain_method).arms.skewness
     if abs(skewness) < MOST_SKEWED:
         return
     rows = units.of(measure, comparison.method.cap).filter(pl.col("value") != 0)
     counts = dict(rows["variant"].value_counts().iter_rows())
-    few, arm_of_few = min((counts.get(name, 0), name) for name in (comparison.control, arm))
-    if few >= _FEW_VALUES:
+    fewest_values, arm_of_few = min(
+        (counts.get(name, 0), name) for name in (comparison.control, arm)
+    )
+    if fewest_values >= _MIN_VALUES:
         return
     text = (
-        f"{measure.name}: only {few} units of the arm {arm_of_few} have a value other than 0, and "
-        f"the arms are unequal; an error of 5 % may be 13 % for {arm}: wait for {_FEW_VALUES} such "
+        f"{measure.name}: only {fewest_values} units of the arm {arm_of_few} have a value other "
+        "than 0, and "
+        f"the arms are unequal; an error of 5 % may be 13 % for {arm}: wait for {_MIN_VALUES} such "
         "units, or give the arms equal shares"
     )
     yield ExperimentFinding("few-values", "warn", text, measure.name)
 
 
-def _fading(
+def _find_changing_effect(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
     """Differences of the first and of the second half of the days."""
@@ -327,16 +377,16 @@ def _fading(
     middle = days[len(days) // 2]
     method = replace(comparison.method, resamples=0, tuned_to=None)
     halves = []
-    for chosen in (pl.col("day") < middle, pl.col("day") >= middle):
-        rows = {measure.name: units.rows[measure.name].filter(chosen)}
-        part = replace(units, rows=rows)
-        halves.append(estimate(part, measure, comparison.control, arm, method))
+    for in_half in (pl.col("day") < middle, pl.col("day") >= middle):
+        rows = {measure.name: units.rows[measure.name].filter(in_half)}
+        half_units = replace(units, rows=rows)
+        halves.append(estimate_effect(half_units, measure, comparison.control, arm, method))
     first, second = halves
     error = float(np.hypot(first.se, second.se))
     if not error > 0:
         return
     p = float(2 * ndtr(-abs(second.delta - first.delta) / error))
-    if p < _ALARM:
+    if p < _ALARM_P_VALUE:
         text = (
             f"{measure.name}: the difference of {arm} is {first.delta:+.4g} before {middle} and "
             f"{second.delta:+.4g} from then on (p = {p:.2g}): it may be one of novelty; run longer"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.backend import altair
-from rankgate.core.present.charts.parts import in_columns, panel, rule, table
+from rankgate.core.present.charts.backend import load_altair
+from rankgate.core.present.charts.parts import concat_panels, inline_data, panel_title, rule_line
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.charts.style import BLUE
 
@@ -24,19 +24,24 @@ _LINES = 8
 
 def intervals(result: Experiment) -> Picture:
     """The relative difference of each metric with its interval."""
-    known = result.metrics.drop_nulls(["relative_low", "relative_high"])
-    if known.is_empty():
+    with_interval = result.metrics.drop_nulls(["relative_low", "relative_high"])
+    if with_interval.is_empty():
         raise UsageError("no metric has an interval.", code="nothing-to-draw")
-    several = known["variant"].n_unique() > 1
+    has_several_arms = with_interval["variant"].n_unique() > 1
     rows = [
-        {"metric": row["metric"] + (f" ({row['variant']})" if several else ""),
-         "relative": row["relative"], "low": row["relative_low"], "high": row["relative_high"]}
-        for row in known.iter_rows(named=True)
-    ]  # fmt: skip
-    alt = altair()
-    y = alt.Y("metric:N", sort=[row["metric"] for row in rows], title=None,
-              axis=alt.Axis(labelLimit=220))  # fmt: skip
-    base = alt.Chart(table(rows))
+        {
+            "metric": row["metric"] + (f" ({row['variant']})" if has_several_arms else ""),
+            "relative": row["relative"],
+            "low": row["relative_low"],
+            "high": row["relative_high"],
+        }
+        for row in with_interval.iter_rows(named=True)
+    ]
+    alt = load_altair()
+    y = alt.Y(
+        "metric:N", sort=[row["metric"] for row in rows], title=None, axis=alt.Axis(labelLimit=220)
+    )
+    base = alt.Chart(inline_data(rows))
     axis = alt.Axis(format="+.1%")
     lines = base.mark_rule(color=BLUE, strokeWidth=2).encode(
         x=alt.X("low:Q", axis=axis, title="relative difference"), x2="high:Q", y=y
@@ -44,11 +49,11 @@ def intervals(result: Experiment) -> Picture:
     points = base.mark_point(filled=True, color=BLUE, size=60).encode(
         x="relative:Q", y=y, tooltip=["metric:N", "relative:Q", "low:Q", "high:Q"]
     )
-    drawn = (rule("zero", 0.0, along="x") + lines + points).properties(
+    chart = (rule_line("zero", 0.0, along="x") + lines + points).properties(
         width=420, height=max(_ROW * len(rows), 60)
     )
-    about = "Points are relative differences to the control, lines their intervals."
-    return _picture("experiment", ("Differences of metrics", about), result, rows, drawn)
+    description = "Points are relative differences to the control, lines their intervals."
+    return _picture("experiment", ("Differences of metrics", description), result, rows, chart)
 
 
 def days(result: Experiment) -> Picture:
@@ -57,58 +62,76 @@ def days(result: Experiment) -> Picture:
         raise UsageError("the experiment has no days.", code="nothing-to-draw")
     rows = result.daily.to_dicts()
     names = result.daily.select("metric", "variant").unique(maintain_order=True).rows()[:_PANELS]
-    alt = altair()
+    alt = load_altair()
     panels = []
     for metric, variant in names:
-        own = [row for row in rows if (row["metric"], row["variant"]) == (metric, variant)]
-        base = alt.Chart(table(own))
+        arm_rows = [row for row in rows if (row["metric"], row["variant"]) == (metric, variant)]
+        base = alt.Chart(inline_data(arm_rows))
         x = alt.X("day:T", title=None, axis=alt.Axis(format="%d %b", tickCount=6))
         band = base.mark_area(color=BLUE, opacity=0.2).encode(
             x=x, y=alt.Y("low:Q", title="difference"), y2="high:Q"
         )
         line = base.mark_line(color=BLUE).encode(x=x, y="delta:Q", tooltip=["day:T", "delta:Q"])
         title = f"{metric} ({variant})"
-        panels.append((band + line + rule("zero", 0.0)).properties(**_SIZE, **panel(title)))
-    about = "The interval holds on all days together: one may stop on any of them."
-    chosen = [row for row in rows if (row["metric"], row["variant"]) in names]
-    return _picture("experiment-days", ("Differences by day", about), result, chosen,
-                    in_columns(panels, 2))  # fmt: skip
+        panels.append(
+            (band + line + rule_line("zero", 0.0)).properties(**_SIZE, **panel_title(title))
+        )
+    description = "The interval holds on all days together: one may stop on any of them."
+    panel_rows = [row for row in rows if (row["metric"], row["variant"]) in names]
+    return _picture(
+        "experiment-days",
+        ("Differences by day", description),
+        result,
+        panel_rows,
+        concat_panels(panels, 2),
+    )
 
 
 def _picture(
-    kind: str, words: tuple[str, str], result: Experiment, rows: list[dict[str, Any]], drawn: Any
+    kind: str, texts: tuple[str, str], result: Experiment, rows: list[dict[str, Any]], chart: Any
 ) -> Picture:
     units = result.variants["units"].sum()
-    return Picture(kind, *words, f"{units:,} units", {"name": "experiment", "hash": ""},
-                   tuple(rows), drawn)  # fmt: skip
+    return Picture(
+        kind, *texts, f"{units:,} units", {"name": "experiment", "hash": ""}, tuple(rows), chart
+    )
 
 
 def plan(result: ExperimentPlan) -> Picture:
-    """What shows after how many days, for each KPI with the largest share of traffic."""
+    """Detectable differences by day, for each KPI with the largest share of traffic."""
     if result.detectable.is_empty():
         raise UsageError("no KPI can be planned for.", code="nothing-to-draw")
     share = float(result.detectable["share"].to_numpy().max())
     rows = result.detectable.filter(pl.col("share") == share).to_dicts()
     names = result.needed["kpi"].unique(maintain_order=True).to_list()[:_LINES]
-    chosen = [row for row in rows if row["kpi"] in names]
-    alt = altair()
+    kpi_rows = [row for row in rows if row["kpi"] in names]
+    alt = load_altair()
     effect = result.settings["effect"]
-    lines = alt.Chart(table(chosen)).mark_line(point=True).encode(
-        x=alt.X("day:Q", title="days"),
-        y=alt.Y("relative:Q", title="relative difference that shows",
-                axis=alt.Axis(format=".1%"), scale=alt.Scale(type="log")),
-        color=alt.Color("kpi:N", sort=names, title=None),
-        tooltip=["kpi:N", "day:Q", "relative:Q", "units:Q"],
-    )  # fmt: skip
-    drawn = (lines + rule("relative", effect, dashed=True)).properties(width=460, height=280)
-    about = f"With {share:.0%} of the traffic; the dashed line is the effect that was asked for."
+    lines = (
+        alt.Chart(inline_data(kpi_rows))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("day:Q", title="days"),
+            y=alt.Y(
+                "relative:Q",
+                title="relative difference that shows",
+                axis=alt.Axis(format=".1%"),
+                scale=alt.Scale(type="log"),
+            ),
+            color=alt.Color("kpi:N", sort=names, title=None),
+            tooltip=["kpi:N", "day:Q", "relative:Q", "units:Q"],
+        )
+    )
+    chart = (lines + rule_line("relative", effect, dashed=True)).properties(width=460, height=280)
+    description = (
+        f"With {share:.0%} of the traffic; the dashed line is the effect that was asked for."
+    )
     units = int(result.kpis["units"].to_numpy().max())
     return Picture(
         "experiment-plan",
         "What shows after how many days",
-        about,
+        description,
         f"{units:,} {result.unit}s",
         {"name": "plan", "hash": ""},
-        tuple(chosen),
-        drawn,
+        tuple(kpi_rows),
+        chart,
     )

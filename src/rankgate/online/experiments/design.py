@@ -1,4 +1,4 @@
-"""An experiment's design, and how its arms are tested: what ``ab`` and ``plan`` take."""
+"""An experiment's design and the tests of its arms: options of ``ab`` and ``plan``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 from rankgate.core.declare import Count, Range, Share, check_fields, fields_of
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.measurement.stats.corrections import Correction
 from rankgate.online.experiments.effect import Relative
-from rankgate.online.experiments.unit_events import COLUMNS
+from rankgate.online.experiments.unit_events import UNIT_COLUMNS
 
 TUNED_TO = 10_000
 """Units at which intervals that hold at every look are narrowest, unless a test says another
@@ -37,7 +37,7 @@ class Design(ByContent):
         split: The planned share of each arm, as in old=0.9; equal shares by default.
         day: The column of days of a table.
         start: The first day of the experiment, as in 2026-03-01; by default the first with an arm.
-        end: Its last day.
+        end: The last day of the experiment.
         cuped: Adjust for each unit's own value from before ``start``.
         covariates: Of a table the column that adjusts a metric, as in spend=history, or both of a
             ratio, as in spend/visits=spent/visited; they must be known before the experiment.
@@ -68,8 +68,10 @@ class Design(ByContent):
         if not self.variant:
             _ = self.unit_of_events
         elif self.cuped:
-            raise UsageError("CUPED of a table needs its column; say --covariate METRIC=COLUMN.",
-                             code="conflicting-options")  # fmt: skip
+            raise UsageError(
+                "CUPED of a table needs its column; say --covariate METRIC=COLUMN.",
+                code="conflicting-options",
+            )
         if self.first_day and self.last_day and self.first_day > self.last_day:
             problem = f"the experiment ends on {self.end}, before it starts on {self.start}."
             raise UsageError(problem, code="invalid-day")
@@ -94,42 +96,42 @@ class Design(ByContent):
             InputError: A key that there is not, a value that does not fit; with its line.
             UsageError: As of the class.
         """
-        toml = Toml.read(path, code="invalid-design")
+        toml = TomlFile.read(path, code="invalid-design")
         toml.check_keys(toml.values, ("design",))
         declared = [
-            replace(each, kind=_IN_FILES.get(field, each.kind))
-            for field, each in fields_of(cls).items()
+            replace(declaration, kind=_KINDS_IN_FILES.get(field, declaration.kind))
+            for field, declaration in fields_of(cls).items()
         ]
         return cls(**toml.read_values(toml.values.get("design", {}), declared, "design"))
 
     @property
     def unit_of_events(self) -> str:
-        """What was assigned to arms, in a log.
+        """The unit that was assigned to arms, in a log.
 
         Raises:
             UsageError: no event has such a unit.
         """
         unit = self.unit or "user"
-        if unit not in COLUMNS:
-            problem = f"no event has a unit {unit!r}; there are {', '.join(COLUMNS)}."
+        if unit not in UNIT_COLUMNS:
+            problem = f"no event has a unit {unit!r}; there are {', '.join(UNIT_COLUMNS)}."
             raise UsageError(problem, code="unknown-unit")
         return unit
 
     @property
     def first_day(self) -> date | None:
         """The first day; None for that of the data."""
-        return _day(self.start, "start")
+        return _parse_day(self.start, "start")
 
     @property
     def last_day(self) -> date | None:
         """The last day; None for that of the data."""
-        return _day(self.end, "end")
+        return _parse_day(self.end, "end")
 
 
-_IN_FILES: Mapping[str, Any] = {"split": "table", "covariates": "table", "segments": "texts"}
+_KINDS_IN_FILES: Mapping[str, Any] = {"split": "table", "covariates": "table", "segments": "texts"}
 
 
-def _day(text: str, name: str) -> date | None:
+def _parse_day(text: str, name: str) -> date | None:
     if not text:
         return None
     try:

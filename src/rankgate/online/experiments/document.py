@@ -8,22 +8,34 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import p_value, probability, share, shares
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.figures import (
+    format_p_value,
+    format_probability,
+    format_share,
+    format_share_interval,
+)
+from rankgate.core.present.grid import Grid, make_printable
 from rankgate.core.present.numbers import UNDEFINED
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.experiment import Experiment
 
 _SEGMENTS = 40
-_NONE = "No figures: a fault above forbids them (rankgate online ab --despite gives them)."
+_LOSS_NOTE = (
+    "Expected loss: by how much the metric is worse on average if the arm is launched, where "
+    "better counts as 0; in brackets as a share of the control."
+)
+_UNITS = {"ms": " ms", "millisecond": " ms", "seconds": " s", "days": " days", "pages": " pages"}
+_NO_FIGURES_NOTE = (
+    "No figures: a fault above forbids them (rankgate online ab --despite gives them)."
+)
 
 
 def document(result: Experiment) -> Document:
     """Findings and sample ratio before any figure; then metrics, segments, days."""
     names = result.variants["variant"].to_list()
-    others = ", ".join(name for name in names if name != result.control)
+    treatments = ", ".join(name for name in names if name != result.control)
     period = f", {result.period[0]} to {result.period[1]}" if result.period[0] else ""
     if (zone := result.settings.get("time_zone", "UTC")) != "UTC":
         period += f", days of {zone}"
@@ -33,55 +45,60 @@ def document(result: Experiment) -> Document:
         charts = [Chart("rankgate.online.experiments.charts:intervals", result)]
         if result.daily["day"].n_unique() > 1:
             charts.append(Chart("rankgate.online.experiments.charts:days", result))
-    head = tuple(result.metrics.columns)
+    columns = tuple(result.metrics.columns)
     return made(
-        f"{printable(others)} against {printable(result.control)}{period}",
-        Warnings(tuple(each.text for each in result.findings)),
+        f"{make_printable(treatments)} against {make_printable(result.control)}{period}",
+        Warnings(tuple(finding.text for finding in result.findings)),
         _ratio(result),
         Table("arms", _arms(result)),
-        _NONE if blocked else "",
+        _NO_FIGURES_NOTE if blocked else "",
         Table("metrics", _metrics(result)),
         *charts,
-        _method(result) if not result.metrics.is_empty() else "",
+        _describe_method(result) if not result.metrics.is_empty() else "",
         Table("Bayesian view", _bayesian(result)),
+        _LOSS_NOTE if result.metrics["chance_better"].count() else "",
         Table("segments", _segments(result)),
-        _differ(result),
-        Table("control against itself", _itself(result)),
+        _describe_segment_tests(result),
+        Table("control against itself", _self_comparison(result)),
         Table("days", _days(result), folded=True),
-        rows=PlainRows(head, list(result.metrics.iter_rows())),
-    )  # fmt: skip
+        rows=PlainRows(columns, list(result.metrics.iter_rows())),
+    )
 
 
 def _ratio(result: Experiment) -> str:
     p = result.srm["p_value"]
     mismatch = any(finding.code == "sample-ratio" for finding in result.findings)
-    words = "not as planned" if mismatch else "as planned"
-    return f"Sample ratio: {words} (p = {p:.2g}, {result.srm['method']})."
+    status_text = "not as planned" if mismatch else "as planned"
+    return f"Sample ratio: {status_text} (p = {p:.2g}, {result.srm['method']})."
 
 
 def _arms(result: Experiment) -> Grid:
     rows = [
-        (printable(row["variant"]), f"{row['units']:,}", f"{row['planned']:.2%}",
-         f"{row['observed']:.2%}")
+        (
+            make_printable(row["variant"]),
+            f"{row['units']:,}",
+            f"{row['planned']:.2%}",
+            f"{row['observed']:.2%}",
+        )
         for row in result.variants.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     return Grid(("arm", f"units\n({result.unit})", "planned", "observed"), tuple(rows))
 
 
-def figure(value: float | None, kind: str = "", metric: str = "") -> str:
+def format_figure(value: float | None, kind: str = "", metric: str = "") -> str:
     """A value of a metric: proportions and shares in per cent.
 
-    >>> figure(0.1902, "proportion"), figure(52.4563), figure(None)
+    >>> format_figure(0.1902, "proportion"), format_figure(52.4563), format_figure(None)
     ('19.02%', '52.46', '–')
     """
     if value is None:
         return UNDEFINED
-    if kind == "proportion" or _unit(metric) == "share":
+    if kind == "proportion" or _kpi_unit(metric) == "share":
         return f"{value:.2%}"
     return f"{value:,.2f}" if abs(value) >= 10 else f"{value:.4f}"
 
 
-def _unit(metric: str) -> str:
+def _kpi_unit(metric: str) -> str:
     from rankgate.online.indicators.catalogue import KPIS
 
     return KPIS[metric].unit if metric in KPIS else ""
@@ -89,123 +106,166 @@ def _unit(metric: str) -> str:
 
 def _metrics(result: Experiment) -> Grid:
     rows = []
-    several = result.metrics["variant"].n_unique() > 1
+    has_several_arms = result.metrics["variant"].n_unique() > 1
     for row in result.metrics.iter_rows(named=True):
-        name = printable(row["metric"]) + (f" ({printable(row['variant'])})" if several else "")
+        name = make_printable(row["metric"]) + (
+            f" ({make_printable(row['variant'])})" if has_several_arms else ""
+        )
         if row["role"] == "guardrail":
             name += f", guardrail {row['margin']:.1%}"
         if row["why"]:
             rows.append((name, *[UNDEFINED] * 7, row["why"]))
             continue
-        rows.append((
-            name, figure(row["control"], row["kind"], row["metric"]),
-            figure(row["treatment"], row["kind"], row["metric"]),
-            share(row["relative"]), _interval(row, result),
-            _small(row["p_raw"]), _small(row["p_value"]), _mde(row), row["status"],
-        ))  # fmt: skip
-    head = ("metric", "control", "treatment", "relative", f"{_level(result)} interval", "p",
-            f"p\n({result.settings['correction']})", "detectable", "status")  # fmt: skip
-    return Grid(head, tuple(rows), frozenset({0, 8}))
+        rows.append(
+            (
+                name,
+                format_figure(row["control"], row["kind"], row["metric"]),
+                format_figure(row["treatment"], row["kind"], row["metric"]),
+                format_share(row["relative"]),
+                _interval(row, result),
+                _format_p_value(row["p_raw"]),
+                _format_p_value(row["p_value"]),
+                _format_mde(row),
+                row["status"],
+            )
+        )
+    header = (
+        "metric",
+        "control",
+        "treatment",
+        "relative",
+        f"{_format_level(result)} interval",
+        "p",
+        f"p\n({result.settings['correction']})",
+        "detectable",
+        "status",
+    )
+    return Grid(header, tuple(rows), frozenset({0, 8}))
 
 
 def _interval(row: Mapping[str, Any], result: Experiment) -> str:
     """The relative interval; one end where the other is infinite; the level if it is another."""
     low, high = row["relative_low"], row["relative_high"]
-    text = shares(low, high)
+    text = format_share_interval(low, high)
     if low is not None and high is None:
-        text = f"> {share(low)}"
+        text = f"> {format_share(low)}"
     elif high is not None and low is None:
-        text = f"< {share(high)}"
-    own = row["level"]
-    return text if own is None or own == result.settings["level"] else f"{text} ({own:.0%})"
+        text = f"< {format_share(high)}"
+    level = row["level"]
+    return text if level is None or level == result.settings["level"] else f"{text} ({level:.0%})"
 
 
-def _small(p: float | None) -> str:
+def _format_p_value(p: float | None) -> str:
     """A p-value, with more digits where it is small."""
     if p is not None and 1e-5 <= p < 0.01:
         return f"{p:.5f}"
-    return p_value(p)
+    return format_p_value(p)
 
 
-def _mde(row: Mapping[str, Any]) -> str:
+def _format_mde(row: Mapping[str, Any]) -> str:
     if row["mde"] is None or not row["control"]:
         return UNDEFINED
     return f"{row['mde'] / abs(row['control']):.1%}"
 
 
-def _level(result: Experiment) -> str:
+def _format_level(result: Experiment) -> str:
     return f"{result.settings['level']:.0%}"
 
 
-def _method(result: Experiment) -> str:
+def _describe_method(result: Experiment) -> str:
     methods = result.metrics["method"].drop_nulls().unique(maintain_order=True).to_list()
-    words = f"p and intervals: {'; '.join(methods)}."
-    if (by := result.settings.get("relative", "log")) != "fieller":
-        words += f" Relative intervals ({by}) are not of the test that p is of."
-    measured = result.metrics.drop_nulls("relative")
-    if measured["relative_low"].null_count() or measured["relative_high"].null_count():
-        words += (
+    sentences = f"p and intervals: {'; '.join(methods)}."
+    if (relative_by := result.settings.get("relative", "log")) != "fieller":
+        sentences += f" Relative intervals ({relative_by}) are not of the test that p is of."
+    with_relative = result.metrics.drop_nulls("relative")
+    if with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count():
+        sentences += (
             " Where a relative interval has one end or none, the control is not clearly different "
             "from 0, and no interval with two ends keeps its level."
         )
     correction = result.metrics["correction"].drop_nulls()
-    words += f" p of metrics that are no guardrails: {correction[0]}." if len(correction) else ""
+    sentences += (
+        f" p of metrics that are no guardrails: {correction[0]}." if len(correction) else ""
+    )
     explained = result.metrics.drop_nulls("explained")
     for row in explained.iter_rows(named=True):
-        words += (
+        sentences += (
             f" The covariate of {row['metric']} explains {row['explained']:.2%} of its variance"
             f" ({row['variant']})."
         )
-    words += (
+    sentences += (
         f" Detectable: the smallest difference that this experiment shows with a chance of "
         f"{result.settings['power']:.0%}, as a share of the control."
     )
-    return words
+    return sentences
 
 
 def _bayesian(result: Experiment) -> Grid:
     rows = [
-        (printable(row["metric"]), printable(row["variant"]), probability(row["chance_better"]),
-         figure(row["expected_loss"], row["kind"], row["metric"]))
+        (
+            make_printable(row["metric"]),
+            make_printable(row["variant"]),
+            format_probability(row["chance_better"]),
+            _format_loss(row),
+        )
         for row in result.metrics.iter_rows(named=True)
         if row["chance_better"] is not None
-    ]  # fmt: skip
+    ]
     prior = f"expected loss\n(prior sd {result.settings['prior']:.0%})"
     return Grid(("metric", "arm", "chance to\nbe better", prior), tuple(rows), frozenset({0, 1}))
 
 
+def _format_loss(row: Mapping[str, Any]) -> str:
+    """The expected loss in the unit of the metric, and as a share of the control."""
+    loss, unit = row["expected_loss"], _kpi_unit(row["metric"])
+    if loss is None:
+        return UNDEFINED
+    if row["kind"] == "proportion" or unit == "share":
+        text = f"{100 * loss:.2f} points"
+    else:
+        text = format_figure(loss) + _UNITS.get(unit, "")
+    return f"{text} ({loss / abs(row['control']):.1%})" if row["control"] else text
+
+
 def _segments(result: Experiment) -> Grid:
     rows = [
-        (printable(row["metric"]), printable(row["variant"]),
-         f"{printable(row['segment'])}={printable(row['value'])}", f"{row['n']:,}",
-         figure(row["delta"], "", row["metric"]), _small(row["p_value"]))
+        (
+            make_printable(row["metric"]),
+            make_printable(row["variant"]),
+            f"{make_printable(row['segment'])}={make_printable(row['value'])}",
+            f"{row['n']:,}",
+            format_figure(row["delta"], "", row["metric"]),
+            _format_p_value(row["p_value"]),
+        )
         for row in result.segments.head(_SEGMENTS).iter_rows(named=True)
-    ]  # fmt: skip
-    head = ("metric", "arm", "segment", "units", "difference", "p (BH)")
-    return Grid(head, tuple(rows), frozenset({0, 1, 2}))
+    ]
+    header = ("metric", "arm", "segment", "units", "difference", "p (BH)")
+    return Grid(header, tuple(rows), frozenset({0, 1, 2}))
 
 
-def _differ(result: Experiment) -> str:
+def _describe_segment_tests(result: Experiment) -> str:
     if result.segments.is_empty():
         return ""
     tests = result.segments.drop_nulls("p_differ").unique(
         ["metric", "variant", "segment"], maintain_order=True
     )
-    words = [
-        f"{row['metric']} by {row['segment']} ({row['variant']}) p = {_small(row['p_differ'])}"
+    test_texts = [
+        f"{row['metric']} by {row['segment']} ({row['variant']}) p = "
+        f"{_format_p_value(row['p_differ'])}"
         for row in tests.iter_rows(named=True)
     ]
     return (
-        f"Do segments differ? {'; '.join(words)}. Where they do not, differences between segments "
+        f"Do segments differ? {'; '.join(test_texts)}. Where they do not, differences between "
+        "segments "
         "are noise: with 20 segments one of them has p < 0.05 by chance. Segments with fewer than "
         "100 units in an arm are left out."
     )
 
 
-def _itself(result: Experiment) -> Grid:
+def _self_comparison(result: Experiment) -> Grid:
     rows = [
         (
-            printable(row["metric"]),
+            make_printable(row["metric"]),
             f"{row['splits']:,}",
             f"{row['rejected']:,}",
             f"{row['share']:.1%}",
@@ -218,9 +278,15 @@ def _itself(result: Experiment) -> Grid:
 
 def _days(result: Experiment) -> Grid:
     rows = [
-        (row["day"], printable(row["metric"]), printable(row["variant"]), f"{row['n']:,}",
-         f"{row['delta']:+.4g}", f"[{row['low']:+.4g}, {row['high']:+.4g}]")
+        (
+            row["day"],
+            make_printable(row["metric"]),
+            make_printable(row["variant"]),
+            f"{row['n']:,}",
+            f"{row['delta']:+.4g}",
+            f"[{row['low']:+.4g}, {row['high']:+.4g}]",
+        )
         for row in result.daily.sort(pl.col("day"), maintain_order=True).iter_rows(named=True)
-    ]  # fmt: skip
-    head = ("day", "metric", "arm", "units", "difference", "always-valid interval")
-    return Grid(head, tuple(rows), frozenset({0, 1, 2}))
+    ]
+    header = ("day", "metric", "arm", "units", "difference", "always-valid interval")
+    return Grid(header, tuple(rows), frozenset({0, 1, 2}))

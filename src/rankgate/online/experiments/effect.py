@@ -1,4 +1,4 @@
-"""How much one arm differs from another, with its error."""
+"""The difference of two arms on one measure, with its error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankgate.measurement.stats.experiments.always_valid import half_width, p_va
 from rankgate.measurement.stats.experiments.two_arms import Arms, Ends, TwoMeans
 
 Relative = Literal["fieller", "log", "delta"]
-"""How the interval of a relative difference is made: by the test of p and of the absolute interval
+"""The interval of a relative difference: by the test of p and of the absolute interval
 (Fieller 1954), on the logarithm of the ratio as tea-tasting does, or by the delta method as
 GrowthBook does. Only the first keeps its level where few units have a value above 0."""
 
@@ -65,20 +65,20 @@ class Effect:
         return float((ndtri(1 - alpha / 2) + ndtri(power)) * self.se)
 
 
-def effect_of(
+def make_effect(
     arms: Arms,
-    reach: float,
+    z_limit: float,
     p: float,
     n: int,
     method: str,
     relative_by: Relative = "fieller",
     explained: float | None = None,
 ) -> Effect:
-    """The effect of a test, with intervals whose z is within ± reach.
+    """The effect of a test, with intervals whose z is within ± z_limit.
 
     Args:
         arms: the test.
-        reach: the quantile of its statistic.
+        z_limit: the quantile of its statistic.
         p: its p-value.
         n: units of both arms.
         method: the name of the test.
@@ -87,28 +87,44 @@ def effect_of(
     """
     control, treatment = arms.control, arms.treatment
     delta, se = treatment - control, float(np.sqrt(max(arms.variance, 0.0)))
-    low, high = arms.differences(reach)
+    low, high = arms.differences(z_limit)
     relative = delta / abs(control) if control else np.nan
-    ends = _relative_ends(arms, reach, relative_by)
-    return Effect(control, treatment, delta, se, low, high, relative, *ends, p, n, method, arms,
-                  relative_by, explained)  # fmt: skip
+    ends = _relative_ends(arms, z_limit, relative_by)
+    return Effect(
+        control,
+        treatment,
+        delta,
+        se,
+        low,
+        high,
+        relative,
+        *ends,
+        p,
+        n,
+        method,
+        arms,
+        relative_by,
+        explained,
+    )
 
 
-def _relative_ends(arms: Arms, reach: float, relative_by: Relative) -> Ends:
+def _relative_ends(arms: Arms, z_limit: float, relative_by: Relative) -> Ends:
     control, treatment = arms.control, arms.treatment
     if relative_by == "fieller":
-        low, high = arms.ratios(reach)
+        low, high = arms.ratios(z_limit)
         return (low - 1, high - 1) if control > 0 else (1 - high, 1 - low)
     variances = (arms.control_variance, arms.treatment_variance)
     if relative_by == "log" and control > 0 and treatment > 0:
-        own, other = variances
-        wide = reach * float(np.sqrt(own / control**2 + other / treatment**2))
+        control_variance, treatment_variance = variances
+        margin = z_limit * float(
+            np.sqrt(control_variance / control**2 + treatment_variance / treatment**2)
+        )
         with np.errstate(over="ignore"):
-            ends = treatment / control * np.exp([-wide, wide]) - 1
+            ends = treatment / control * np.exp([-margin, margin]) - 1
         return float(ends[0]), float(ends[1])
-    wide = reach * relative_error(control, treatment, variances)
+    margin = z_limit * relative_error(control, treatment, variances)
     relative = (treatment - control) / abs(control) if control else np.nan
-    return relative - wide, relative + wide
+    return relative - margin, relative + margin
 
 
 def relative_error(control: float, treatment: float, variances: tuple[float, float]) -> float:
@@ -123,11 +139,13 @@ def relative_error(control: float, treatment: float, variances: tuple[float, flo
     """
     if not control:
         return np.nan
-    own, other = variances
-    return float(np.sqrt(own * treatment**2 / control**4 + other / control**2))
+    control_variance, treatment_variance = variances
+    return float(
+        np.sqrt(control_variance * treatment**2 / control**4 + treatment_variance / control**2)
+    )
 
 
-def simple(
+def independent_effect(
     control: float,
     treatment: float,
     errors: tuple[float, float],
@@ -139,16 +157,23 @@ def simple(
     """The difference of two independent estimates by normal theory."""
     from scipy.special import ndtr, ndtri
 
-    own, other = errors
-    arms = TwoMeans(control, treatment, own**2, other**2)
+    control_error, treatment_error = errors
+    arms = TwoMeans(control, treatment, control_error**2, treatment_error**2)
     p = float(2 * ndtr(-abs(arms.statistic())))
-    return effect_of(arms, float(ndtri((1 + level) / 2)), p, sum(units), method, relative_by)
+    return make_effect(arms, float(ndtri((1 + level) / 2)), p, sum(units), method, relative_by)
 
 
-def always_valid(effect: Effect, level: float, tuned_to: float) -> Effect:
+def always_valid_effect(effect: Effect, level: float, tuned_to: float) -> Effect:
     """The same with intervals and a p-value that hold at every look."""
     alpha = 1 - level
-    reach = float(half_width(1.0, effect.n, alpha, tuned_to))
+    z_limit = float(half_width(1.0, effect.n, alpha, tuned_to))
     p = p_value(effect.arms.statistic(), 1.0, effect.n, alpha, tuned_to)
-    return effect_of(effect.arms, reach, p, effect.n, f"{effect.method}, always-valid",
-                  effect.relative_by, effect.explained)  # fmt: skip
+    return make_effect(
+        effect.arms,
+        z_limit,
+        p,
+        effect.n,
+        f"{effect.method}, always-valid",
+        effect.relative_by,
+        effect.explained,
+    )

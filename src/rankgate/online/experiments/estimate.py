@@ -9,10 +9,15 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.experiments.quantiles import QuantileEstimate, quantile
-from rankgate.online.experiments.effect import Effect, Relative, always_valid, simple
-from rankgate.online.experiments.means import compared, covariate_of, shape_of
-from rankgate.online.experiments.moments import moments
-from rankgate.online.experiments.resampling import bootstrapped
+from rankgate.online.experiments.effect import (
+    Effect,
+    Relative,
+    always_valid_effect,
+    independent_effect,
+)
+from rankgate.online.experiments.means import compare_means, covariate_slope, pooled_central_moments
+from rankgate.online.experiments.moments import compute_moments
+from rankgate.online.experiments.resampling import bootstrap_effect
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.measure import Measure
@@ -20,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Method:
-    """How differences are computed.
+class ComparisonMethod:
+    """Settings for the computation of differences.
 
     Attributes:
         level: of intervals.
@@ -41,8 +46,8 @@ class Method:
     seed: int = 0
 
 
-def estimate(
-    units: Units, measure: Measure, control: str, treatment: str, method: Method
+def estimate_effect(
+    units: Units, measure: Measure, control: str, treatment: str, method: ComparisonMethod
 ) -> Effect:
     """Compare one measure of two arms.
 
@@ -53,35 +58,51 @@ def estimate(
         treatment: that of the other one.
         method: how.
     """
-    rows = _means(units.of(measure, method.cap))
+    rows = _without_unit_denominator(units.of(measure, method.cap))
     arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]
     if method.resamples:
-        found = bootstrapped(arms, measure, method.resamples, method.level, method.seed,
-                             method.relative)  # fmt: skip
+        effect = bootstrap_effect(
+            arms, measure, method.resamples, method.level, method.seed, method.relative
+        )
     elif measure.quantile is not None:
-        own, other = (_quantile(each, measure.quantile) for each in arms)
-        found = simple(
-            own.value, other.value, (own.se, other.se), (own.clusters, other.clusters),
-            method.level, "order-statistics", method.relative,
-        )  # fmt: skip
+        control_estimate, treatment_estimate = (
+            _estimate_quantile(arm, measure.quantile) for arm in arms
+        )
+        effect = independent_effect(
+            control_estimate.value,
+            treatment_estimate.value,
+            (control_estimate.se, treatment_estimate.se),
+            (control_estimate.clusters, treatment_estimate.clusters),
+            method.level,
+            "order-statistics",
+            method.relative,
+        )
     else:
-        sums = (moments(arms[0]), moments(arms[1]))
-        slope, center = covariate_of(moments(rows)) if "before" in rows.columns else (None, 0.0)
-        found = compared(*sums, method.level, method.relative, slope=slope, center=center,
-                         shape=shape_of(arms, sums, slope))  # fmt: skip
-    if method.tuned_to is None or not np.isfinite(found.se):
-        return found
-    return always_valid(found, method.level, method.tuned_to)
+        sums = (compute_moments(arms[0]), compute_moments(arms[1]))
+        slope, center = (
+            covariate_slope(compute_moments(rows)) if "before" in rows.columns else (None, 0.0)
+        )
+        effect = compare_means(
+            *sums,
+            method.level,
+            method.relative,
+            slope=slope,
+            center=center,
+            shape=pooled_central_moments(arms, sums, slope),
+        )
+    if method.tuned_to is None or not np.isfinite(effect.se):
+        return effect
+    return always_valid_effect(effect, method.level, method.tuned_to)
 
 
-def _means(rows: pl.DataFrame) -> pl.DataFrame:
+def _without_unit_denominator(rows: pl.DataFrame) -> pl.DataFrame:
     """The same without a denominator that is 1 for every unit of both arms: it is of a mean."""
     if "per" in rows.columns and (rows["per"] == 1).all() and "before_per" not in rows.columns:
         return rows.drop("per")
     return rows
 
 
-def _quantile(rows: pl.DataFrame, share: float) -> QuantileEstimate:
+def _estimate_quantile(rows: pl.DataFrame, share: float) -> QuantileEstimate:
     return quantile(
         rows["value"].to_numpy(), share, rows["unit"].rank("dense").to_numpy().astype(np.int64)
     )

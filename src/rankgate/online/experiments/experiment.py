@@ -12,30 +12,68 @@ from rankgate.core.present.result import Notice, Result
 from rankgate.online.experiments.finding import ExperimentFinding
 
 VARIANTS = {
-    "variant": pl.String, "planned": pl.Float64, "observed": pl.Float64, "units": pl.Int64,
-}  # fmt: skip
+    "variant": pl.String,
+    "planned": pl.Float64,
+    "observed": pl.Float64,
+    "units": pl.Int64,
+}
 METRICS = {
-    "metric": pl.String, "kind": pl.String, "role": pl.String, "better": pl.String,
-    "variant": pl.String, "n_control": pl.Int64, "n": pl.Int64, "control": pl.Float64,
-    "treatment": pl.Float64, "delta": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-    "relative": pl.Float64, "relative_low": pl.Float64, "relative_high": pl.Float64,
-    "level": pl.Float64, "method": pl.String, "p_raw": pl.Float64, "p_value": pl.Float64,
-    "correction": pl.String, "mde": pl.Float64, "explained": pl.Float64,
-    "chance_better": pl.Float64, "expected_loss": pl.Float64, "margin": pl.Float64,
-    "status": pl.String, "why": pl.String,
-}  # fmt: skip
+    "metric": pl.String,
+    "kind": pl.String,
+    "role": pl.String,
+    "better": pl.String,
+    "variant": pl.String,
+    "n_control": pl.Int64,
+    "n": pl.Int64,
+    "control": pl.Float64,
+    "treatment": pl.Float64,
+    "delta": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "relative": pl.Float64,
+    "relative_low": pl.Float64,
+    "relative_high": pl.Float64,
+    "level": pl.Float64,
+    "method": pl.String,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "correction": pl.String,
+    "mde": pl.Float64,
+    "explained": pl.Float64,
+    "chance_better": pl.Float64,
+    "expected_loss": pl.Float64,
+    "margin": pl.Float64,
+    "status": pl.String,
+    "why": pl.String,
+}
 DAILY = {
-    "metric": pl.String, "variant": pl.String, "day": pl.String, "n": pl.Int64,
-    "delta": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
+    "metric": pl.String,
+    "variant": pl.String,
+    "day": pl.String,
+    "n": pl.Int64,
+    "delta": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
 SEGMENTS = {
-    "metric": pl.String, "variant": pl.String, "segment": pl.String, "value": pl.String,
-    "n": pl.Int64, "delta": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-    "p_raw": pl.Float64, "p_value": pl.Float64, "p_differ": pl.Float64,
-}  # fmt: skip
+    "metric": pl.String,
+    "variant": pl.String,
+    "segment": pl.String,
+    "value": pl.String,
+    "n": pl.Int64,
+    "delta": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "p_differ": pl.Float64,
+}
 AGAINST_ITSELF = {
-    "metric": pl.String, "splits": pl.Int64, "rejected": pl.Int64, "share": pl.Float64,
-}  # fmt: skip
+    "metric": pl.String,
+    "splits": pl.Int64,
+    "rejected": pl.Int64,
+    "share": pl.Float64,
+}
 
 
 @dataclass(frozen=True)
@@ -65,9 +103,12 @@ class Experiment(Result):
     }
     order: ClassVar[int] = 64
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "variants": VARIANTS, "metrics": METRICS, "daily": DAILY, "segments": SEGMENTS,
+        "variants": VARIANTS,
+        "metrics": METRICS,
+        "daily": DAILY,
+        "segments": SEGMENTS,
         "against_itself": AGAINST_ITSELF,
-    }  # fmt: skip
+    }
 
     unit: str
     control: str
@@ -83,8 +124,8 @@ class Experiment(Result):
 
     @property
     def blocking(self) -> tuple[ExperimentFinding, ...]:
-        """The faults because of which no figure may be used."""
-        return tuple(each for each in self.findings if each.severity == "block")
+        """The faults that forbid all figures."""
+        return tuple(finding for finding in self.findings if finding.severity == "block")
 
     @property
     def status(self) -> int:
@@ -94,7 +135,9 @@ class Experiment(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The faults, those that block first."""
-        return tuple(Notice(each.code, each.text, each.subject) for each in self.findings)
+        return tuple(
+            Notice(finding.code, finding.text, finding.subject) for finding in self.findings
+        )
 
     def _table(self) -> pl.DataFrame:
         return self.metrics

@@ -1,4 +1,4 @@
-"""How long experiments on a log's users would take: the result of ``plan``."""
+"""Plan of an experiment: the result of ``plan``."""
 
 from __future__ import annotations
 
@@ -13,21 +13,38 @@ from rankgate.core.present.result import Notice, Result
 from rankgate.online.experiments.finding import ExperimentFinding
 
 KPIS = {
-    "kpi": pl.String, "value": pl.Float64, "deviation": pl.Float64, "units": pl.Int64,
-    "explained": pl.Float64, "why": pl.String,
-}  # fmt: skip
+    "kpi": pl.String,
+    "value": pl.Float64,
+    "deviation": pl.Float64,
+    "units": pl.Int64,
+    "explained": pl.Float64,
+    "why": pl.String,
+}
 NEEDED = {
-    "kpi": pl.String, "share": pl.Float64, "effect": pl.Float64, "days": pl.Int64,
-    "days_cuped": pl.Int64, "days_sequential": pl.Int64, "units": pl.Int64,
-}  # fmt: skip
+    "kpi": pl.String,
+    "share": pl.Float64,
+    "effect": pl.Float64,
+    "days": pl.Int64,
+    "days_cuped": pl.Int64,
+    "days_sequential": pl.Int64,
+    "units": pl.Int64,
+}
 DETECTABLE = {
-    "kpi": pl.String, "share": pl.Float64, "day": pl.Int64, "units": pl.Int64,
-    "relative": pl.Float64, "relative_cuped": pl.Float64,
-}  # fmt: skip
+    "kpi": pl.String,
+    "share": pl.Float64,
+    "day": pl.Int64,
+    "units": pl.Int64,
+    "relative": pl.Float64,
+    "relative_cuped": pl.Float64,
+}
 INTERLEAVING = {
-    "test": pl.String, "design": pl.String, "searches": pl.Int64, "units": pl.Int64,
-    "days": pl.Int64, "times_fewer": pl.Float64,
-}  # fmt: skip
+    "test": pl.String,
+    "design": pl.String,
+    "searches": pl.Int64,
+    "units": pl.Int64,
+    "days": pl.Int64,
+    "times_fewer": pl.Float64,
+}
 
 
 @dataclass(frozen=True)
@@ -61,9 +78,11 @@ class ExperimentPlan(Result):
     }
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "kpis": KPIS, "needed": NEEDED, "detectable": DETECTABLE,
+        "kpis": KPIS,
+        "needed": NEEDED,
+        "detectable": DETECTABLE,
         "interleaving": INTERLEAVING,
-    }  # fmt: skip
+    }
 
     unit: str
     first: str
@@ -78,8 +97,10 @@ class ExperimentPlan(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What makes the plan doubtful."""
-        return tuple(Notice(each.code, each.text, each.subject) for each in self.findings)
+        """Warnings about the plan."""
+        return tuple(
+            Notice(finding.code, finding.text, finding.subject) for finding in self.findings
+        )
 
     def _table(self) -> pl.DataFrame:
         return self.needed

@@ -1,4 +1,4 @@
-"""Something that makes an experiment's figures doubtful, or forbids them."""
+"""Findings that make an experiment's figures doubtful, or forbid them."""
 
 from __future__ import annotations
 

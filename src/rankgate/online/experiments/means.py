@@ -12,18 +12,18 @@ from rankgate.measurement.stats.experiments.two_arms import (
     TwoShares,
     skewness_of_difference,
 )
-from rankgate.online.experiments.effect import Effect, Relative, effect_of, simple
+from rankgate.online.experiments.effect import Effect, Relative, independent_effect, make_effect
 from rankgate.online.experiments.moments import Moments
 
 if TYPE_CHECKING:
     import polars as pl
 
-SKEWED = 0.05
+MIN_SKEWNESS = 0.05
 """The skewness of a difference from which its test is corrected: it moves a one-sided error of
 2.5 % to 2.9 %. Below it values are those of Welch's test in any other tool."""
 
 
-def compared(
+def compare_means(
     control: Moments,
     treatment: Moments,
     level: float = 0.95,
@@ -45,53 +45,62 @@ def compared(
         treatment: moments of the other arm.
         level: of intervals.
         relative: how the relative interval is made.
-        slope: θ; see `covariate_of`. None without a covariate.
+        slope: θ; see `covariate_slope`. None without a covariate.
         center: c.
-        shape: central moments of units, second and third, pooled over arms; see `shape_of`.
+        shape: central moments of units, second and third, pooled over arms, as
+            `pooled_central_moments` has them.
     """
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
     units = (control.n, treatment.n)
     if min(units) < 2:
-        return simple(control.ratio, treatment.ratio, (np.nan, np.nan), units, level, "t", relative)
+        return independent_effect(
+            control.ratio, treatment.ratio, (np.nan, np.nan), units, level, "t", relative
+        )
     if control.binary and treatment.binary and slope is None:
         successes = (control.mean["value"] * control.n, treatment.mean["value"] * treatment.n)
-        shares = TwoShares(successes, units)
-        p = float(2 * ndtr(-abs(shares.statistic())))
-        return effect_of(shares, float(ndtri((1 + level) / 2)), p, sum(units), "z", relative)
+        share_test = TwoShares(successes, units)
+        p = float(2 * ndtr(-abs(share_test.statistic())))
+        return make_effect(share_test, float(ndtri((1 + level) / 2)), p, sum(units), "z", relative)
     theta = slope or 0.0
-    (own, both, before), (other, crossed, later) = (_spreads(arm) for arm in (control, treatment))
+    (var_control, cov_control, var_before), (var_treatment, cov_treatment, var_before_treatment) = (
+        _variances(arm) for arm in (control, treatment)
+    )
     first, second = (arm.ratio - theta * (arm.earlier - center) for arm in (control, treatment))
-    residuals = (own - 2 * theta * both + theta**2 * before,
-                 other - 2 * theta * crossed + theta**2 * later)  # fmt: skip
+    residuals = (
+        var_control - 2 * theta * cov_control + theta**2 * var_before,
+        var_treatment - 2 * theta * cov_treatment + theta**2 * var_before_treatment,
+    )
     skewness = skewness_of_difference(*shape, units)
-    corrected = abs(skewness) >= SKEWED
+    corrected = abs(skewness) >= MIN_SKEWNESS
     arms = TwoMeans(first, second, *residuals, skewness if corrected else 0.0)
-    freedom = _welch(residuals, units)
+    freedom = _welch_freedom(residuals, units)
     p = float(2 * stdtr(freedom, -abs(arms.statistic())))
     method = "delta" if "per" in control.mean else "t"
     method += ", cuped" * (slope is not None) + ", skewness" * corrected
-    raw = own + other
-    explained = None if slope is None else 1 - sum(residuals) / raw if raw > 0 else 0.0
-    reach = float(stdtrit(freedom, (1 + level) / 2))
-    return effect_of(arms, reach, p, sum(units), method, relative, explained)
+    raw_variance = var_control + var_treatment
+    explained = (
+        None if slope is None else 1 - sum(residuals) / raw_variance if raw_variance > 0 else 0.0
+    )
+    t_limit = float(stdtrit(freedom, (1 + level) / 2))
+    return make_effect(arms, t_limit, p, sum(units), method, relative, explained)
 
 
-def _spreads(arm: Moments) -> tuple[float, float, float]:
+def _variances(arm: Moments) -> tuple[float, float, float]:
     """Variance of the arm's value, covariance with its earlier one, variance of that."""
     value, earlier = arm.gradients
     pairs = ((value, value), (value, earlier), (earlier, earlier))
-    own, both, before = (arm.covariance(*pair) / arm.n for pair in pairs)
-    return max(own, 0.0), both, max(before, 0.0)
+    variance, covariance, earlier_variance = (arm.covariance(*pair) / arm.n for pair in pairs)
+    return max(variance, 0.0), covariance, max(earlier_variance, 0.0)
 
 
-def _welch(variances: tuple[float, float], units: tuple[int, int]) -> float:
+def _welch_freedom(variances: tuple[float, float], units: tuple[int, int]) -> float:
     """Degrees of freedom (Welch, Biometrika 34, 1947)."""
     parts = [variance**2 / (n - 1) for variance, n in zip(variances, units, strict=True)]
     return sum(variances) ** 2 / sum(parts) if sum(parts) > 0 else float(sum(units) - 2)
 
 
-def shape_of(
+def pooled_central_moments(
     arms: Sequence[pl.DataFrame], sums: Sequence[Moments], slope: float | None
 ) -> tuple[float, float]:
     """The second and the third central moment of units' shares in the values of their arms.
@@ -101,7 +110,7 @@ def shape_of(
         sums: their moments.
         slope: θ of a covariate.
     """
-    shares = []
+    unit_shares = []
     for rows, arm in zip(arms, sums, strict=True):
         value, earlier = arm.gradients
         factors = dict(value)
@@ -110,16 +119,16 @@ def shape_of(
         share = sum(
             rows[name].to_numpy().astype(float) * factor for name, factor in factors.items()
         )
-        shares.append(share - np.mean(share))
-    pooled = np.concatenate(shares)
+        unit_shares.append(share - np.mean(share))
+    pooled = np.concatenate(unit_shares)
     return float(np.mean(pooled**2)), float(np.mean(pooled**3))
 
 
-def covariate_of(units: Moments) -> tuple[float, float]:
+def covariate_slope(units: Moments) -> tuple[float, float]:
     """θ and c, of the units of all arms.
 
     They are the slope of linearised values on linearised earlier ones, and the earlier value.
     """
     value, earlier = units.gradients
-    spread = units.covariance(earlier, earlier)
-    return (units.covariance(value, earlier) / spread if spread > 0 else 0.0), units.earlier
+    variance = units.covariance(earlier, earlier)
+    return (units.covariance(value, earlier) / variance if variance > 0 else 0.0), units.earlier

@@ -1,4 +1,4 @@
-"""What an experiment compares: a KPI of the catalogue, or columns of a table of units."""
+"""Measures of an experiment: a KPI of the catalogue, or columns of a table of units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rankgate.online.indicators.catalogue import KPIS
 from rankgate.online.indicators.kpi import Kpi
 
 Kind = Literal["mean", "ratio", "proportion", "quantile"]
-"""How arms are compared; whether a mean is a proportion is seen from its values."""
+"""The comparison of arms; whether a mean is a proportion is seen from its values."""
 
 _QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)\((.+)\)")
 
@@ -39,26 +39,28 @@ class Measure:
     kpi: Kpi | None = None
 
 
-def of_column(words: str, down: tuple[str, ...] = ()) -> Measure:
-    """The measure that words name: ``spend``, ``spend/visit`` (a ratio of sums) or ``p95(ms)``.
+def measure_from_column(expression: str, down: tuple[str, ...] = ()) -> Measure:
+    """The measure of an expression: ``spend``, ``spend/visit`` (a ratio of sums) or ``p95(ms)``.
 
-    >>> of_column("spend/visit").per, of_column("p95(ms)").quantile
+    >>> measure_from_column("spend/visit").per, measure_from_column("p95(ms)").quantile
     ('visit', 0.95)
 
     Raises:
         UsageError: a quantile that is not between 0 and 100.
     """
-    better = "down" if words in down else "up"
-    if found := _QUANTILE.fullmatch(words):
-        share = float(found[1]) / 100
+    better = "down" if expression in down else "up"
+    if match := _QUANTILE.fullmatch(expression):
+        share = float(match[1]) / 100
         if not 0 < share < 1:
-            raise UsageError(f"{words}: say a quantile between p1 and p99.", code="invalid-syntax")
-        return Measure(words, found[2], quantile=share, better=better)
-    value, slash, per = words.partition("/")
-    return Measure(words, value.strip(), per.strip() if slash else "", better=better)
+            raise UsageError(
+                f"{expression}: say a quantile between p1 and p99.", code="invalid-syntax"
+            )
+        return Measure(expression, match[2], quantile=share, better=better)
+    value, slash, denominator = expression.partition("/")
+    return Measure(expression, value.strip(), denominator.strip() if slash else "", better=better)
 
 
-def of_kpi(name: str) -> Measure:
+def measure_from_kpi(name: str) -> Measure:
     """The measure of a KPI of the catalogue.
 
     Raises:

@@ -12,8 +12,8 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     import polars as pl
 
-COLUMNS = ("value", "per", "before", "before_per")
-"""What is known of a unit: numerator and denominator, and both before the experiment."""
+UNIT_COLUMNS = ("value", "per", "before", "before_per")
+"""The columns of a unit: numerator and denominator, and both before the experiment."""
 
 
 @dataclass(frozen=True)
@@ -52,25 +52,28 @@ class Moments:
 
         (x − R y) / mean of y, by the delta method (Deng, Knoblich and Lu, KDD 2018).
         """
-        shares: list[dict[str, float]] = []
-        for above, below, ratio in (
-            ("value", "per", self.ratio), ("before", "before_per", self.earlier),
-        ):  # fmt: skip
-            if above not in self.mean:
-                shares.append({})
-            elif below not in self.mean:
-                shares.append({above: 1.0})
+        gradients: list[dict[str, float]] = []
+        for numerator, denominator, ratio in (
+            ("value", "per", self.ratio),
+            ("before", "before_per", self.earlier),
+        ):
+            if numerator not in self.mean:
+                gradients.append({})
+            elif denominator not in self.mean:
+                gradients.append({numerator: 1.0})
             else:
-                scale = 1 / self.mean[below] if self.mean[below] else np.nan
-                shares.append({above: scale, below: -ratio * scale})
-        return shares[0], shares[1]
+                scale = 1 / self.mean[denominator] if self.mean[denominator] else np.nan
+                gradients.append({numerator: scale, denominator: -ratio * scale})
+        return gradients[0], gradients[1]
 
-    def covariance(self, one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    def covariance(
+        self, left_factors: Mapping[str, float], right_factors: Mapping[str, float]
+    ) -> float:
         """The covariance, among units, of two sums of columns with factors."""
         return sum(
             first * second * self.cov[min(a, b), max(a, b)]
-            for a, first in one.items()
-            for b, second in other.items()
+            for a, first in left_factors.items()
+            for b, second in right_factors.items()
         )
 
     @property
@@ -85,19 +88,19 @@ class Moments:
         return float(np.sqrt(max(self.covariance(value, value), 0.0) / self.n))
 
 
-def moments(units: pl.DataFrame) -> Moments:
-    """The moments of units, of those of `COLUMNS` that the table has."""
-    names = [each for each in COLUMNS if each in units.columns]
+def compute_moments(units: pl.DataFrame) -> Moments:
+    """The moments of units, of those of `UNIT_COLUMNS` that the table has."""
+    names = [name for name in UNIT_COLUMNS if name in units.columns]
     n = len(units)
     if not n:
         return Moments(0, dict.fromkeys(names, np.nan), {})
     rows = units.select(names).to_numpy().astype(float)
     middle = rows.mean(axis=0)
     centred = rows - middle
-    spread = centred.T @ centred / max(n - 1, 1)
+    covariances = centred.T @ centred / max(n - 1, 1)
     mean = dict(zip(names, middle.tolist(), strict=True))
     cov = {
-        tuple(sorted((a, b))): float(spread[i, j])
+        tuple(sorted((a, b))): float(covariances[i, j])
         for i, a in enumerate(names)
         for j, b in enumerate(names)
     }

@@ -25,22 +25,25 @@ from rankgate.online.experiments.experiment_plan import (
     ExperimentPlan,
 )
 from rankgate.online.experiments.finding import ExperimentFinding
-from rankgate.online.experiments.measure import Measure, of_kpi
-from rankgate.online.experiments.moments import moments
-from rankgate.online.experiments.unit_events import COLUMNS, from_events, kpi_tables
-from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.experiments.measure import Measure, measure_from_kpi
+from rankgate.online.experiments.moments import compute_moments
+from rankgate.online.experiments.unit_events import (
+    UNIT_COLUMNS,
+    make_kpi_tables,
+    read_units_from_events,
+    reasons_without_figures,
+)
 from rankgate.online.indicators.catalogue import KPIS as CATALOGUE
-from rankgate.online.indicators.catalogue import has_events
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.online.database import Database
-    from rankgate.online.events.events import EventsLike, OpenEvents
+    from rankgate.online.events.events import EventsLike
     from rankgate.online.experiments.design import DesignLike
     from rankgate.online.experiments.units import Units
 
-_SHORT = 7
-_SHOWN = (1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 56, 90)
+_WEEK = 7
+_REPORTED_DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 56, 90)
 
 
 def plan(
@@ -54,7 +57,7 @@ def plan(
     horizon: Count = 90,
     interleave: tuple[QrelsLike, RunLike, RunLike] | None = None,
 ) -> ExperimentPlan:
-    """Plan an experiment from a log: what shows after how many days, for each KPI.
+    """Plan an A/B test from a log: for each KPI, the days until a difference can be detected.
 
     Users come as they did in the log: how their number grows with the days is measured, and
     continued beyond it. CUPED is what each unit's value of the first half of the log explains of
@@ -78,33 +81,54 @@ def plan(
         MissingExtraError: DuckDB or Ibis is not installed.
     """
     unit, test = Design.of(design).unit_of_events, test or ExperimentTest()
-    if any(not 0 < each < 1 for each in shares):
+    if any(not 0 < share < 1 for share in shares):
         raise UsageError("a share of the traffic is between 0 and 1.", code="invalid-share")
-    measures = [of_kpi(name) for name in (kpis or CATALOGUE)]
+    measures = [measure_from_kpi(name) for name in (kpis or CATALOGUE)]
     events = Events.of(events)
     with events.open() as log:
-        why = _unknown(log, measures, events)
-        known = [each for each in measures if each.name not in why and _has(each, unit)]
-        why |= {each.name: f"it has no value for each {unit}" for each in measures
-                if each not in known and each.name not in why}  # fmt: skip
-        whole, halves = _units(log.base, known, unit, events.success)
-        per_unit = _searches(log.base, unit)
+        reasons = reasons_without_figures(log, measures, events)
+        planned = [
+            measure
+            for measure in measures
+            if measure.name not in reasons and _has_unit(measure, unit)
+        ]
+        reasons |= {
+            measure.name: f"it has no value for each {unit}"
+            for measure in measures
+            if measure not in planned and measure.name not in reasons
+        }
+        all_units, halves = _read_units(log.base, planned, unit, events.success)
+        per_unit = _searches_per_unit(log.base, unit)
     goal = _Goal(1 - test.level, test.power, effect, horizon, tuple(shares))
-    curves = {each.name: _curve(whole, each, halves) for each in known}
-    days = whole.days
-    table = [_kpi(each, curves.get(each.name), why) for each in measures]
-    rows = [row for name, curve in curves.items() if curve for row in _needed(name, curve, goal)]
+    curves = {measure.name: _growth_curve(all_units, measure, halves) for measure in planned}
+    days = all_units.days
+    table = [_kpi_row(measure, curves.get(measure.name), reasons) for measure in measures]
+    rows = [
+        row for name, curve in curves.items() if curve for row in _needed_rows(name, curve, goal)
+    ]
     needed = pl.DataFrame(rows, schema=NEEDED, orient="row").sort(
         "share", pl.col("days").fill_null(horizon + 1), "kpi", descending=[True, False, False]
     )
-    shown = [row for name, curve in curves.items() if curve for row in _shown(name, curve, goal)]
+    detectable_rows = [
+        row
+        for name, curve in curves.items()
+        if curve
+        for row in _detectable_rows(name, curve, goal)
+    ]
     return ExperimentPlan(
-        unit, str(days[0]), str(days[-1]), pl.DataFrame(table, schema=KPIS, orient="row"), needed,
-        pl.DataFrame(shown, schema=DETECTABLE, orient="row"), horizon,
+        unit,
+        str(days[0]),
+        str(days[-1]),
+        pl.DataFrame(table, schema=KPIS, orient="row"),
+        needed,
+        pl.DataFrame(detectable_rows, schema=DETECTABLE, orient="row"),
+        horizon,
         {"level": test.level, "power": test.power, "effect": effect, "shares": list(shares)},
-        tuple(_doubts(len(days))),
-        _interleaving(interleave, per_unit, [each for each in curves.values() if each], horizon),
-    )  # fmt: skip
+        tuple(_find_doubts(len(days), unit)),
+        _interleaving_table(
+            interleave, per_unit, [curve for curve in curves.values() if curve], horizon
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -118,7 +142,7 @@ class _Goal:
 
 @dataclass(frozen=True)
 class _Curve:
-    """How units and their spread grow with the days.
+    """The growth of units and of their deviation with the days.
 
     Attributes:
         value: of the KPI over the log.
@@ -147,43 +171,31 @@ class _Curve:
         return float(self.units[-1] * more), float(self.deviation[-1])
 
 
-def _has(measure: Measure, unit: str) -> bool:
-    """Whether the rows of a KPI have such a unit."""
+def _has_unit(measure: Measure, unit: str) -> bool:
+    """True if the rows of a KPI have such a unit."""
     table = measure.kpi.table if measure.kpi else ""
     return unit != "query" or table in {"searches", "clicks", "events"}
 
 
-def _unknown(log: OpenEvents, measures: Sequence[Measure], events: Events) -> dict[str, str]:
-    found = diagnosed(log.base, log.manifest)
-    kinds = log.kinds
-    why = {}
-    for each in measures:
-        faults = found.blocking(each.kpi.made_of if each.kpi else ())
-        codes = [fault.code for fault in faults if fault.code != "sample-ratio"]
-        if codes and not events.despite:
-            why[each.name] = f"a fault of the log forbids it: {', '.join(codes)}"
-        elif each.kpi and not has_events(each.kpi, kinds, events.success):
-            why[each.name] = "the log has no events for it"
-    return why
-
-
-def _units(
+def _read_units(
     base: Database, measures: Sequence[Measure], unit: str, success: Sequence[str]
 ) -> tuple[Units, Units | None]:
     """The units of the log; and those of its second half with their values of the first."""
-    built = kpi_tables(base, measures, unit, success)
-    whole = from_events(built, measures, unit, variants=False)
-    days = whole.days
+    log_tables = make_kpi_tables(base, measures, unit, success)
+    all_units = read_units_from_events(log_tables, measures, unit, variants=False)
+    days = all_units.days
     if not days:
         raise InputError("no event has a time.", source="the log", code="no-times")
     if len(days) < 2:
-        return whole, None
+        return all_units, None
     middle = days[0] + timedelta(days=((days[-1] - days[0]).days + 1) // 2)
-    halves = from_events(built, measures, unit, start=middle, covariates=True, variants=False)
-    return whole, halves
+    halves = read_units_from_events(
+        log_tables, measures, unit, start=middle, covariates=True, variants=False
+    )
+    return all_units, halves
 
 
-def _curve(units: Units, measure: Measure, halves: Units | None) -> _Curve | None:
+def _growth_curve(units: Units, measure: Measure, halves: Units | None) -> _Curve | None:
     counts, deviations, value = [], [], np.nan
     rows = units.rows[measure.name]
     if rows.is_empty():
@@ -192,105 +204,126 @@ def _curve(units: Units, measure: Measure, halves: Units | None) -> _Curve | Non
     last = rows["day"].max()
     day = first
     while day <= last:  # type: ignore[operator]
-        n, value, deviation = _spread(units.until(day), measure)  # type: ignore[arg-type]
+        n, value, deviation = _unit_deviation(units.until(day), measure)  # type: ignore[arg-type]
         counts.append(n)
         deviations.append(deviation)
         day += timedelta(days=1)  # type: ignore[operator]
-    explained = None if halves is None else _explained(halves, measure)
+    explained = None if halves is None else _explained_variance(halves, measure)
     if not np.isfinite(deviations[-1]) or not value or not deviations[-1] > 0:
         return None
     return _Curve(value, np.array(counts, float), np.array(deviations, float), explained)
 
 
-def _spread(units: Units, measure: Measure) -> tuple[int, float, float]:
+def _unit_deviation(units: Units, measure: Measure) -> tuple[int, float, float]:
     """Units, value and relative deviation of a unit's contribution."""
     rows = units.of(measure)
     if measure.quantile is not None:
-        place = rows["unit"].rank("dense").to_numpy().astype(np.int64)
-        found = quantile(rows["value"].to_numpy(), measure.quantile, place)
-        n, value, se = found.clusters, found.value, found.se
+        unit_number = rows["unit"].rank("dense").to_numpy().astype(np.int64)
+        quantile_estimate = quantile(rows["value"].to_numpy(), measure.quantile, unit_number)
+        n, value, se = quantile_estimate.clusters, quantile_estimate.value, quantile_estimate.se
     else:
-        sums = moments(rows)
+        sums = compute_moments(rows)
         n, value, se = sums.n, sums.ratio, sums.se
     return n, value, float(se * np.sqrt(n) / abs(value)) if value else np.nan
 
 
-def _explained(halves: Units, measure: Measure) -> float | None:
+def _explained_variance(halves: Units, measure: Measure) -> float | None:
     """r² of linearised values, y − R n, of both halves of the log."""
     if measure.name not in halves.before or halves.before[measure.name].is_empty():
         return None
-    sums = moments(halves.of(measure))
+    sums = compute_moments(halves.of(measure))
     if sums.n < 3 or "before" not in sums.mean:
         return None
     value, earlier = sums.gradients
-    own, other = sums.covariance(value, value), sums.covariance(earlier, earlier)
-    both = sums.covariance(value, earlier)
-    return both**2 / (own * other) if own > 0 and other > 0 else None
+    value_variance, earlier_variance = (
+        sums.covariance(value, value),
+        sums.covariance(earlier, earlier),
+    )
+    covariance = sums.covariance(value, earlier)
+    return (
+        covariance**2 / (value_variance * earlier_variance)
+        if value_variance > 0 and earlier_variance > 0
+        else None
+    )
 
 
-def _kpi(measure: Measure, curve: _Curve | None, why: dict[str, str]) -> tuple[Any, ...]:
+def _kpi_row(measure: Measure, curve: _Curve | None, reasons: dict[str, str]) -> tuple[Any, ...]:
     if curve is None:
-        words = why.get(measure.name, "the log has too few values, or all are the same")
-        return measure.name, None, None, 0, None, words
-    return (measure.name, curve.value, float(curve.deviation[-1]), int(curve.units[-1]),
-            curve.explained, None)  # fmt: skip
+        reason = reasons.get(measure.name, "the log has too few values, or all are the same")
+        return measure.name, None, None, 0, None, reason
+    return (
+        measure.name,
+        curve.value,
+        float(curve.deviation[-1]),
+        int(curve.units[-1]),
+        curve.explained,
+        None,
+    )
 
 
-def _needed(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]:
+def _needed_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]:
     rows = []
     for share in goal.shares:
         days = {"plain": None, "cuped": None, "sequential": None}
         for day in range(1, goal.horizon + 1):
             units, deviation = curve.at(day)
-            least = detectable(deviation, units, share, goal.alpha, goal.power)
-            scale = {"plain": 1.0, "sequential": _wider(units, goal)}
+            smallest_effect = detectable(deviation, units, share, goal.alpha, goal.power)
+            scale = {"plain": 1.0, "sequential": _sequential_factor(units, goal)}
             if curve.explained is not None:
                 scale["cuped"] = (1 - curve.explained) ** 0.5
             for kind, factor in scale.items():
-                if days[kind] is None and least * factor <= goal.effect:
+                if days[kind] is None and smallest_effect * factor <= goal.effect:
                     days[kind] = day  # type: ignore[assignment]
-        plain = days["plain"]
-        count = None if plain is None else round(curve.at(plain)[0])
-        rows.append((name, share, goal.effect, plain, days["cuped"], days["sequential"], count))
+        plain_days = days["plain"]
+        count = None if plain_days is None else round(curve.at(plain_days)[0])
+        rows.append(
+            (name, share, goal.effect, plain_days, days["cuped"], days["sequential"], count)
+        )
     return rows
 
 
-def _wider(units: float, goal: _Goal) -> float:
-    """How much larger the detectable difference is with an interval that holds at every look."""
+def _sequential_factor(units: float, goal: _Goal) -> float:
+    """The factor by which intervals for every look widen the detectable difference."""
     from scipy.special import ndtri
 
     if units < 2:
         return np.inf
-    wide = float(half_width(1.0, units, goal.alpha, units)) + float(ndtri(goal.power))
-    return wide / float(ndtri(1 - goal.alpha / 2) + ndtri(goal.power))
+    z_sum = float(half_width(1.0, units, goal.alpha, units)) + float(ndtri(goal.power))
+    return z_sum / float(ndtri(1 - goal.alpha / 2) + ndtri(goal.power))
 
 
-def _shown(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]:
+def _detectable_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]:
     rows = []
     for share in goal.shares:
-        for day in (each for each in _SHOWN if each <= goal.horizon):
+        for day in (shown_day for shown_day in _REPORTED_DAYS if shown_day <= goal.horizon):
             units, deviation = curve.at(day)
-            least = detectable(deviation, units, share, goal.alpha, goal.power)
-            if np.isfinite(least):
-                less = None if curve.explained is None else least * (1 - curve.explained) ** 0.5
-                rows.append((name, share, day, round(units), least, less))
+            smallest_effect = detectable(deviation, units, share, goal.alpha, goal.power)
+            if np.isfinite(smallest_effect):
+                smallest_cuped = (
+                    None
+                    if curve.explained is None
+                    else smallest_effect * (1 - curve.explained) ** 0.5
+                )
+                rows.append((name, share, day, round(units), smallest_effect, smallest_cuped))
     return rows
 
 
-def _searches(base: Database, unit: str) -> float:
+def _searches_per_unit(base: Database, unit: str) -> float:
     """Searches of a unit over the log."""
-    count = f'count(DISTINCT "{COLUMNS[unit]}")'
-    found = base.one(f"SELECT count(*) / nullif({count}, 0) FROM events WHERE kind = 'search'")
-    return float(found or 1.0)
+    count = f'count(DISTINCT "{UNIT_COLUMNS[unit]}")'
+    searches_per_unit = base.one(
+        f"SELECT count(*) / nullif({count}, 0) FROM events WHERE kind = 'search'"
+    )
+    return float(searches_per_unit or 1.0)
 
 
-def _interleaving(
+def _interleaving_table(
     systems: tuple[QrelsLike, RunLike, RunLike] | None,
     per_unit: float,
     curves: Sequence[_Curve],
     horizon: int,
 ) -> pl.DataFrame:
-    """What interleaving and A/B tests of two systems need; units search as they did in the log."""
+    """Units that interleaving and A/B tests of two systems need; units search as in the log."""
     if systems is None:
         return pl.DataFrame(schema=INTERLEAVING)
     from rankgate.online.interleaving.simulate_tests import sensitivity
@@ -301,20 +334,23 @@ def _interleaving(
         units = days = None
         if row["needed"] is not None:
             units = max(1, round(row["needed"] / per_unit))
-            came = (day for day in range(1, horizon + 1)
-                    if any(each.at(day)[0] >= units for each in curves))  # fmt: skip
-            days = next(came, None)
+            days_with_enough = (
+                day
+                for day in range(1, horizon + 1)
+                if any(curve.at(day)[0] >= units for curve in curves)
+            )
+            days = next(days_with_enough, None)
         rows.append((row["test"], row["design"], row["needed"], units, days, row["times_fewer"]))
     return pl.DataFrame(rows, schema=INTERLEAVING, orient="row").sort(
         "searches", nulls_last=True, maintain_order=True
     )
 
 
-def _doubts(days: int) -> list[ExperimentFinding]:
-    if days >= 2 * _SHORT:
+def _find_doubts(days: int, unit: str) -> list[ExperimentFinding]:
+    if days >= 2 * _WEEK:
         return []
     text = (
-        f"the log has {days} days; two weeks or more show how users come back on all days of a "
-        "week, without which days beyond the log are guesses"
+        f"only {days} days have a new {unit}; two weeks or more show how users come back "
+        "on all days of a week, without which days beyond the log are guesses"
     )
     return [ExperimentFinding("short-log", "warn", text)]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
 from rankgate.core.present.numbers import UNDEFINED
-from rankgate.online.experiments.document import figure
+from rankgate.online.experiments.document import format_figure
 
 if TYPE_CHECKING:
     from rankgate.online.experiments.experiment_plan import ExperimentPlan
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def document(result: ExperimentPlan) -> Document:
     """Days until the effect shows, what shows after some weeks, and why some KPIs are missing."""
     effect = result.settings["effect"]
-    missing = result.kpis.drop_nulls("why")
-    reasons = missing.group_by("why", maintain_order=True).agg("kpi")
+    unplanned_kpis = result.kpis.drop_nulls("why")
+    reasons = unplanned_kpis.group_by("why", maintain_order=True).agg("kpi")
     chart = (
         [Chart("rankgate.online.experiments.charts:plan", result)]
         if not result.detectable.is_empty()
@@ -29,7 +29,7 @@ def document(result: ExperimentPlan) -> Document:
     return made(
         f"Days until a relative difference of {effect:.1%} shows, {result.unit}s of "
         f"{result.first} to {result.last}",
-        _first(result),
+        _first_kpi(result),
         Table("days", _days(result)),
         *chart,
         Table("KPIs", _kpis(result)),
@@ -39,11 +39,13 @@ def document(result: ExperimentPlan) -> Document:
             "value. Any look: with intervals that hold at every look."
         ),
         *_interleaving(result),
-        Warnings(tuple(each.text for each in result.findings)),
-        *(f"Not planned, as {row['why']}: {', '.join(row['kpi'])}."
-          for row in reasons.iter_rows(named=True)),
+        Warnings(tuple(finding.text for finding in result.findings)),
+        *(
+            f"Not planned, as {row['why']}: {', '.join(row['kpi'])}."
+            for row in reasons.iter_rows(named=True)
+        ),
         rows=PlainRows(tuple(result.needed.columns), list(result.needed.iter_rows())),
-    )  # fmt: skip
+    )
 
 
 def _interleaving(result: ExperimentPlan) -> list[Table | str]:
@@ -51,65 +53,87 @@ def _interleaving(result: ExperimentPlan) -> list[Table | str]:
     if result.interleaving.is_empty():
         return []
     rows = tuple(
-        (row["test"], row["design"], _whole(row["searches"]), _whole(row["units"]),
-         _whole(row["days"]),
-         UNDEFINED if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x")
+        (
+            row["test"],
+            row["design"],
+            _format_count(row["searches"]),
+            _format_count(row["units"]),
+            _format_count(row["days"]),
+            UNDEFINED if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x",
+        )
         for row in result.interleaving.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("test", "design", "searches\nneeded", f"{result.unit}s\nneeded",
-            "days with\nall traffic", "fewer than\nbest A/B")  # fmt: skip
-    words = (
+    )
+    header = (
+        "test",
+        "design",
+        "searches\nneeded",
+        f"{result.unit}s\nneeded",
+        "days with\nall traffic",
+        "fewer than\nbest A/B",
+    )
+    note = (
         f"Simulated users click on what judgments call relevant, and {result.unit}s search as "
         "often as in the log. For a power of 80% at 5%, two-sided; a dash where the simulation "
         "shows no difference. Interleaving says which lists users prefer, not what revenue or "
         "latency will be."
     )
-    return [Table("to tell the two systems from each other", Grid(head, rows, frozenset({0, 1}))),
-            words]  # fmt: skip
+    return [
+        Table("to tell the two systems from each other", Grid(header, rows, frozenset({0, 1}))),
+        note,
+    ]
 
 
-def _first(result: ExperimentPlan) -> str:
-    shares = result.settings["shares"]
-    top = max(shares) if shares else 0.5
+def _first_kpi(result: ExperimentPlan) -> str:
+    traffic_shares = result.settings["shares"]
+    top = max(traffic_shares) if traffic_shares else 0.5
     rows = result.needed.filter(pl.col("share") == top).drop_nulls("days")
     if rows.is_empty():
         return f"No KPI shows such a difference within {result.horizon} days."
     row = rows.row(0, named=True)
-    words = f"{row['kpi']} moves first: after {row['days']} days with {top:.0%} of the traffic"
-    return f"{words} and {row['units']:,} {result.unit}s."
+    sentence = f"{row['kpi']} moves first: after {row['days']} days with {top:.0%} of the traffic"
+    return f"{sentence} and {row['units']:,} {result.unit}s."
 
 
 def _days(result: ExperimentPlan) -> Grid:
-    shares = sorted(set(result.needed["share"]), reverse=True)
+    traffic_shares = sorted(set(result.needed["share"]), reverse=True)
     rows = []
     for name in result.needed["kpi"].unique(maintain_order=True):
-        cells = [printable(name)]
-        for share in shares:
-            own = result.needed.filter(pl.col("kpi") == name, pl.col("share") == share)
-            row = own.row(0, named=True)
-            cells += [_whole(row["days"]), _whole(row["days_cuped"])]
-            if share == shares[0]:
-                cells.append(_whole(row["days_sequential"]))
+        cells = [make_printable(name)]
+        for share in traffic_shares:
+            kpi_rows = result.needed.filter(pl.col("kpi") == name, pl.col("share") == share)
+            row = kpi_rows.row(0, named=True)
+            cells += [_format_count(row["days"]), _format_count(row["days_cuped"])]
+            if share == traffic_shares[0]:
+                cells.append(_format_count(row["days_sequential"]))
         rows.append(tuple(cells))
-    head = ["KPI"]
-    for share in shares:
-        head += [f"{share:.0%}", f"{share:.0%}\nCUPED"]
-        if share == shares[0]:
-            head.append(f"{share:.0%}\nany look")
-    return Grid(tuple(head), tuple(rows))
+    header = ["KPI"]
+    for share in traffic_shares:
+        header += [f"{share:.0%}", f"{share:.0%}\nCUPED"]
+        if share == traffic_shares[0]:
+            header.append(f"{share:.0%}\nany look")
+    return Grid(tuple(header), tuple(rows))
 
 
-def _whole(value: int | None) -> str:
+def _format_count(value: int | None) -> str:
     return UNDEFINED if value is None else f"{value:,}"
 
 
 def _kpis(result: ExperimentPlan) -> Grid:
     rows = [
-        (printable(row["kpi"]), figure(row["value"], "", row["kpi"]), f"{row['deviation']:.2f}",
-         f"{row['units']:,}",
-         UNDEFINED if row["explained"] is None else f"{row['explained']:.1%}")
+        (
+            make_printable(row["kpi"]),
+            format_figure(row["value"], "", row["kpi"]),
+            f"{row['deviation']:.2f}",
+            f"{row['units']:,}",
+            UNDEFINED if row["explained"] is None else f"{row['explained']:.1%}",
+        )
         for row in result.kpis.filter(pl.col("why").is_null()).iter_rows(named=True)
-    ]  # fmt: skip
-    head = ("KPI", "value", f"sd of a {result.unit}\nover value", f"{result.unit}s",
-            "explained by\nearlier values")  # fmt: skip
-    return Grid(head, tuple(rows))
+    ]
+    header = (
+        "KPI",
+        "value",
+        f"sd of a {result.unit}\nover value",
+        f"{result.unit}s",
+        "explained by\nearlier values",
+    )
+    return Grid(header, tuple(rows))

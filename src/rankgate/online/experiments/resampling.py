@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.online.experiments.effect import Effect, Relative, simple
+from rankgate.online.experiments.effect import Effect, Relative, independent_effect
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_CELLS = 20_000_000  # weights at one time
+_MAX_WEIGHTS = 20_000_000  # weights at one time
 
 
-def bootstrapped(
+def bootstrap_effect(
     arms: Sequence[pl.DataFrame],
     measure: Measure,
     resamples: int,
@@ -48,26 +48,36 @@ def bootstrapped(
         _, unit = np.unique(rows["unit"].to_numpy(), return_inverse=True)
         counts.append(int(unit.max()) + 1 if len(unit) else 0)
         value = rows["value"].to_numpy()
-        per = rows["per"].to_numpy() if "per" in rows.columns else np.ones(len(value))
-        statistic = _Statistic(value, per, unit, measure.quantile)
+        denominator = rows["per"].to_numpy() if "per" in rows.columns else np.ones(len(value))
+        statistic = _Statistic(value, denominator, unit, measure.quantile)
         values.append(float(statistic(np.ones((1, counts[-1])))[0]) if counts[-1] else np.nan)
-        errors.append(float(_draws(statistic, counts[-1], resamples, random).std(ddof=1)))
+        errors.append(float(_draw_statistics(statistic, counts[-1], resamples, random).std(ddof=1)))
     control, treatment = errors
-    return simple(values[0], values[1], (control, treatment), (counts[0], counts[1]), level,
-                  "bootstrap", relative)  # fmt: skip
+    return independent_effect(
+        values[0],
+        values[1],
+        (control, treatment),
+        (counts[0], counts[1]),
+        level,
+        "bootstrap",
+        relative,
+    )
 
 
 class _Statistic:
     """A mean, ratio or quantile of rows under weights of their units."""
 
     def __init__(
-        self, value: Floats, per: Floats, place: NDArray[np.intp], share: float | None
+        self, value: Floats, denominator: Floats, unit_number: NDArray[np.intp], share: float | None
     ) -> None:
-        self.share, self.place = share, place
+        self.share, self.place = share, unit_number
         if share is None:
-            units = int(place.max()) + 1 if len(place) else 0
+            units = int(unit_number.max()) + 1 if len(unit_number) else 0
             self.sums = np.stack(
-                [np.bincount(place, each, minlength=units) for each in (value, per)]
+                [
+                    np.bincount(unit_number, column, minlength=units)
+                    for column in (value, denominator)
+                ]
             )
         else:
             self.order = np.argsort(value, kind="stable")
@@ -76,24 +86,24 @@ class _Statistic:
     def __call__(self, weights: Floats) -> Floats:
         """(S,) the statistic under (S, units) weights."""
         if self.share is None:
-            above, below = weights @ self.sums[0], weights @ self.sums[1]
-            return np.asarray(above / below)
-        found = []
-        for each in weights:
-            running = np.cumsum(each[self.place][self.order])
-            at = np.searchsorted(running, self.share * running[-1])
-            found.append(self.sorted[min(at, len(self.sorted) - 1)])
-        return np.asarray(found)
+            numerator, denominator = weights @ self.sums[0], weights @ self.sums[1]
+            return np.asarray(numerator / denominator)
+        quantiles = []
+        for resample in weights:
+            running = np.cumsum(resample[self.place][self.order])
+            position = np.searchsorted(running, self.share * running[-1])
+            quantiles.append(self.sorted[min(position, len(self.sorted) - 1)])
+        return np.asarray(quantiles)
 
 
-def _draws(
+def _draw_statistics(
     statistic: _Statistic, units: int, resamples: int, random: np.random.Generator
 ) -> Floats:
     if not units:
         return np.full(resamples, np.nan)
-    size = max(1, min(resamples, _CELLS // units))
+    size = max(1, min(resamples, _MAX_WEIGHTS // units))
     parts = []
-    for begin in range(0, resamples, size):
-        count = min(size, resamples - begin)
+    for start in range(0, resamples, size):
+        count = min(size, resamples - start)
         parts.append(statistic(random.poisson(1.0, (count, units)).astype(float)))
     return np.concatenate(parts)

@@ -14,7 +14,7 @@ from rankgate.online.experiments.measure import Measure
 
 @dataclass(frozen=True)
 class Units:
-    """Who was in which arm, and what each of them did.
+    """The units of an experiment: their arms, and what each of them did.
 
     Attributes:
         arms: ``unit`` (from 0), ``variant``, ``day`` (of the first event; null without times), a
@@ -48,18 +48,24 @@ class Units:
 
     @property
     def days(self) -> list[date]:
-        """The days on which units came, in order."""
-        known = self.arms["day"].drop_nulls().unique().sort()
-        return known.to_list()
+        """The days on which units came first, in order."""
+        days = self.arms["day"].drop_nulls().unique().sort()
+        return days.to_list()
+
+    @property
+    def days_of_values(self) -> list[date]:
+        """The days that have values, in order."""
+        tables = [rows["day"] for rows in self.rows.values() if "day" in rows.columns]
+        return sorted({day for column in tables for day in column.unique() if day is not None})
 
     def until(self, day: date) -> Units:
-        """What was known at the end of a day."""
-        rows = {name: each.filter(pl.col("day") <= day) for name, each in self.rows.items()}
+        """The units and values that were known at the end of a day."""
+        rows = {name: table.filter(pl.col("day") <= day) for name, table in self.rows.items()}
         return replace(self, arms=self.arms.filter(pl.col("day") <= day), rows=rows)
 
-    def among(self, chosen: pl.Expr) -> Units:
+    def among(self, condition: pl.Expr) -> Units:
         """The units of a condition on `arms`."""
-        return replace(self, arms=self.arms.filter(chosen))
+        return replace(self, arms=self.arms.filter(condition))
 
     def of(self, measure: Measure, cap: float | None = None) -> pl.DataFrame:
         """``unit``, ``variant``, ``value`` and more: one row a unit, or a value of a quantile.
@@ -76,11 +82,11 @@ class Units:
                 limit = rows["value"].quantile(cap, interpolation="linear")
                 rows = rows.with_columns(pl.col("value").clip(upper_bound=limit))
             if measure.name in self.before:
-                rows = _with_before(rows, self.before[measure.name])
+                rows = _add_covariates(rows, self.before[measure.name])
         return self.arms.select("unit", "variant").join(rows, "unit")
 
 
-def _with_before(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+def _add_covariates(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """Sums from before the experiment; who was not there then has 0."""
     renamed = before.select(
         "unit", before="value", **({"before_per": pl.col("per")} if "per" in before.columns else {})
@@ -89,13 +95,13 @@ def _with_before(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     return rows.join(renamed, "unit", how="left").with_columns(names)
 
 
-def numbered(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.DataFrame, int]:
+def assign_arms(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.DataFrame, int]:
     """The arms of units from rows of ``unit``, ``variant``, ``day``; and how many were in several.
 
     Segments are those of a unit's first row.
     """
-    known = frame.filter(pl.col("unit").is_not_null(), pl.col("variant").is_not_null())
-    grouped = known.group_by("unit").agg(
+    assigned = frame.filter(pl.col("unit").is_not_null(), pl.col("variant").is_not_null())
+    grouped = assigned.group_by("unit").agg(
         pl.col("variant").min(),
         pl.col("variant").n_unique().alias("several"),
         pl.col("day").min(),

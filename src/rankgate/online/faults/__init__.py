@@ -1,1 +1,1 @@
-"""What is wrong with a log, and which figures it spoils."""
+"""Faults of a log, and the figures that they spoil."""

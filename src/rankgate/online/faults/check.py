@@ -10,10 +10,21 @@ from rankgate.core.frozen import dataclass
 
 Severity = Literal["block", "annotate"]
 Subject = Literal[
-    "clicks", "impressions", "ranks", "searches", "sessions", "users", "time", "revenue",
-    "variants", "surveys", "states", "purchases", "carts",
-]  # fmt: skip
-"""What a KPI is made of, and what a finding can spoil."""
+    "clicks",
+    "impressions",
+    "ranks",
+    "searches",
+    "sessions",
+    "users",
+    "time",
+    "revenue",
+    "variants",
+    "surveys",
+    "states",
+    "purchases",
+    "carts",
+]
+"""The data that a KPI is made of and that a finding can spoil."""
 
 
 @dataclass(frozen=True)
@@ -40,5 +51,5 @@ class Check(Declared):
     fix: str = field(default="", kw_only=True)
 
     def severity(self, share: float) -> Severity:
-        """Whether faults of this share block figures."""
+        """The severity of faults of this share."""
         return "block" if self.blocks_from is not None and share >= self.blocks_from else "annotate"

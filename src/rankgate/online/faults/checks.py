@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from rankgate.core.declare import Registry
-from rankgate.online.events.table import SURVEYS
+from rankgate.online.events.table import SURVEY_PATTERN
 from rankgate.online.faults.check import Check, Subject
 
-_PLACE = "source_file || ':' || source_line"
-_CLICKS = "SELECT count(*) FROM events WHERE kind = 'click'"
-_EVENTS = "SELECT count(*) FROM events"
-_LATE = (
-    f"SELECT {_PLACE} || ' (' || CAST(epoch(clicked_at - s.\"at\") AS BIGINT) || ' s)' AS example, "
+_LOCATION = "source_file || ':' || source_line"
+_COUNT_CLICKS = "SELECT count(*) FROM events WHERE kind = 'click'"
+_COUNT_EVENTS = "SELECT count(*) FROM events"
+_LATE_SEARCHES = (
+    f"SELECT {_LOCATION} || ' (' || CAST(epoch(clicked_at - s.\"at\") AS BIGINT) || ' s)' AS "
+    "example, "
     'epoch(s."at" - clicked_at) AS size FROM events s JOIN (SELECT query_event_id, min("at") AS '
     "clicked_at FROM events WHERE kind = 'click' GROUP BY 1) c USING (query_event_id) JOIN "
     "known_searches k USING (query_event_id) WHERE s.kind = 'search' AND s.\"at\" > clicked_at "
     'AND k."at" <= clicked_at'
 )
-_REPEATED = (
-    f"SELECT {_PLACE} || ' (' || CAST(round(1000 * seconds) AS BIGINT) || ' ms)' AS example FROM "
+_REPEATED_CLICKS = (
+    f"SELECT {_LOCATION} || ' (' || CAST(round(1000 * seconds) AS BIGINT) || ' ms)' AS example "
+    "FROM "
     '(SELECT source_file, source_line, epoch("at" - lag("at") OVER (PARTITION BY query_event_id, '
     'session, "user", doc_id, rank ORDER BY "at", source_line)) AS seconds FROM events WHERE '
     "kind = 'click' AND \"at\" IS NOT NULL AND doc_id IS NOT NULL AND "
@@ -28,12 +30,12 @@ _WITH_SEARCH = (
 )
 
 
-def _without_search(kind: str, subject: Subject) -> Check:
+def _missing_search_check(kind: str, subject: Subject) -> Check:
     """Events that no search gets the credit for."""
     return Check(
         f"{subject}-without-search",
         title=f"{kind} events of no search, or of one that the log does not have",
-        faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = '{kind}' AND "
+        faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = '{kind}' AND "
         "(query_event_id IS NULL OR query_event_id NOT IN "
         "(SELECT query_event_id FROM known_searches))",
         total=f"SELECT count(*) FROM events WHERE kind = '{kind}'",
@@ -43,7 +45,7 @@ def _without_search(kind: str, subject: Subject) -> Check:
     )
 
 
-def _duplicated(kind: str, *spoils: Subject, name: str = "") -> Check:
+def _duplicates_check(kind: str, *spoils: Subject, name: str = "") -> Check:
     """Events of a kind that are in the log again, as a share of the events of this kind."""
     return Check(
         f"duplicated-{name or spoils[0]}",
@@ -75,7 +77,7 @@ CHECKS = Registry(
         Check(
             "impressions-without-rank",
             title="impressions without a rank",
-            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'impression' AND "
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'impression' AND "
             "rank IS NULL",
             total="SELECT count(*) FROM events WHERE kind = 'impression'",
             spoils=("ranks",),
@@ -84,8 +86,9 @@ CHECKS = Registry(
         Check(
             "clicks-without-rank",
             title="clicks without a rank",
-            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'click' AND rank IS NULL",
-            total=_CLICKS,
+            faults=f"SELECT {_LOCATION} AS example FROM events "
+            "WHERE kind = 'click' AND rank IS NULL",
+            total=_COUNT_CLICKS,
             spoils=("ranks",),
             blocks_from=0.05,
             fix="log the position of the clicked result",
@@ -93,20 +96,20 @@ CHECKS = Registry(
         Check(
             "clicks-without-search",
             title="clicks of no search, or of one that the log does not have",
-            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'click' AND "
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'click' AND "
             "(query_event_id IS NULL OR query_event_id NOT IN "
             "(SELECT query_event_id FROM known_searches))",
-            total=_CLICKS,
+            total=_COUNT_CLICKS,
             spoils=("clicks", "ranks"),
             blocks_from=0.05,
             fix="pass the query id to the click; check that both logs cover the same time",
         ),
-        _without_search("purchase", "purchases"),
-        _without_search("add_to_cart", "carts"),
+        _missing_search_check("purchase", "purchases"),
+        _missing_search_check("add_to_cart", "carts"),
         Check(
             "impressions-without-search",
             title="impressions of no search record, in a log that records searches",
-            faults=f"SELECT {_PLACE} AS example FROM events WHERE kind = 'impression' AND "
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'impression' AND "
             "(query_event_id IS NULL OR (EXISTS (SELECT 1 FROM events WHERE kind = 'search') AND "
             "query_event_id NOT IN (SELECT query_event_id FROM events WHERE kind = 'search' AND "
             "query_event_id IS NOT NULL)))",
@@ -158,7 +161,7 @@ CHECKS = Registry(
             "search-recorded-late",
             title="records of a search after a click on its results: its id is used again, or two "
             "clocks",
-            faults=_LATE,
+            faults=_LATE_SEARCHES,
             total="SELECT count(*) FROM events WHERE kind = 'search'",
             spoils=("time",),
             blocks_from=0.05,
@@ -181,7 +184,7 @@ CHECKS = Registry(
         Check(
             "implausible-time",
             title="events before the year 2000 or more than five years from most others",
-            faults=f"SELECT {_PLACE} AS example FROM events WHERE \"at\" < '2000-01-01' OR "
+            faults=f"SELECT {_LOCATION} AS example FROM events WHERE \"at\" < '2000-01-01' OR "
             'abs(epoch("at") - (SELECT median(epoch("at")) FROM events)) > 5 * 365.25 * 86400',
             total='SELECT count(*) FROM events WHERE "at" IS NOT NULL',
             spoils=("time",),
@@ -190,8 +193,8 @@ CHECKS = Registry(
         Check(
             "no-time",
             title="events without a time",
-            faults=f'SELECT {_PLACE} AS example FROM events WHERE "at" IS NULL',
-            total=_EVENTS,
+            faults=f'SELECT {_LOCATION} AS example FROM events WHERE "at" IS NULL',
+            total=_COUNT_EVENTS,
             spoils=("time",),
             fix="name the column of the time in the mapping",
         ),
@@ -205,17 +208,17 @@ CHECKS = Registry(
             blocks_from=0.2,
             fix="leave bots out with --without-bots",
         ),
-        _duplicated("impression", "impressions"),
-        _duplicated("click", "clicks"),
-        _duplicated("add_to_cart", "carts"),
-        _duplicated("purchase", "purchases", "revenue"),
-        _duplicated("refund", "revenue", name="refunds"),
+        _duplicates_check("impression", "impressions"),
+        _duplicates_check("click", "clicks"),
+        _duplicates_check("add_to_cart", "carts"),
+        _duplicates_check("purchase", "purchases", "revenue"),
+        _duplicates_check("refund", "revenue", name="refunds"),
         Check(
             "repeated-clicks",
             title="clicks within a second after a click on the same document of the same list: "
             "double clicks, or a page that logs a click twice",
-            faults=_REPEATED,
-            total=_CLICKS,
+            faults=_REPEATED_CLICKS,
+            total=_COUNT_CLICKS,
             spoils=("clicks",),
             blocks_from=0.05,
             fix="log one click of a double click, and bind the page's handler once",
@@ -233,7 +236,7 @@ CHECKS = Registry(
         Check(
             "events-after-session-end",
             title="events after more than 30 minutes without one in the same session",
-            faults=f'SELECT {_PLACE} AS example FROM (SELECT source_file, source_line, "at", '
+            faults=f'SELECT {_LOCATION} AS example FROM (SELECT source_file, source_line, "at", '
             'lag("at") OVER (PARTITION BY session ORDER BY "at", source_line) AS before FROM '
             'events WHERE session IS NOT NULL AND "at" IS NOT NULL) WHERE '
             'epoch("at" - before) > 1800',
@@ -265,7 +268,7 @@ CHECKS = Registry(
         Check(
             "labels-out-of-scale",
             title="answers of surveys outside the scale that almost all others keep to",
-            faults=f"SELECT {_PLACE} || ' (' || value || ')' AS example FROM answers WHERE "
+            faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM answers WHERE "
             "value < 0 OR value != floor(value) OR value > (SELECT CASE WHEN "
             "quantile_cont(value, 0.9) <= 1 THEN 1 WHEN quantile_cont(value, 0.9) <= 5 THEN 5 "
             "ELSE 10 END FROM answers)",
@@ -276,7 +279,7 @@ CHECKS = Registry(
         Check(
             "negative-revenue",
             title="purchases of less than nothing",
-            faults=f"SELECT {_PLACE} || ' (' || value || ')' AS example FROM events WHERE "
+            faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM events WHERE "
             "kind = 'purchase' AND value < 0",
             total="SELECT count(*) FROM events WHERE kind = 'purchase'",
             spoils=("revenue",),
@@ -331,7 +334,7 @@ VIEWS = (
     ),
     (
         "CREATE OR REPLACE TEMP VIEW answers AS SELECT * FROM events WHERE kind = 'other' AND "
-        f"value IS NOT NULL AND regexp_matches(lower(action), '{SURVEYS}')"
+        f"value IS NOT NULL AND regexp_matches(lower(action), '{SURVEY_PATTERN}')"
     ),
     (
         "CREATE OR REPLACE TEMP VIEW stock AS SELECT doc_id, count(DISTINCT variant) FILTER "
@@ -341,4 +344,4 @@ VIEWS = (
         "NULL AND kind IN ('impression', 'purchase') GROUP BY doc_id"
     ),
 )
-"""What checks read, made once from ``events``."""
+"""The tables and views that checks read, made once from ``events``."""

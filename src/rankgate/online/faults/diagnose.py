@@ -8,8 +8,8 @@ from typing import Any
 from rankgate.online.database import Database
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.unmapped import (
-    advice,
-    named_actions,
+    format_actions,
+    mapping_advice,
     suggested_kind,
     unmapped_actions,
 )
@@ -17,7 +17,7 @@ from rankgate.online.faults.check import Check
 from rankgate.online.faults.checks import CHECKS, VIEWS
 from rankgate.online.faults.diagnosis import COUNTS, Diagnosis
 from rankgate.online.faults.finding import UNMAPPED, LogFinding
-from rankgate.online.faults.ratio import mean_weight, sample_ratio
+from rankgate.online.faults.ratio import check_mean_weight, check_sample_ratio
 
 _EXAMPLES = 5
 _UNREADABLE: Mapping[str, tuple[str, ...]] = {
@@ -31,15 +31,20 @@ _UNREADABLE: Mapping[str, tuple[str, ...]] = {
     "negative-rank": ("ranks",),
     "unreadable-value": ("revenue",),
 }
-"""By code of a problem in a file what it spoils; others are no faults of a log."""
+"""The data that a problem in a file spoils, by its code; other codes are not faults of a log."""
 
 _SUBJECTS: Mapping[str, str] = {
-    "search": "searches", "impression": "impressions", "click": "clicks",
-    "add_to_cart": "carts", "purchase": "purchases", "refund": "revenue", "dwell": "time",
-}  # fmt: skip
-"""By kind what is wrong without its events."""
+    "search": "searches",
+    "impression": "impressions",
+    "click": "clicks",
+    "add_to_cart": "carts",
+    "purchase": "purchases",
+    "refund": "revenue",
+    "dwell": "time",
+}
+"""The data that is wrong without events of a kind, by kind."""
 
-_LEFT_OUT = ("invalid-json", "truncated-last-line", "not-utf-8", "not-an-event")
+_UNREAD_PROBLEMS = ("invalid-json", "truncated-last-line", "not-utf-8", "not-an-event")
 _BLOCKS_FROM = 0.01
 
 
@@ -59,10 +64,10 @@ def doctor(
         MissingExtraError: DuckDB is not installed.
     """
     with Events.of(events).open() as log:
-        return diagnosed(log.base, log.manifest, split)
+        return diagnose_events(log.base, log.manifest, split)
 
 
-def diagnosed(
+def diagnose_events(
     base: Database, manifest: Mapping[str, Any], split: Mapping[str, float] | None = None
 ) -> Diagnosis:
     """The diagnosis of the view ``events``."""
@@ -70,36 +75,43 @@ def diagnosed(
 
     for sql in VIEWS:
         base.run(sql)
-    found, passed, skipped = _unreadable(manifest), list[str](), list[str]()
+    findings, passed, skipped = _find_unreadable_lines(manifest), list[str](), list[str]()
     for check in CHECKS.values():
         total = int(base.one(check.total) or 0)
-        finding = _finding(base, check, total) if total else None
+        finding = _run_check(base, check, total) if total else None
         if finding:
-            found.append(finding)
+            findings.append(finding)
         else:
             (passed if total else skipped).append(check.name)
-    for code, tested in (("sample-ratio", sample_ratio(base, split)),
-                         ("mean-weight", mean_weight(base))):  # fmt: skip
+    for code, tested in (
+        ("sample-ratio", check_sample_ratio(base, split)),
+        ("mean-weight", check_mean_weight(base)),
+    ):
         if isinstance(tested, LogFinding):
-            found.append(tested)
+            findings.append(tested)
         else:
             (passed if tested else skipped).append(code)
-    if unmapped := _unmapped(manifest):
-        found.append(unmapped)
+    if unmapped := _find_unmapped_actions(manifest):
+        findings.append(unmapped)
     counts = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
     times = base.rows(
         "SELECT coalesce(strftime(timezone('UTC', min(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
         "AS first, coalesce(strftime(timezone('UTC', max(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
         "AS last FROM events"
     ).row(0, named=True)
-    found.sort(key=lambda each: (each.severity != "block", -each.share))
+    findings.sort(key=lambda finding: (finding.severity != "block", -finding.share))
     return Diagnosis(
-        tuple(found), tuple(passed), tuple(skipped), pl.DataFrame(counts, schema_overrides=COUNTS),
-        times["first"], times["last"], manifest.get("privacy", {}),
-    )  # fmt: skip
+        tuple(findings),
+        tuple(passed),
+        tuple(skipped),
+        pl.DataFrame(counts, schema_overrides=COUNTS),
+        times["first"],
+        times["last"],
+        manifest.get("privacy", {}),
+    )
 
 
-def _finding(base: Database, check: Check, total: int) -> LogFinding | None:
+def _run_check(base: Database, check: Check, total: int) -> LogFinding | None:
     base.run(f"CREATE OR REPLACE TEMP TABLE faults AS {check.faults}")
     columns = base.rows("DESCRIBE faults")["column_name"].to_list()
     sums = "sum(n)" if "n" in columns else "count(*)"
@@ -110,12 +122,18 @@ def _finding(base: Database, check: Check, total: int) -> LogFinding | None:
     order = "size DESC, example" if "size" in columns else "example"
     rows = base.rows(f"SELECT example FROM faults ORDER BY {order} LIMIT {_EXAMPLES}")
     return LogFinding(
-        check.name, check.severity(share), count, total, check.spoils, check.title,
-        tuple(str(each) for each in rows["example"]), check.fix,
-    )  # fmt: skip
+        check.name,
+        check.severity(share),
+        count,
+        total,
+        check.spoils,
+        check.title,
+        tuple(str(example) for example in rows["example"]),
+        check.fix,
+    )
 
 
-def _unmapped(manifest: Mapping[str, Any]) -> LogFinding | None:
+def _find_unmapped_actions(manifest: Mapping[str, Any]) -> LogFinding | None:
     """Actions that no kind is known for, with the lines of a mapping that name them."""
     files = manifest.get("files", {}).values()
     actions = unmapped_actions(files)
@@ -123,29 +141,40 @@ def _unmapped(manifest: Mapping[str, Any]) -> LogFinding | None:
         return None
     kinds = dict.fromkeys(map(suggested_kind, actions))
     return LogFinding(
-        UNMAPPED, "annotate", sum(actions.values()),
+        UNMAPPED,
+        "annotate",
+        sum(actions.values()),
         sum(sum(file["kinds"].values()) for file in files),
         tuple(dict.fromkeys(_SUBJECTS[kind] for kind in kinds if kind in _SUBJECTS)),
-        f"events have an action that no kind is known for: {named_actions(actions)}", (),
-        advice([*actions]),
-    )  # fmt: skip
+        f"events have an action that no kind is known for: {format_actions(actions)}",
+        (),
+        mapping_advice([*actions]),
+    )
 
 
-def _unreadable(manifest: Mapping[str, Any]) -> list[LogFinding]:
-    """What could not be read when the log became events."""
-    found = []
+def _find_unreadable_lines(manifest: Mapping[str, Any]) -> list[LogFinding]:
+    """Findings about lines that could not be read when the log became events."""
+    findings = []
     for file in manifest.get("files", {}).values():
-        left = sum(each["count"] for each in file["problems"] if each["code"] in _LEFT_OUT)
-        total = sum(file["kinds"].values()) + left
-        for each in file["problems"]:
-            if each["code"] not in _UNREADABLE:
+        left_out = sum(
+            problem["count"] for problem in file["problems"] if problem["code"] in _UNREAD_PROBLEMS
+        )
+        total = sum(file["kinds"].values()) + left_out
+        for problem in file["problems"]:
+            if problem["code"] not in _UNREADABLE:
                 continue
             severity = "annotate"
-            if each["count"] / total >= _BLOCKS_FROM and each["code"] != "time-without-zone":
+            if problem["count"] / total >= _BLOCKS_FROM and problem["code"] != "time-without-zone":
                 severity = "block"
-            found.append(
-                LogFinding(each["code"], severity, each["count"], total,
-                           _UNREADABLE[each["code"]], each["words"],
-                           tuple(f"{file['file']}:{line}" for line in each["lines"].split(", ")))
-            )  # fmt: skip
-    return found
+            findings.append(
+                LogFinding(
+                    problem["code"],
+                    severity,
+                    problem["count"],
+                    total,
+                    _UNREADABLE[problem["code"]],
+                    problem["words"],
+                    tuple(f"{file['file']}:{line}" for line in problem["lines"].split(", ")),
+                )
+            )
+    return findings

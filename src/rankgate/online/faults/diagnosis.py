@@ -1,4 +1,4 @@
-"""What is wrong with a log: the result of ``doctor``."""
+"""Faults of a log: the result of ``doctor``."""
 
 from __future__ import annotations
 
@@ -47,21 +47,29 @@ class Diagnosis(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Each finding in a sentence."""
         return tuple(
-            Notice(each.code, f"{each.count:,} of {each.total:,} {each.words}", each.code)
-            for each in self.findings
+            Notice(
+                finding.code,
+                f"{finding.count:,} of {finding.total:,} {finding.words}",
+                finding.code,
+            )
+            for finding in self.findings
         )
 
     def blocking(self, subjects: tuple[str, ...]) -> tuple[LogFinding, ...]:
         """The findings that block figures made of any of the subjects."""
         return tuple(
-            each
-            for each in self.findings
-            if each.severity == "block" and set(each.spoils) & set(subjects)
+            finding
+            for finding in self.findings
+            if finding.severity == "block" and set(finding.spoils) & set(subjects)
         )
 
     def _table(self) -> pl.DataFrame:
         rows = [
-            {**asdict(each), "spoils": ", ".join(each.spoils), "examples": ", ".join(each.examples)}
-            for each in self.findings
+            {
+                **asdict(finding),
+                "spoils": ", ".join(finding.spoils),
+                "examples": ", ".join(finding.examples),
+            }
+            for finding in self.findings
         ]
         return pl.DataFrame(rows)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from rankgate.online.database import Database
 
 
-def sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> LogFinding | bool:
+def check_sample_ratio(
+    base: Database, split: Mapping[str, float] | None = None
+) -> LogFinding | bool:
     """Compare the users of each variant with the planned split, by a test that holds at any look.
 
     Args:
@@ -36,15 +38,20 @@ def sample_ratio(base: Database, split: Mapping[str, float] | None = None) -> Lo
     ratio = sequential_sample_ratio(rows["users"].to_list(), planned)
     if ratio.p_value >= ratio.levels[0]:
         return True
-    shown = ", ".join(f"{name} {users:,}" for name, users in rows.iter_rows())
+    user_counts = ", ".join(f"{name} {users:,}" for name, users in rows.iter_rows())
     return LogFinding(
-        "sample-ratio", "block", total, total, ("variants",),
+        "sample-ratio",
+        "block",
+        total,
+        total,
+        ("variants",),
         f"variants do not have the planned shares of users (p = {ratio.p_value:.2g} at any look)",
-        (shown,), "find out which users are lost or assigned twice before comparing variants",
-    )  # fmt: skip
+        (user_counts,),
+        "find out which users are lost or assigned twice before comparing variants",
+    )
 
 
-def mean_weight(base: Database) -> LogFinding | bool:
+def check_mean_weight(base: Database) -> LogFinding | bool:
     """Check that logged importance weights have a mean of 1, within two standard errors.
 
     Returns:
@@ -60,7 +67,12 @@ def mean_weight(base: Database) -> LogFinding | bool:
     if abs(row["mean"] - 1) <= 2 * row["deviation"] / row["n"] ** 0.5:
         return True
     return LogFinding(
-        "mean-weight", "block", row["n"], row["n"], ("variants",),
+        "mean-weight",
+        "block",
+        row["n"],
+        row["n"],
+        ("variants",),
         f"importance weights have the mean {row['mean']:.4g}, not 1: logged propensities are wrong",
-        (), "log the probability with which the shown list was chosen",
-    )  # fmt: skip
+        (),
+        "log the probability with which the shown list was chosen",
+    )

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.online.database import Database
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.events.unmapped import advice, named_actions, unmapped_actions
-from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.events.unmapped import format_actions, mapping_advice, unmapped_actions
+from rankgate.online.faults.diagnose import diagnose_events
 from rankgate.online.faults.finding import UNMAPPED
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.built import KpiTables
-from rankgate.online.indicators.catalogue import KPIS, SLICES, has_events
+from rankgate.online.indicators.catalogue import KPIS, SLICES
 from rankgate.online.indicators.kpi_table import VALUES, KpiTable
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ def kpi(
     by: Sequence[str] = ("day",),
     checks: bool = True,
 ) -> KpiTable:
-    """Compute KPIs of a log, after the log doctor.
+    """Compute KPIs of a log, after a check for faults.
 
     Args:
         events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+            KPIs of a table on Spark are computed there, without the log doctor.
         names: the KPIs, such as search_ctr; all by default.
         by: what divides the log: day, variant, application, band of query frequency, position,
             page.
@@ -47,18 +49,26 @@ def kpi(
     kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
     check_slices(by)
     events = Events.of(events)
+    if is_on_spark(events.log):
+        spark_table: KpiTable = run_on_spark("kpi", events, names, by=by, checks=checks)
+        return spark_table
     with events.open() as log:
-        diagnosis = diagnosed(log.base, log.manifest) if checks else None
-        blocked = {} if events.despite or not diagnosis else _blocked(kpis, diagnosis)
+        diagnosis = diagnose_events(log.base, log.manifest) if checks else None
+        blocked = {} if events.despite or not diagnosis else _blocked_kpis(kpis, diagnosis)
         kinds = log.kinds
-        possible = [each for each in kpis if each.name not in blocked]
-        measured = [each for each in possible if has_events(each, kinds, events.success)]
-        if not _tells_failures(log.manifest):
-            measured = [each for each in measured if each.name != "error_rate"]
-        if not measured and not blocked:
+        possible = [indicator for indicator in kpis if indicator.name not in blocked]
+        computed_kpis = [
+            indicator for indicator in possible if indicator.has_events(kinds, events.success)
+        ]
+        if not _has_states(log.manifest):
+            computed_kpis = [
+                indicator for indicator in computed_kpis if indicator.name != "error_rate"
+            ]
+        if not computed_kpis and not blocked:
             _refuse_nothing(log.base, log.manifest, names)
-        return table_of(log.base, kpis, measured, by, events.success, diagnosis, blocked,
-                        log.excluded)  # fmt: skip
+        return make_kpi_table(
+            log.base, kpis, computed_kpis, by, events.success, diagnosis, blocked, log.excluded
+        )
 
 
 def check_slices(by: Sequence[str]) -> None:
@@ -83,20 +93,23 @@ def _refuse_nothing(base: Database, manifest: Mapping[str, Any], names: Sequence
     if names and not actions:
         return
     kinds = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
-    kinds_words = named_actions(dict(kinds.iter_rows())) or "no events"
-    wanted = f"for {', '.join(names)}" if names else "for any KPI"
-    more = f"; for {named_actions(actions)} {advice([*actions])}" if actions else ""
-    raise InputError(f"the log has nothing {wanted}; it has {kinds_words}{more}.",
-                     source="the log", code="no-usable-events")  # fmt: skip
+    kinds_text = format_actions(dict(kinds.iter_rows())) or "no events"
+    purpose = f"for {', '.join(names)}" if names else "for any KPI"
+    more = f"; for {format_actions(actions)} {mapping_advice([*actions])}" if actions else ""
+    raise InputError(
+        f"the log has nothing {purpose}; it has {kinds_text}{more}.",
+        source="the log",
+        code="no-usable-events",
+    )
 
 
-def table_of(
+def make_kpi_table(
     base: Database,
-    chosen: Sequence[Kpi],
-    known: Sequence[Kpi],
+    requested_kpis: Sequence[Kpi],
+    available_kpis: Sequence[Kpi],
     by: Sequence[str],
     success: Sequence[str] = (),
-    found: Diagnosis | None = None,
+    diagnosis: Diagnosis | None = None,
     blocked: Mapping[str, tuple[str, ...]] | None = None,
     excluded: tuple[str, ...] = (),
 ) -> KpiTable:
@@ -104,100 +117,119 @@ def table_of(
 
     Args:
         base: DuckDB, or another that carries out expressions of Ibis.
-        chosen: the KPIs that are asked for.
-        known: those that the log has events for.
+        requested_kpis: the KPIs that are asked for.
+        available_kpis: those that the log has events for.
         by: what divides the log.
         success: the rules of success.
-        found: by the log doctor.
+        diagnosis: the findings of the log doctor.
         blocked: the KPIs that are not given, and why.
         excluded: what was left out of the log.
     """
     blocked = blocked or {}
-    built = KpiTables(base, success, known, by)
-    values = [frame for each in ("all", *by) for frame in _divided(built, known, each)]
-    values.append(_unknown([each.name for each in chosen if each not in known]))
-    order = {each.name: place for place, each in enumerate(chosen)}
+    kpi_tables = KpiTables(base, success, available_kpis, by)
+    values = [
+        frame
+        for column in ("all", *by)
+        for frame in _values_by_column(kpi_tables, available_kpis, column)
+    ]
+    values.append(
+        _null_rows(
+            [indicator.name for indicator in requested_kpis if indicator not in available_kpis]
+        )
+    )
+    order = {indicator.name: position for position, indicator in enumerate(requested_kpis)}
     table = pl.concat([pl.DataFrame(schema=VALUES), *values])
     table = table.sort(
-        pl.col("by") != "all", pl.col("by"), pl.col("kpi").replace_strict(order, default=0),
-        pl.col("slice").cast(pl.Int64, strict=False), pl.col("slice"),
-    )  # fmt: skip
-    subjects = {subject for each in chosen for subject in each.made_of}
+        pl.col("by") != "all",
+        pl.col("by"),
+        pl.col("kpi").replace_strict(order, default=0),
+        pl.col("slice").cast(pl.Int64, strict=False),
+        pl.col("slice"),
+    )
+    subjects = {subject for indicator in requested_kpis for subject in indicator.made_of}
     findings = tuple(
         finding
-        for finding in (found.findings if found else ())
+        for finding in (diagnosis.findings if diagnosis else ())
         if set(finding.spoils) & subjects or finding.code == UNMAPPED
     )
-    return KpiTable(table, findings, blocked, excluded, **_head(base))
+    return KpiTable(table, findings, blocked, excluded, **_log_period(base))
 
 
-def _head(base: Database) -> dict[str, Any]:
+def _log_period(base: Database) -> dict[str, Any]:
     """The times of the first and the last event, and how many there are."""
     rows = tables.events()
     ends = rows.aggregate(first=rows.at.min(), last=rows.at.max(), events=rows.count())
-    found = base.rows(base.text(ends)).row(0, named=True)
-    times = {name: found[name] for name in ("first", "last")}
+    totals = base.rows(base.text(ends)).row(0, named=True)
+    times = {name: totals[name] for name in ("first", "last")}
     return {
-        **{name: f"{at:%Y-%m-%dT%H:%M:%SZ}" if at else "" for name, at in times.items()},
-        "events": found["events"],
+        **{name: f"{time:%Y-%m-%dT%H:%M:%SZ}" if time else "" for name, time in times.items()},
+        "events": totals["events"],
         "time_zone": base.time_zone,
     }
 
 
-def _tells_failures(manifest: Mapping[str, Any]) -> bool:
-    """Whether the log has states of searches, and not numbers of results only."""
-    return any(each.get("states", True) for each in manifest.get("files", {"": {}}).values())
+def _has_states(manifest: Mapping[str, Any]) -> bool:
+    """True if the log has states of searches, not only numbers of results."""
+    return any(file.get("states", True) for file in manifest.get("files", {"": {}}).values())
 
 
-def _blocked(chosen: Iterable[Kpi], found: Diagnosis) -> dict[str, tuple[str, ...]]:
-    codes = {each.name: found.blocking(each.made_of) for each in chosen}
-    return {name: tuple(each.code for each in faults) for name, faults in codes.items() if faults}
+def _blocked_kpis(kpis: Iterable[Kpi], diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
+    codes = {indicator.name: diagnosis.blocking(indicator.made_of) for indicator in kpis}
+    return {name: tuple(fault.code for fault in faults) for name, faults in codes.items() if faults}
 
 
-def _divided(built: KpiTables, chosen: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:
+def _values_by_column(
+    kpi_tables: KpiTables, kpis: Sequence[Kpi], by: str
+) -> Iterable[pl.DataFrame]:
     """The values of the KPIs of each table, divided by a column."""
     for table in ("events", "searches", "clicks", "sessions", "users"):
-        given = [each for each in chosen if each.table == table]
-        if not given or (by != "all" and table not in SLICES[by]):
+        table_kpis = [indicator for indicator in kpis if indicator.table == table]
+        if not table_kpis or (by != "all" and table not in SLICES[by]):
             continue
-        rows = built[table]
+        rows = kpi_tables[table]
         column = None if by == "all" else rows[by]
         sums = {
-            name: column_
-            for each in given
-            for name, column_ in each.columns(rows, limit_of(built, rows, each)).items()
+            name: expression
+            for indicator in table_kpis
+            for name, expression in indicator.columns(
+                rows, winsor_limit(kpi_tables, rows, indicator)
+            ).items()
         }
         grouped = rows if column is None else rows.group_by(slice=column)
-        yield _long(built.base.rows(built.base.text(grouped.aggregate(**sums))), given, by)
+        yield _to_long(
+            kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums))), table_kpis, by
+        )
 
 
-def limit_of(built: KpiTables, rows: Any, each: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
-    """Where a winsorised KPI is cut off."""
-    if each.cap is None:
+def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
+    """The value at which a winsorised KPI is cut off; None for other KPIs."""
+    if indicator.cap is None:
         return None
-    value = each.of(rows)
-    expression = rows.aggregate(limit=value.quantile(each.cap, where=value > 0))
-    limit: float | None = built.base.one(built.base.text(expression))
+    value = indicator.of(rows)
+    expression = rows.aggregate(limit=value.quantile(indicator.cap, where=value > 0))
+    limit: float | None = kpi_tables.base.one(kpi_tables.base.text(expression))
     return limit
 
 
-def _long(wide: pl.DataFrame, given: Sequence[Kpi], by: str) -> pl.DataFrame:
+def _to_long(wide_table: pl.DataFrame, kpis: Sequence[Kpi], by: str) -> pl.DataFrame:
     """A row for each KPI and slice; slices without a name are left out."""
-    if "slice" not in wide.columns:
-        wide = wide.with_columns(slice=pl.lit(""))
-    wide = wide.filter(pl.col("slice").is_not_null()).with_columns(pl.col("slice").cast(pl.String))
-    return pl.concat([_one(wide, each.name, by) for each in given])
+    if "slice" not in wide_table.columns:
+        wide_table = wide_table.with_columns(slice=pl.lit(""))
+    wide_table = wide_table.filter(pl.col("slice").is_not_null()).with_columns(
+        pl.col("slice").cast(pl.String)
+    )
+    return pl.concat([_kpi_values(wide_table, indicator.name, by) for indicator in kpis])
 
 
-def _unknown(names: Sequence[str]) -> pl.DataFrame:
-    """Null for KPIs that are blocked, or of which the log has no events."""
+def _null_rows(names: Sequence[str]) -> pl.DataFrame:
+    """Null for KPIs that are blocked, or that the log has no events for."""
     rows = [{"kpi": name, "by": "all", "slice": "", "value": None, "n": 0} for name in names]
     return pl.DataFrame(rows, schema=VALUES)
 
 
-def _one(wide: pl.DataFrame, name: str, by: str) -> pl.DataFrame:
+def _kpi_values(wide_table: pl.DataFrame, name: str, by: str) -> pl.DataFrame:
     value, n = pl.col(f"{name}.value"), pl.col(f"{name}.n")
-    return wide.select(
+    return wide_table.select(
         kpi=pl.lit(name),
         by=pl.lit(by),
         slice=pl.col("slice"),

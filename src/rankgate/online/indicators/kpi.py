@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
@@ -33,6 +33,8 @@ class Kpi(Declared):
         formula: the definition, in words and signs.
         needs: kinds of events, of which the log must have one for the figure to be known: a log
             without purchases has no conversion rate, which is not 0.
+        of_goal: whether it counts sessions that reached their goal; a log that names the actions
+            of the goal itself needs no other events.
         made_of: what it depends on; a finding of the log doctor that spoils one of these blocks it
             or comes with it.
     """
@@ -46,7 +48,19 @@ class Kpi(Declared):
     better: Literal["up", "down", ""] = field(kw_only=True)
     formula: str = field(kw_only=True)
     needs: tuple[str, ...] = field(default=(), kw_only=True)
+    of_goal: bool = field(default=False, kw_only=True)
     made_of: tuple[Subject, ...] = field(kw_only=True)
+
+    def has_events(self, kinds: Container[str], success: Sequence[str] = ()) -> bool:
+        """True if a log has the events that the KPI needs.
+
+        Args:
+            kinds: of events in the log.
+            success: the actions of the goal that the log names.
+        """
+        if not self.needs or (self.of_goal and success):
+            return True
+        return any(kind in kinds for kind in self.needs)
 
     def columns(self, table: Any, limit: float | None = None) -> dict[str, Any]:  # noqa: ANN401 - Ibis
         """The columns of its aggregation: ``value`` and ``n``, both with its name before it.
@@ -55,15 +69,15 @@ class Kpi(Declared):
             table: of Ibis.
             limit: where ``of`` is cut off.
         """
-        each = self.of(table)
-        if each.type().is_boolean():
-            each = each.cast("int64")
+        column = self.of(table)
+        if column.type().is_boolean():
+            column = column.cast("int64")
         if limit is not None:
-            each = each.clip(upper=limit)
-        total = each.count() if self.per is None else self.per(table).sum()
+            column = column.clip(upper=limit)
+        total = column.count() if self.per is None else self.per(table).sum()
         value = (
-            each.quantile(self.quantile)
+            column.quantile(self.quantile)
             if self.quantile is not None
-            else each.sum() / total.nullif(0)
+            else column.sum() / total.nullif(0)
         )
         return {f"{self.name}.value": value.cast("float64"), f"{self.name}.n": total.cast("int64")}

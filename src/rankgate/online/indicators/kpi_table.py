@@ -57,10 +57,10 @@ class KpiTable(Result):
 
     def __getitem__(self, name: str) -> float | None:
         """The value of a KPI over the whole log; None where it is undefined."""
-        found = self.values.filter(pl.col("kpi") == name, pl.col("by") == "all")["value"]
-        if not len(found):
+        matches = self.values.filter(pl.col("kpi") == name, pl.col("by") == "all")["value"]
+        if not len(matches):
             raise KeyError(name)
-        value: float | None = found.item()
+        value: float | None = matches.item()
         return value
 
     @property
@@ -71,26 +71,28 @@ class KpiTable(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What spoils figures, and the figures that are not given because of it."""
-        found = [Notice(each.code, _sentence(each), each.code) for each in self.findings]
+        """Findings that spoil figures, and the figures that are not given because of them."""
+        notices = [
+            Notice(finding.code, _sentence(finding), finding.code) for finding in self.findings
+        ]
         if self.blocked:
-            found.append(
+            notices.append(
                 Notice(
                     "blocked-kpis",
                     f"not given, as a fault of the log spoils them: {', '.join(self.blocked)}; "
                     "--despite gives them",
                 )
             )
-        return tuple(found)
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.values
 
 
 def _sentence(finding: LogFinding) -> str:
-    words = f"{finding.code}: {finding.count:,} of {finding.total:,} {finding.words}"
+    sentence = f"{finding.code}: {finding.count:,} of {finding.total:,} {finding.words}"
     if finding.spoils:
-        words += f"; it spoils figures of {', '.join(finding.spoils)}"
+        sentence += f"; it spoils figures of {', '.join(finding.spoils)}"
     if finding.code == UNMAPPED:
-        words += f" ({finding.share:.2%}); {finding.fix}"
-    return words
+        sentence += f" ({finding.share:.2%}); {finding.fix}"
+    return sentence

@@ -6,23 +6,23 @@ from typing import Any
 
 from rankgate.online.faults.check import Subject
 from rankgate.online.indicators.kpi import Kpi
-from rankgate.online.indicators.tables import NO, WITHIN, ibis, seconds
+from rankgate.online.indicators.tables import NEXT_SEARCH_SECONDS, NULL_IS_FALSE, load_ibis, seconds
 
 _CLICKS: tuple[Subject, ...] = ("searches", "clicks")
 _WIKIMEDIA = "Wikimedia search metrics"
 
 
-def _with_results(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
+def _for_searches_with_results(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
     """A value for searches with results, null for others."""
-    return ibis().cases((table.with_results, value), else_=None)
+    return load_ibis().cases((table.with_results, value), else_=None)
 
 
-def _clicked(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
+def _for_clicked_searches(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
     """A value for searches with a click, null for others."""
-    return ibis().cases((table.clicks > 0, value), else_=None)
+    return load_ibis().cases((table.clicks > 0, value), else_=None)
 
 
-def _at_k(k: int) -> Kpi:
+def _ctr_kpi(k: int) -> Kpi:
     return Kpi(
         f"ctr_at_{k}",
         title=f"Searches with a click at rank {k} or above"
@@ -31,7 +31,7 @@ def _at_k(k: int) -> Kpi:
         formula=f"searches with a click at rank <= {k} / searches with results",
         source="Alibaba (top5PvCtr)",
         table="searches",
-        of=lambda t: _with_results(t, (t.top_rank <= k).fill_null(NO)),
+        of=lambda t: _for_searches_with_results(t, (t.top_rank <= k).fill_null(NULL_IS_FALSE)),
         unit="share",
         better="up",
         needs=("click",),
@@ -39,17 +39,17 @@ def _at_k(k: int) -> Kpi:
     )
 
 
-def _to_click(table: Any) -> Any:  # noqa: ANN401 - a column of Ibis
+def _seconds_to_click(table: Any) -> Any:  # noqa: ANN401 - a column of Ibis
     """Seconds to the first click; null without one, and where the clocks contradict each other."""
-    taken = seconds(table.first_click_at, table.at)
-    return ibis().cases((taken >= 0, taken), else_=None)
+    delay = seconds(table.first_click_at, table.at)
+    return load_ibis().cases((delay >= 0, delay), else_=None)
 
 
-def _recip(rank: Any) -> Any:  # noqa: ANN401 - a column of Ibis
+def _reciprocal_rank(rank: Any) -> Any:  # noqa: ANN401 - a column of Ibis
     return (1.0 / rank).fill_null(0.0)
 
 
-def _latency(p: int) -> Kpi:
+def _latency_kpi(p: int) -> Kpi:
     return Kpi(
         f"latency_p{p}",
         title=f"Latency of searches, {p}th percentile",
@@ -63,14 +63,14 @@ def _latency(p: int) -> Kpi:
     )
 
 
-def _wait(name: str, p: float, words: str) -> Kpi:
+def _click_delay_kpi(name: str, p: float, quantile_name: str) -> Kpi:
     return Kpi(
         name,
-        title=f"Time to the first click, {words}",
+        title=f"Time to the first click, {quantile_name}",
         formula=f"quantile {p:g} of (first click - search) over searches with a click; "
         "negative times do not count",
         table="searches",
-        of=_to_click,
+        of=_seconds_to_click,
         quantile=p,
         unit="seconds",
         better="down",
@@ -78,7 +78,7 @@ def _wait(name: str, p: float, words: str) -> Kpi:
     )
 
 
-def _resource(name: str, title: str, unit: Any) -> Kpi:  # noqa: ANN401 - a literal
+def _resource_kpi(name: str, title: str, unit: Any) -> Kpi:  # noqa: ANN401 - a literal
     return Kpi(
         name,
         title=title,
@@ -98,19 +98,19 @@ KPIS = (
         formula="searches with results and at least one click / searches with results",
         source=f"{_WIKIMEDIA}; Algolia",
         table="searches",
-        of=lambda t: _with_results(t, t.clicks > 0),
+        of=lambda t: _for_searches_with_results(t, t.clicks > 0),
         unit="share",
         better="up",
         needs=("click",),
         made_of=_CLICKS,
     ),
-    *(_at_k(k) for k in (1, 3, 5, 10)),
+    *(_ctr_kpi(k) for k in (1, 3, 5, 10)),
     Kpi(
         "clicks_per_search",
         title="Clicks per search",
         formula="clicks / searches with results",
         table="searches",
-        of=lambda t: _with_results(t, t.clicks),
+        of=lambda t: _for_searches_with_results(t, t.clicks),
         unit="count",
         better="",
         needs=("click",),
@@ -122,7 +122,7 @@ KPIS = (
         formula="1 - search_ctr",
         source="Algolia (no click rate)",
         table="searches",
-        of=lambda t: _with_results(t, t.clicks == 0),
+        of=lambda t: _for_searches_with_results(t, t.clicks == 0),
         unit="share",
         better="down",
         needs=("click",),
@@ -132,11 +132,12 @@ KPIS = (
         "good_abandonment_rate",
         title="Abandoned searches that were answered on the page of results",
         formula="searches without a click whose page showed an answer (attributes.answer) and that "
-        f"no search followed within {WITHIN} s / searches without a click where it is known "
+        f"no search followed within {NEXT_SEARCH_SECONDS} s / searches without a click where it "
+        "is known "
         "whether there was an answer",
         source="Li, Huffman and Tokuda 2009",
         table="searches",
-        of=lambda t: ibis().cases(
+        of=lambda t: load_ibis().cases(
             (t.with_results & (t.clicks == 0) & t.answer.notnull(), t.answer & ~t.requeried),
             else_=None,
         ),
@@ -148,12 +149,12 @@ KPIS = (
     Kpi(
         "quiet_abandonment_rate",
         title="Abandoned searches that no other search followed",
-        formula=f"searches without a click and without another search within {WITHIN} s / searches "
-        "with results and no click; an upper bound of good abandonment where answers are not "
-        "logged",
+        formula="searches without a click and without another search within "
+        f"{NEXT_SEARCH_SECONDS} s / searches with results and no click; an upper bound of good "
+        "abandonment where answers are not logged",
         source="Diriye and others 2012",
         table="searches",
-        of=lambda t: ibis().cases(
+        of=lambda t: load_ibis().cases(
             (t.with_results & (t.clicks == 0) & t.asked, ~t.requeried), else_=None
         ),
         unit="share",
@@ -167,7 +168,9 @@ KPIS = (
         formula="searches with state zero / searches with state ok or zero",
         source=_WIKIMEDIA,
         table="searches",
-        of=lambda t: ibis().cases((t.state.isin(["ok", "zero"]), t.state == "zero"), else_=None),
+        of=lambda t: load_ibis().cases(
+            (t.state.isin(["ok", "zero"]), t.state == "zero"), else_=None
+        ),
         unit="share",
         better="down",
         made_of=("searches", "states"),
@@ -175,12 +178,12 @@ KPIS = (
     Kpi(
         "reformulation_rate",
         title="Searches that the user put in other words",
-        formula=f"searches followed in their session within {WITHIN} s by another query that "
-        "shares a word, or has an edit similarity of at least 0.5 / searches with a query, a "
-        "session and a time",
+        formula=f"searches followed in their session within {NEXT_SEARCH_SECONDS} s by "
+        "another query that shares a word, or has an edit similarity of at least 0.5 / "
+        "searches with a query, a session and a time",
         source="Hassan and others 2013",
         table="searches",
-        of=lambda t: ibis().cases((t.asked, t.reformulated), else_=None),
+        of=lambda t: load_ibis().cases((t.asked, t.reformulated), else_=None),
         unit="share",
         better="down",
         made_of=("searches", "sessions", "time"),
@@ -188,10 +191,10 @@ KPIS = (
     Kpi(
         "refinement_rate",
         title="Searches to which the user added words",
-        formula=f"searches followed within {WITHIN} s by a query with all their words and more / "
-        "searches with a query, a session and a time",
+        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by a query with all their "
+        "words and more / searches with a query, a session and a time",
         table="searches",
-        of=lambda t: ibis().cases((t.asked, t.refined), else_=None),
+        of=lambda t: load_ibis().cases((t.asked, t.refined), else_=None),
         unit="share",
         better="down",
         made_of=("searches", "sessions", "time"),
@@ -213,7 +216,7 @@ KPIS = (
         formula="chains whose last search has a click / chains",
         source="Hassan and others 2013",
         table="searches",
-        of=lambda t: ibis().cases((t.asked & ~t.reformulated, t.clicks > 0), else_=None),
+        of=lambda t: load_ibis().cases((t.asked & ~t.reformulated, t.clicks > 0), else_=None),
         unit="share",
         better="up",
         needs=("click",),
@@ -222,10 +225,10 @@ KPIS = (
     Kpi(
         "repeated_query_rate",
         title="Searches that were repeated in the same words",
-        formula=f"searches followed within {WITHIN} s by the same query (next pages included) / "
-        "searches with a query, a session and a time",
+        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by the same query "
+        "(next pages included) / searches with a query, a session and a time",
         table="searches",
-        of=lambda t: ibis().cases((t.asked, t.repeated), else_=None),
+        of=lambda t: load_ibis().cases((t.asked, t.repeated), else_=None),
         unit="share",
         better="down",
         made_of=("searches", "sessions", "time"),
@@ -236,7 +239,7 @@ KPIS = (
         formula="mean of 1 / rank of the first click in time, 0 without a click, over searches "
         "with results",
         table="searches",
-        of=lambda t: _with_results(t, _recip(t.first_rank)),
+        of=lambda t: _for_searches_with_results(t, _reciprocal_rank(t.first_rank)),
         unit="score",
         better="up",
         needs=("click",),
@@ -248,21 +251,21 @@ KPIS = (
         formula="mean of 1 / rank of the last click in time, 0 without a click, over searches "
         "with results",
         table="searches",
-        of=lambda t: _with_results(t, _recip(t.last_rank)),
+        of=lambda t: _for_searches_with_results(t, _reciprocal_rank(t.last_rank)),
         unit="score",
         better="up",
         needs=("click",),
         made_of=(*_CLICKS, "ranks"),
     ),
-    _wait("time_to_first_click_p50", 0.5, "median"),
-    _wait("time_to_first_click_p95", 0.95, "95th percentile"),
+    _click_delay_kpi("time_to_first_click_p50", 0.5, "median"),
+    _click_delay_kpi("time_to_first_click_p95", 0.95, "95th percentile"),
     Kpi(
         "return_rate",
         title="Searches to whose results the user came back after a click",
         formula="searches with a second click / searches with a click",
         source=f"{_WIKIMEDIA} (desktop return rate)",
         table="searches",
-        of=lambda t: _clicked(t, t.clicks > 1),
+        of=lambda t: _for_clicked_searches(t, t.clicks > 1),
         unit="share",
         better="",
         needs=("click",),
@@ -273,7 +276,7 @@ KPIS = (
         title="Searches from which something was put into the cart",
         formula="searches with an add_to_cart / searches with results",
         table="searches",
-        of=lambda t: _with_results(t, t.carts > 0),
+        of=lambda t: _for_searches_with_results(t, t.carts > 0),
         unit="share",
         better="up",
         needs=("add_to_cart",),
@@ -285,7 +288,7 @@ KPIS = (
         formula="searches with a purchase / searches with results",
         source="last-touch attribution by query id",
         table="searches",
-        of=lambda t: _with_results(t, t.purchases > 0),
+        of=lambda t: _for_searches_with_results(t, t.purchases > 0),
         unit="share",
         better="up",
         needs=("purchase",),
@@ -297,7 +300,7 @@ KPIS = (
         formula="value of purchases of the search / searches with results; null where the log has "
         "no prices",
         table="searches",
-        of=lambda t: _with_results(t, t.revenue.fill_null(0.0)),
+        of=lambda t: _for_searches_with_results(t, t.revenue.fill_null(0.0)),
         unit="money",
         better="up",
         needs=("purchase",),
@@ -309,14 +312,14 @@ KPIS = (
         formula="as revenue_per_search, with each sum cut off at the 99.9th percentile of sums "
         "above 0",
         table="searches",
-        of=lambda t: _with_results(t, t.revenue.fill_null(0.0)),
+        of=lambda t: _for_searches_with_results(t, t.revenue.fill_null(0.0)),
         cap=0.999,
         unit="money",
         better="up",
         needs=("purchase",),
         made_of=("searches", "revenue", "purchases"),
     ),
-    *(_latency(p) for p in (50, 95, 99)),
+    *(_latency_kpi(p) for p in (50, 95, 99)),
     Kpi(
         "cache_hit_rate",
         title="Searches answered by a cache",
@@ -338,8 +341,8 @@ KPIS = (
         better="down",
         made_of=("searches", "states"),
     ),
-    _resource("inference_ms", "Time of the model per search", "ms"),
-    _resource("cpu_ms", "Processor time per search", "ms"),
-    _resource("memory_mb", "Memory per search", "MB"),
+    _resource_kpi("inference_ms", "Time of the model per search", "ms"),
+    _resource_kpi("cpu_ms", "Processor time per search", "ms"),
+    _resource_kpi("memory_mb", "Memory per search", "MB"),
 )
 """Of searches, in the order of the docs."""

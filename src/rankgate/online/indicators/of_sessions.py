@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from rankgate.online.events.table import SURVEYS
+from rankgate.online.events.table import SURVEY_PATTERN
 from rankgate.online.faults.check import Subject
 from rankgate.online.indicators.kpi import Kpi
-from rankgate.online.indicators.tables import NO, QUICK, SATISFIED, ibis, seconds
+from rankgate.online.indicators.tables import (
+    NULL_IS_FALSE,
+    QUICK_RETURN_SECONDS,
+    SATISFIED_SECONDS,
+    load_ibis,
+    seconds,
+)
 
-_SESSION: tuple[Subject, ...] = ("sessions",)
-_BUYS: tuple[Subject, ...] = ("sessions", "revenue")
+_SESSION_SUBJECTS: tuple[Subject, ...] = ("sessions",)
+_DEFAULT_GOAL = ("add_to_cart", "purchase")  # where the log names no other actions
+_REVENUE_SUBJECTS: tuple[Subject, ...] = ("sessions", "revenue")
 _WEEK = 7
 
 OF_CLICKS = (
@@ -39,8 +46,8 @@ OF_CLICKS = (
     Kpi(
         "satisfied_click_rate",
         title="Clicks that satisfied",
-        formula=f"clicks with a dwell of at least {SATISFIED} s, or the last of their session / "
-        "clicks",
+        formula=f"clicks with a dwell of at least {SATISFIED_SECONDS} s, or the last of their "
+        "session / clicks",
         source="Fox and others 2005",
         table="clicks",
         of=lambda t: t.satisfied,
@@ -51,9 +58,9 @@ OF_CLICKS = (
     Kpi(
         "quick_back_rate",
         title="Clicks from which the user came right back",
-        formula=f"clicks with a dwell below {QUICK} s / clicks with a known dwell",
+        formula=f"clicks with a dwell below {QUICK_RETURN_SECONDS} s / clicks with a known dwell",
         table="clicks",
-        of=lambda t: t.dwell < QUICK,
+        of=lambda t: t.dwell < QUICK_RETURN_SECONDS,
         unit="share",
         better="down",
         made_of=("clicks", "sessions", "time"),
@@ -66,7 +73,7 @@ OF_SESSIONS = (
         title="Sessions with a click",
         formula="sessions with a click on a result / sessions with a search",
         table="sessions",
-        of=lambda t: ibis().cases((t.searches > 0, t.clicked), else_=None),
+        of=lambda t: load_ibis().cases((t.searches > 0, t.clicked), else_=None),
         unit="share",
         better="up",
         needs=("click",),
@@ -80,7 +87,7 @@ OF_SESSIONS = (
         of=lambda t: t.searches,
         unit="count",
         better="",
-        made_of=_SESSION,
+        made_of=_SESSION_SUBJECTS,
     ),
     Kpi(
         "pages_per_session",
@@ -91,7 +98,7 @@ OF_SESSIONS = (
         of=lambda t: t.pages,
         unit="pages",
         better="",
-        made_of=_SESSION,
+        made_of=_SESSION_SUBJECTS,
     ),
     Kpi(
         "session_duration",
@@ -110,10 +117,10 @@ OF_SESSIONS = (
         formula="sessions with one page / sessions with a page",
         source="Google Analytics",
         table="sessions",
-        of=lambda t: ibis().cases((t.pages > 0, t.pages == 1), else_=None),
+        of=lambda t: load_ibis().cases((t.pages > 0, t.pages == 1), else_=None),
         unit="share",
         better="down",
-        made_of=_SESSION,
+        made_of=_SESSION_SUBJECTS,
     ),
     Kpi(
         "session_return_rate",
@@ -121,7 +128,7 @@ OF_SESSIONS = (
         formula="sessions with a click and at least two searches / sessions with a click",
         source="Wikimedia search metrics (desktop return rate)",
         table="sessions",
-        of=lambda t: ibis().cases((t.clicked, t.searches > 1), else_=None),
+        of=lambda t: load_ibis().cases((t.clicked, t.searches > 1), else_=None),
         unit="share",
         better="",
         needs=("click",),
@@ -143,10 +150,12 @@ OF_SESSIONS = (
         formula="sessions with an add_to_cart or a purchase, or with the actions that --success "
         "names / sessions with a search",
         table="sessions",
-        of=lambda t: ibis().cases((t.searches > 0, t.done), else_=None),
+        of=lambda t: load_ibis().cases((t.searches > 0, t.done), else_=None),
         unit="share",
         better="up",
-        made_of=_SESSION,
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
+        made_of=_SESSION_SUBJECTS,
     ),
     Kpi(
         "searches_per_success",
@@ -157,7 +166,9 @@ OF_SESSIONS = (
         per=lambda t: t.done.cast("int64"),
         unit="count",
         better="down",
-        made_of=_SESSION,
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
+        made_of=_SESSION_SUBJECTS,
     ),
     Kpi(
         "pages_per_success",
@@ -165,23 +176,27 @@ OF_SESSIONS = (
         formula="(pages of results + clicked documents) of all sessions with a search / sessions "
         "that reached their goal",
         table="sessions",
-        of=lambda t: ibis().cases((t.searches > 0, t.pages), else_=None),
-        per=lambda t: ((t.searches > 0) & t.done).fill_null(NO).cast("int64"),
+        of=lambda t: load_ibis().cases((t.searches > 0, t.pages), else_=None),
+        per=lambda t: ((t.searches > 0) & t.done).fill_null(NULL_IS_FALSE).cast("int64"),
         unit="pages",
         better="down",
-        made_of=_SESSION,
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
+        made_of=_SESSION_SUBJECTS,
     ),
     Kpi(
         "time_to_success_p50",
         title="Time to the goal, median",
         formula="median over successful sessions of (goal - first search)",
         table="sessions",
-        of=lambda t: ibis().cases(
+        of=lambda t: load_ibis().cases(
             (t.done & (t.done_at >= t.first_search), seconds(t.done_at, t.first_search)), else_=None
         ),
         quantile=0.5,
         unit="seconds",
         better="down",
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
         made_of=("sessions", "time"),
     ),
     Kpi(
@@ -193,7 +208,7 @@ OF_SESSIONS = (
         unit="share",
         better="up",
         needs=("purchase",),
-        made_of=_SESSION,
+        made_of=_SESSION_SUBJECTS,
     ),
     Kpi(
         "revenue_per_session",
@@ -204,7 +219,7 @@ OF_SESSIONS = (
         unit="money",
         better="up",
         needs=("purchase",),
-        made_of=_BUYS,
+        made_of=_REVENUE_SUBJECTS,
     ),
     Kpi(
         "revenue_per_session_winsorised",
@@ -217,7 +232,7 @@ OF_SESSIONS = (
         unit="money",
         better="up",
         needs=("purchase",),
-        made_of=_BUYS,
+        made_of=_REVENUE_SUBJECTS,
     ),
 )
 
@@ -228,7 +243,7 @@ OF_USERS = (
         formula=f"sessions followed by another of the user within {_WEEK} days / sessions that "
         f"ended at least {_WEEK} days before the log does, or were followed",
         table="users",
-        of=lambda t: ibis().cases(
+        of=lambda t: load_ibis().cases(
             (t.days_to_next <= _WEEK, True), (t.days_seen >= _WEEK, False), else_=None
         ),
         unit="share",
@@ -278,9 +293,9 @@ OF_EVENTS = (
         title="Answers of users",
         formula="mean value of events whose action is a survey, rating, satisfaction or feedback",
         table="events",
-        of=lambda t: ibis().cases(
+        of=lambda t: load_ibis().cases(
             (
-                (t.kind == "other") & t.action.lower().re_search(SURVEYS),
+                (t.kind == "other") & t.action.lower().re_search(SURVEY_PATTERN),
                 t.value,
             ),
             else_=None,

@@ -10,7 +10,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 
 Credits = tuple[tuple[float, ...], ...]
-"""By slot, what a click there gives each system."""
+"""By slot, the credit that a click gives each system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ class Assignment:
             InputError: a key is missing, or its parts do not fit together.
         """
         try:
-            made = cls(
+            assignment = cls(
                 str(values["request"]),
                 str(values["method"]),
                 tuple(map(str, values["systems"])),
                 tuple(map(str, values["docs"])),
-                tuple(None if each is None else int(each) for each in values["teams"]),
+                tuple(None if team is None else int(team) for team in values["teams"]),
                 tuple(
                     tuple(None if rank is None else int(rank) for rank in slot)
                     for slot in values["ranks"]
@@ -76,39 +76,39 @@ class Assignment:
         except (KeyError, TypeError, ValueError) as error:
             problem = f"not an assignment of interleaving ({type(error).__name__}: {error})."
             raise InputError(problem, source=source, line=line, code="invalid-assignment") from None
-        if problem := made.fault:
+        if problem := assignment.fault:
             raise InputError(problem, source=source, line=line, code="invalid-assignment")
-        return made
+        return assignment
 
     @property
     def fault(self) -> str:
-        """Why its parts do not fit together; empty where they do."""
+        """The reason why its parts do not fit together; empty if they do."""
         systems, slots = len(self.systems), len(self.docs)
         if systems < 2 or len(set(self.systems)) != systems:
             return "an assignment needs two systems or more, with different names."
         if len(self.teams) != slots or len(self.ranks) != slots:
             return f"docs, teams and ranks must be equally many; docs are {slots}."
-        if len(self.lengths) != systems or any(len(each) != systems for each in self.ranks):
+        if len(self.lengths) != systems or any(len(ranks) != systems for ranks in self.ranks):
             return f"lengths and the ranks of each slot must be of {systems} systems."
-        if any(each is not None and not 0 <= each < systems for each in self.teams):
+        if any(team is not None and not 0 <= team < systems for team in self.teams):
             return f"a team must be from 0 to {systems - 1}, or null."
         if len(set(self.docs)) != slots:
             return "a document is in the list twice."
         return ""
 
 
-def refuse_lists(lists: Sequence[Sequence[str]], most: int | None, method: str) -> None:
+def refuse_lists(lists: Sequence[Sequence[str]], max_lists: int | None, method: str) -> None:
     """Raise where lists cannot be mixed.
 
     Raises:
         InputError: fewer than two lists, more than the method takes, a document twice in one.
     """
-    if len(lists) < 2 or (most is not None and len(lists) > most):
-        takes = "two lists" if most == 2 else "two lists or more"
+    if len(lists) < 2 or (max_lists is not None and len(lists) > max_lists):
+        takes = "two lists" if max_lists == 2 else "two lists or more"
         problem = f"{method} takes {takes}, not {len(lists)}."
         raise InputError(problem, code="wrong-list-count")
-    for place, each in enumerate(lists, 1):
-        if len(set(each)) != len(each):
-            twice = next(doc for at, doc in enumerate(each) if doc in each[:at])
-            problem = f"list {place} has the document {twice!r} twice; leave repetitions out."
+    for number, ranked in enumerate(lists, 1):
+        if len(set(ranked)) != len(ranked):
+            repeated = next(doc for index, doc in enumerate(ranked) if doc in ranked[:index])
+            problem = f"list {number} has the document {repeated!r} twice; leave repetitions out."
             raise InputError(problem, code="duplicate-document")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from rankgate.core.declare import Registry, declared_in
+from rankgate.core.declare import Registry, find_declared
 from rankgate.online.interleaving.method import Interleaving
 
 METHODS = Registry(
     Interleaving,
     "interleaving method",
-    partial(declared_in, "rankgate.online.interleaving.methods", Interleaving),
+    partial(find_declared, "rankgate.online.interleaving.methods", Interleaving),
     "rankgate.interleavings",
 )
 """Interleaving methods by name."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Chart, Document, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
 
 if TYPE_CHECKING:
     from rankgate.online.interleaving.preference import Preference
     from rankgate.online.interleaving.sensitivity import Sensitivity
 
-_NONE = "–"
-_SLOTS = 10
+_DASH = "–"
+_MAX_SLOTS = 10
 
 
 def document(result: Preference) -> Document:
-    """Who is preferred, wins and credits of each pair, and the shares of slots."""
+    """The preferred system, wins and credits of each pair, and the shares of slots."""
     return made(
         _title(result),
         f"{result.clicks:,} clicks on {result.requests:,} lists; {result.clicked:,} of "
@@ -25,20 +25,23 @@ def document(result: Preference) -> Document:
         f"of the shown documents differently. Lists are mixed by {result.method}.",
         Table("wins", _wins(result)),
         *([Table("credit of a click", _credits(result))] if result.test == "sign" else []),
-        *([Chart("rankgate.online.interleaving.charts:preferences", result)]
-          if len(result.pairs) else []),
+        *(
+            [Chart("rankgate.online.interleaving.charts:preferences", result)]
+            if len(result.pairs)
+            else []
+        ),
         Table("slots and clicks by system", _slots(result)),
-        Warnings(tuple(each.text for each in result.notices)),
-        _method(result),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        _describe_method(result),
         f"Known limit of {result.method}: {result.bias}." if result.bias else "",
         status=result.verdict,
-    )  # fmt: skip
+    )
 
 
-def _method(result: Preference) -> str:
+def _describe_method(result: Preference) -> str:
     signs = result.test == "sign"
-    what = "of the sign test on wins" if signs else "of the t-test on credits"
-    why = (
+    test_name = "of the sign test on wins" if signs else "of the t-test on credits"
+    reason = (
         ""
         if signs
         else (
@@ -53,7 +56,7 @@ def _method(result: Preference) -> str:
         else f"the credit of the second less that of the first, a {result.unit} with a click"
     )
     return (
-        f"Preference is {estimate}; its interval and p are {what}{why}{holm}. "
+        f"Preference is {estimate}; its interval and p are {test_name}{reason}{holm}. "
         f"Needed are {result.unit}s with a {'winner' if signs else 'click'} for a power of 80 % at "
         "this effect."
     )
@@ -62,84 +65,126 @@ def _method(result: Preference) -> str:
 def _title(result: Preference) -> str:
     if result.verdict:
         return "no preference: the shares of the systems do not fit the draw"
-    won = [row for row in result.pairs.iter_rows(named=True) if row["preferred"]]
+    decided_pairs = [row for row in result.pairs.iter_rows(named=True) if row["preferred"]]
     if len(result.pairs) == 1:
         row = result.pairs.row(0, named=True)
-        if not won:
+        if not decided_pairs:
             return f"no preference shown between {row['one']} and {row['other']}"
         loser = row["one"] if row["preferred"] == row["other"] else row["other"]
         return f"users prefer {row['preferred']} to {loser}"
-    return f"{len(won)} of {len(result.pairs)} pairs of systems show a preference"
+    return f"{len(decided_pairs)} of {len(result.pairs)} pairs of systems show a preference"
 
 
 def _wins(result: Preference) -> Grid:
     rows = tuple(
-        (printable(row["one"]), printable(row["other"]), f"{row['wins_one']:,}",
-         f"{row['wins_other']:,}", f"{row['ties']:,}", _signed(row["preference"], result),
-         _interval(row["low"], row["high"], result), _p(row["p_value"]),
-         _NONE if row["needed"] is None else f"{row['needed']:,}", row["preferred"] or _NONE)
+        (
+            make_printable(row["one"]),
+            make_printable(row["other"]),
+            f"{row['wins_one']:,}",
+            f"{row['wins_other']:,}",
+            f"{row['ties']:,}",
+            _format_preference(row["preference"], result),
+            _interval(row["low"], row["high"], result),
+            _format_p_value(row["p_value"]),
+            _DASH if row["needed"] is None else f"{row['needed']:,}",
+            row["preferred"] or _DASH,
+        )
         for row in result.pairs.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("first", "second", "first\nwins", "second\nwins", "ties", "preference", "interval",
-            "p", "needed", "preferred")  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1, 9}), keys=2)
+    )
+    header = (
+        "first",
+        "second",
+        "first\nwins",
+        "second\nwins",
+        "ties",
+        "preference",
+        "interval",
+        "p",
+        "needed",
+        "preferred",
+    )
+    return Grid(header, rows, frozenset({0, 1, 9}), keys=2)
 
 
 def _credits(result: Preference) -> Grid:
     rows = tuple(
-        (printable(row["one"]), printable(row["other"]),
-         _NONE if row["credit"] is None else f"{row['credit']:+.4f}",
-         _NONE if row["credit_low"] is None
-         else f"{row['credit_low']:+.4f} to {row['credit_high']:+.4f}", _p(row["p_t"]))
+        (
+            make_printable(row["one"]),
+            make_printable(row["other"]),
+            _DASH if row["credit"] is None else f"{row['credit']:+.4f}",
+            _DASH
+            if row["credit_low"] is None
+            else f"{row['credit_low']:+.4f} to {row['credit_high']:+.4f}",
+            _format_p_value(row["p_t"]),
+        )
         for row in result.pairs.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("first", "second", f"second less first,\na {result.unit}", "interval", "p (t)")
-    return Grid(head, rows, frozenset({0, 1}), keys=2)
+    )
+    header = ("first", "second", f"second less first,\na {result.unit}", "interval", "p (t)")
+    return Grid(header, rows, frozenset({0, 1}), keys=2)
 
 
 def _slots(result: Preference) -> Grid:
-    table = result.slots.filter(result.slots["slot"] <= _SLOTS)
-    known = {(row[0], row[1]): row[2:] for row in table.iter_rows()}
+    table = result.slots.filter(result.slots["slot"] <= _MAX_SLOTS)
+    counts_of_slot = {(row[0], row[1]): row[2:] for row in table.iter_rows()}
     rows = tuple(
-        (str(slot), *(f"{part[1]:,}/{part[0]:,}" if (part := known.get((slot, name))) else _NONE
-                      for name in result.systems))
-        for slot in sorted({slot for slot, _ in known})
-    )  # fmt: skip
-    return Grid(("slot", *map(printable, result.systems)), rows)
+        (
+            str(slot),
+            *(
+                f"{counts[1]:,}/{counts[0]:,}"
+                if (counts := counts_of_slot.get((slot, name)))
+                else _DASH
+                for name in result.systems
+            ),
+        )
+        for slot in sorted({slot for slot, _ in counts_of_slot})
+    )
+    return Grid(("slot", *map(make_printable, result.systems)), rows)
 
 
-def _signed(value: float | None, result: Preference) -> str:
+def _format_preference(value: float | None, result: Preference) -> str:
     """A preference of wins in per cent, one of credits as it is."""
     if value is None:
-        return _NONE
+        return _DASH
     return f"{value:+.1%}" if result.test == "sign" else f"{value:+.4f}"
 
 
 def _interval(low: float | None, high: float | None, result: Preference) -> str:
     if low is None or high is None:
-        return _NONE
-    return f"{_signed(low, result)} to {_signed(high, result)}"
+        return _DASH
+    return f"{_format_preference(low, result)} to {_format_preference(high, result)}"
 
 
-def _p(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.4f}" if value >= 1e-4 else "<0.0001"
+def _format_p_value(value: float | None) -> str:
+    return _DASH if value is None else f"{value:.4f}" if value >= 1e-4 else "<0.0001"
 
 
 def sensitivity(result: Sensitivity) -> Document:
-    """How many searches each method and an A/B test need, and whether they agree."""
+    """The searches that each method and an A/B test need, and their agreement."""
     rows = tuple(
-        (row["test"], row["design"], f"{row['effect']:+.4f}", f"{row['spread']:.4f}",
-         _NONE if row["needed"] is None else f"{row['needed']:,}",
-         _NONE if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x",
-         row["better"] or _NONE)
+        (
+            row["test"],
+            row["design"],
+            f"{row['effect']:+.4f}",
+            f"{row['spread']:.4f}",
+            _DASH if row["needed"] is None else f"{row['needed']:,}",
+            _DASH if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x",
+            row["better"] or _DASH,
+        )
         for row in result.tests.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("test", "design", "effect\na search", "standard\ndeviation", "searches\nneeded",
-            "fewer than\nbest A/B", "better")  # fmt: skip
+    )
+    header = (
+        "test",
+        "design",
+        "effect\na search",
+        "standard\ndeviation",
+        "searches\nneeded",
+        "fewer than\nbest A/B",
+        "better",
+    )
     return made(
-        _needed(result),
-        Table("", Grid(head, rows, frozenset({0, 1, 6}))),
-        Warnings(tuple(each.text for each in result.notices)),
+        _sensitivity_title(result),
+        Table("", Grid(header, rows, frozenset({0, 1, 6}))),
+        Warnings(tuple(notice.text for notice in result.notices)),
         f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed are "
         "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the "
         "simulation shows no effect. Simulated users prefer what judgments call better: real ones "
@@ -148,12 +193,12 @@ def sensitivity(result: Sensitivity) -> Document:
     )
 
 
-def _needed(result: Sensitivity) -> str:
-    known = [row for row in result.tests.iter_rows(named=True) if row["needed"] is not None]
-    mixed = [row for row in known if row["design"] == "interleaving"]
-    if not mixed:
+def _sensitivity_title(result: Sensitivity) -> str:
+    detected = [row for row in result.tests.iter_rows(named=True) if row["needed"] is not None]
+    interleaving_tests = [row for row in detected if row["design"] == "interleaving"]
+    if not interleaving_tests:
         return f"interleaving shows no preference between {' and '.join(result.systems)}"
-    best = min(mixed, key=lambda row: row["needed"])
+    best = min(interleaving_tests, key=lambda row: row["needed"])
     return (
         f"{best['test']} needs {best['needed']:,} searches to tell {' from '.join(result.systems)}"
     )

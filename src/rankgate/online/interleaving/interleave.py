@@ -40,24 +40,26 @@ def interleave(
     >>> len(made.docs), made == interleave([["a", "b", "c"], ["b", "d", "a"]], "r1", length=3)
     (3, False)
     """
-    named = lists if isinstance(lists, Mapping) else _numbered(lists)
-    ranked = list(named.values())
-    chosen = METHODS.named(method)
-    refuse_lists(ranked, chosen.most, method)
-    docs, teams = chosen.draw(ranked, length, Random(f"{seed}/{request}"))  # noqa: S311 - repeatable
-    places = [{doc: rank for rank, doc in enumerate(each, 1)} for each in ranked]
+    lists_by_name = lists if isinstance(lists, Mapping) else _number_lists(lists)
+    ranked = list(lists_by_name.values())
+    interleaving = METHODS.named(method)
+    refuse_lists(ranked, interleaving.most, method)
+    docs, teams = interleaving.draw(ranked, length, Random(f"{seed}/{request}"))  # noqa: S311 - repeatable
+    ranks_of_systems = [
+        {doc: rank for rank, doc in enumerate(system_docs, 1)} for system_docs in ranked
+    ]
     return Assignment(
         request,
         method,
-        tuple(named),
+        tuple(lists_by_name),
         tuple(docs),
         tuple(teams),
-        tuple(tuple(each.get(doc) for each in places) for doc in docs),
+        tuple(tuple(system_ranks.get(doc) for system_ranks in ranks_of_systems) for doc in docs),
         tuple(map(len, ranked)),
         seed,
         query,
     )
 
 
-def _numbered(lists: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:
-    return {str(number): each for number, each in enumerate(lists, 1)}
+def _number_lists(lists: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:
+    return {str(number): documents for number, documents in enumerate(lists, 1)}

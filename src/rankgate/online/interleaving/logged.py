@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.streams.source import source
+from rankgate.data.streams.source import open_source
 from rankgate.online.interleaving.assignment import Assignment
 
 if TYPE_CHECKING:
     from rankgate.online.events.events import EventsLike
 
 Unit = Literal["request", "session", "user", "query"]
-"""Whose clicks are one observation."""
+"""The unit whose clicks are one observation."""
 
 Shown = tuple[Assignment, Sequence[int]]
 """An assignment with the clicked slots, from 1."""
@@ -27,7 +27,7 @@ AssignmentsLike: TypeAlias = "str | Path | Iterable[Assignment] | Iterable[Shown
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class InterleavedRequest:
     """One request: what was shown, what was clicked, whose it is.
 
     Attributes:
@@ -41,7 +41,7 @@ class Request:
     unit: str
 
 
-def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[Request]:
+def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[InterleavedRequest]:
     """The requests of a log, each once.
 
     Args:
@@ -53,110 +53,119 @@ def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[
         InputError: a line that is no assignment, a request with two lists, clicks on slots that
             were not shown, several methods or systems in one log.
     """
-    found: dict[str, Request] = {}
+    requests_by_id: dict[str, InterleavedRequest] = {}
     label = str(assignments) if isinstance(assignments, str | Path) else ""
-    for assignment, clicks, whose, line in _rows(assignments):
-        one = Request(assignment, _slots(assignment, clicks, label, line), "")
-        key = {"request": assignment.request, "query": assignment.query}.get(unit) or whose(unit)
+    for assignment, clicks, find_unit, line in _read_assignments(assignments):
+        request = InterleavedRequest(
+            assignment, _clicked_slots(assignment, clicks, label, line), ""
+        )
+        key = {"request": assignment.request, "query": assignment.query}.get(unit) or find_unit(
+            unit
+        )
         if not key:
             problem = f"no {unit} in the line of the request {assignment.request!r}; add it, or "
-            raise InputError(f"{problem}take another unit.", source=label, line=line,
-                             code="missing-unit")  # fmt: skip
-        known = found.get(assignment.request)
-        if known is not None and known.assignment != assignment:
+            raise InputError(
+                f"{problem}take another unit.", source=label, line=line, code="missing-unit"
+            )
+        earlier = requests_by_id.get(assignment.request)
+        if earlier is not None and earlier.assignment != assignment:
             problem = f"the request {assignment.request!r} is logged with two lists."
             raise InputError(problem, source=label, line=line, code="duplicate-request")
-        clicked = one.clicked if known is None else (*known.clicked, *one.clicked)
-        found[assignment.request] = replace(one, clicked=tuple(sorted(set(clicked))), unit=key)
-        _refuse_mixed(next(iter(found.values())).assignment, assignment, label, line)
-    if not found:
+        clicked = request.clicked if earlier is None else (*earlier.clicked, *request.clicked)
+        requests_by_id[assignment.request] = replace(
+            request, clicked=tuple(sorted(set(clicked))), unit=key
+        )
+        _refuse_mixed(next(iter(requests_by_id.values())).assignment, assignment, label, line)
+    if not requests_by_id:
         raise InputError("no assignments.", source=label, code="no-assignments")
-    return list(found.values())
+    return list(requests_by_id.values())
 
 
-def _slots(
+def _clicked_slots(
     assignment: Assignment, clicks: Sequence[int], label: str, line: int | None
 ) -> tuple[int, ...]:
-    for each in clicks:
-        if not isinstance(each, int) or not 1 <= each <= len(assignment.docs):
+    for slot in clicks:
+        if not isinstance(slot, int) or not 1 <= slot <= len(assignment.docs):
             problem = (
-                f"a click on slot {each}, where {len(assignment.docs)} slots from 1 are shown."
+                f"a click on slot {slot}, where {len(assignment.docs)} slots from 1 are shown."
             )
             raise InputError(problem, source=label, line=line, code="click-outside-list")
-    return tuple(sorted({each - 1 for each in clicks}))
+    return tuple(sorted({slot - 1 for slot in clicks}))
 
 
-def _refuse_mixed(first: Assignment, other: Assignment, label: str, line: int | None) -> None:
+def _refuse_mixed(first: Assignment, second: Assignment, label: str, line: int | None) -> None:
     for name in ("method", "systems"):
-        one, two = getattr(first, name), getattr(other, name)
-        if one != two:
-            problem = f"{name} {two} after {one}; score each experiment for itself."
+        first_value, second_value = getattr(first, name), getattr(second, name)
+        if first_value != second_value:
+            problem = (
+                f"{name} {second_value} after {first_value}; score each experiment for itself."
+            )
             raise InputError(problem, source=label, line=line, code="mixed-assignments")
 
 
-def _rows(
+def _read_assignments(
     assignments: AssignmentsLike,
 ) -> Iterator[tuple[Assignment, Sequence[int], Any, int | None]]:
-    """Assignment, clicked slots from 1, what finds its unit, and the line."""
+    """Yield assignments, clicked slots from 1, functions that find the unit, and lines."""
     if isinstance(assignments, str | Path):
-        yield from _lines(assignments)
+        yield from _read_lines(assignments)
         return
-    for each in assignments:
-        assignment, clicks = (each, ()) if isinstance(each, Assignment) else each
+    for logged in assignments:
+        assignment, clicks = (logged, ()) if isinstance(logged, Assignment) else logged
         yield assignment, clicks, lambda _: "", None
 
 
-def _lines(path: str | Path) -> Iterator[tuple[Assignment, Sequence[int], Any, int | None]]:
-    place = source(path)
-    with place.open() as stream:
-        for line, raw in enumerate(stream, 1):
-            if not raw.strip():
+def _read_lines(path: str | Path) -> Iterator[tuple[Assignment, Sequence[int], Any, int | None]]:
+    input_file = open_source(path)
+    with input_file.open() as stream:
+        for line, raw_line in enumerate(stream, 1):
+            if not raw_line.strip():
                 continue
             try:
-                values = json.loads(raw)
+                values = json.loads(raw_line)
             except ValueError:
                 values = None
             if not isinstance(values, dict):
                 problem = "not a JSON object; each line is one assignment."
-                raise InputError(problem, source=place.label, line=line, code="invalid-json")
+                raise InputError(problem, source=input_file.label, line=line, code="invalid-json")
             clicks = values.get("clicks") or ()
-            found = Assignment.from_dict(values, place.label, line)
-            yield found, clicks, lambda unit, values=values: str(values.get(unit) or ""), line
+            assignment = Assignment.from_dict(values, input_file.label, line)
+            yield assignment, clicks, lambda unit, values=values: str(values.get(unit) or ""), line
 
 
-def with_events(
-    requests: Sequence[Request],
+def add_clicks_of_events(
+    requests: Sequence[InterleavedRequest],
     events: EventsLike,
     unit: Unit = "request",
-) -> list[Request]:
+) -> list[InterleavedRequest]:
     """Requests with the clicks that events hold for them, by the search's id and document.
 
     Raises:
         InputError: events that cannot be read, or that belong to none of the requests.
     """
-    clicks, units = _of_events(events, unit)
-    if not clicks.keys() & {each.assignment.request for each in requests} and clicks:
+    clicks, units = _read_clicks(events, unit)
+    if not clicks.keys() & {request.assignment.request for request in requests} and clicks:
         problem = "no click belongs to a request of the log; query_event_id must be its request."
         raise InputError(problem, code="no-common-requests")
-    merged = []
-    for each in requests:
-        hits = clicks.get(each.assignment.request, frozenset())
-        slots = {at for at, doc in enumerate(each.assignment.docs) if doc in hits}
-        merged.append(
+    with_clicks = []
+    for request in requests:
+        clicked_docs = clicks.get(request.assignment.request, frozenset())
+        slots = {slot for slot, doc in enumerate(request.assignment.docs) if doc in clicked_docs}
+        with_clicks.append(
             replace(
-                each,
-                clicked=tuple(sorted(slots | set(each.clicked))),
-                unit=units.get(each.assignment.request) or each.unit,
+                request,
+                clicked=tuple(sorted(slots | set(request.clicked))),
+                unit=units.get(request.assignment.request) or request.unit,
             )
         )
-    return merged
+    return with_clicks
 
 
-def _of_events(
+def _read_clicks(
     events: EventsLike, unit: Unit
 ) -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
     """Clicked documents and the unit of each search."""
-    from rankgate.online.database import named
+    from rankgate.online.database import quote_identifier
     from rankgate.online.events.events import Events
 
     with Events.of(events).open() as log:
@@ -167,8 +176,9 @@ def _of_events(
         clicks = {name: frozenset(docs) for name, docs in rows.iter_rows()}
         if unit == "request":
             return clicks, {}
-        whose = log.base.rows(
-            f"SELECT query_event_id, max({named(unit)}) FROM events WHERE query_event_id IS NOT "
+        unit_rows = log.base.rows(
+            f"SELECT query_event_id, max({quote_identifier(unit)}) FROM events WHERE "
+            "query_event_id IS NOT "
             "NULL GROUP BY 1"
         )
-        return clicks, dict(whose.iter_rows())
+        return clicks, dict(unit_rows.iter_rows())

@@ -44,15 +44,15 @@ class Interleaving(Declared):
     teams: bool = field(default=True, kw_only=True)
 
 
-def additive(
+def additive_score(
     credits_of: Callable[[Assignment], Credits],
 ) -> Callable[[Assignment, Sequence[int]], tuple[float, ...]]:
     """A score that is the sum of the credits of clicked slots."""
 
     def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
-        worth = credits_of(assignment)
+        slot_credits = credits_of(assignment)
         return tuple(
-            sum(worth[slot][system] for slot in clicked)
+            sum(slot_credits[slot][system] for slot in clicked)
             for system in range(len(assignment.systems))
         )
 
@@ -62,4 +62,4 @@ def additive(
 def team_credits(assignment: Assignment) -> Credits:
     """A click is worth 1 to the system whose turn filled the slot."""
     systems = range(len(assignment.systems))
-    return tuple(tuple(float(team == each) for each in systems) for team in assignment.teams)
+    return tuple(tuple(float(team == system) for system in systems) for team in assignment.teams)

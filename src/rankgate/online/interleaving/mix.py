@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.data.read import read_run
 from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.mixed_lists import MixedLists
-from rankgate.online.interleaving.simulate_tests import ranked
+from rankgate.online.interleaving.simulate_tests import top_documents
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import RunLike
@@ -47,31 +47,48 @@ def mix(
         UsageError: no such method; runs of the same name.
     """
     METHODS.named(method)
-    read = [read_run(run, f"run{place}") for place, run in enumerate(runs, 1)]
-    names = [each.name for each in read]
+    read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
+    names = [run.name for run in read_runs]
     if len(set(names)) != len(names):
         raise UsageError("two runs have the same name.", code="same-name")
-    tops = {each.name: ranked(each, depth) for each in read}
-    queries = sorted(set.intersection(*(set(each) for each in tops.values())) if tops else ())
+    tops = {run.name: top_documents(run, depth) for run in read_runs}
+    queries = sorted(
+        set.intersection(*(set(lists_by_query) for lists_by_query in tops.values())) if tops else ()
+    )
     if not queries:
         raise InputError("the runs have no query in common.", code="no-common-queries")
 
     def drawn() -> Iterator[Assignment]:
         for query in queries:
-            several = {name: each[query] for name, each in tops.items()}
+            query_lists = {name: lists_by_query[query] for name, lists_by_query in tops.items()}
             for number in range(1, lists + 1):
-                yield interleave(several, f"{query}/{number}", method=method, length=length,
-                                 seed=seed, query=query)  # fmt: skip
+                yield interleave(
+                    query_lists,
+                    f"{query}/{number}",
+                    method=method,
+                    length=length,
+                    seed=seed,
+                    query=query,
+                )
 
-    made = list(drawn())
+    assignments = list(drawn())
     if output is not None:
-        with replacing(output) as stream:
-            for each in made:
-                stream.write(json.dumps(each.to_dict(), ensure_ascii=False).encode() + b"\n")
-    slots = [ranks for each in made for ranks in each.ranks]
-    left_out = len(set.union(*(set(each) for each in tops.values()))) - len(queries)
+        with replace_file(output) as stream:
+            for assignment in assignments:
+                stream.write(json.dumps(assignment.to_dict(), ensure_ascii=False).encode() + b"\n")
+    slots = [ranks for assignment in assignments for ranks in assignment.ranks]
+    left_out = len(set.union(*(set(lists_by_query) for lists_by_query in tops.values()))) - len(
+        queries
+    )
     return MixedLists(
-        method, tuple(names), len(queries), left_out, len(made), len(slots),
-        sum(len(set(ranks)) > 1 for ranks in slots) / max(len(slots), 1), seed,
-        None if output is None else str(output), tuple(made),
-    )  # fmt: skip
+        method,
+        tuple(names),
+        len(queries),
+        left_out,
+        len(assignments),
+        len(slots),
+        sum(len(set(ranks)) > 1 for ranks in slots) / max(len(slots), 1),
+        seed,
+        None if output is None else str(output),
+        tuple(assignments),
+    )

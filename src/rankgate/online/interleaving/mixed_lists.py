@@ -6,10 +6,10 @@ from dataclasses import field, fields
 from typing import Any, ClassVar
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import encoded
+from rankgate.core.present.codec import encode
 from rankgate.core.present.document import Document, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import make_printable
 from rankgate.core.present.result import Notice, Result
 from rankgate.online.interleaving.assignment import Assignment
 
@@ -50,27 +50,30 @@ class MixedLists(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Queries that are not interleaved, and runs that hardly differ."""
-        found = []
+        notices = []
         if self.left_out:
             text = f"{self.left_out:,} queries are not in every run and have no list"
-            found.append(Notice("queries-left-out", text))
+            notices.append(Notice("queries-left-out", text))
         if self.competitive == 0:
             text = "the runs rank all shown documents alike: clicks cannot tell them apart"
-            found.append(Notice("same-lists", text))
-        return tuple(found)
+            notices.append(Notice("same-lists", text))
+        return tuple(notices)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the lists."""
-        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
-        return {**self.head(), **shown}
+        encoded_fields = {
+            attribute.name: encode(getattr(self, attribute.name)) for attribute in fields(self)[:-1]
+        }
+        return {**self.head(), **encoded_fields}
 
 
 def document(result: MixedLists) -> Document:
-    """How many lists there are, and how much the runs differ on them."""
+    """The number of lists, and how much the runs differ on them."""
     return made(
         f"{result.lists:,} lists of {result.queries:,} queries, mixed by {result.method}",
-        f"The runs {', '.join(map(printable, result.systems))} rank {result.competitive:.1%} of "
+        f"The runs {', '.join(map(make_printable, result.systems))} rank "
+        f"{result.competitive:.1%} of "
         f"{result.slots:,} slots differently; only clicks on these tell them apart.",
-        Warnings(tuple(each.text for each in result.notices)),
-        f"Written to {printable(result.output)}." if result.output else "",
+        Warnings(tuple(notice.text for notice in result.notices)),
+        f"Written to {make_printable(result.output)}." if result.output else "",
     )

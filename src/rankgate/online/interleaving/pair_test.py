@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.interval import t_interval
-from rankgate.measurement.stats.paired import sign, student
+from rankgate.measurement.stats.paired import sign_test, student_test
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,18 +56,24 @@ def pair_test(delta: Floats, level: float, test: Literal["sign", "t"]) -> PairTe
     wins, losses = int((delta > 0).sum()), int((delta < 0).sum())
     ties = len(delta) - wins - losses
     column = delta[:, None]
-    mean, spread, low_t, high_t, p_t = (math.nan,) * 5
+    mean, deviation, low_t, high_t, p_t = (math.nan,) * 5
     if len(delta):
-        found = t_interval(column, level)
-        mean, low_t, high_t = float(found.mean[0]), float(found.low[0]), float(found.high[0])
-        spread = float(delta.std(ddof=1)) if len(delta) > 1 else math.nan
-        p_t = float(student(column).p_value[0])
-    p_sign = float(sign(column).p_value[0])
+        interval = t_interval(column, level)
+        mean, low_t, high_t = (
+            float(interval.mean[0]),
+            float(interval.low[0]),
+            float(interval.high[0]),
+        )
+        deviation = float(delta.std(ddof=1)) if len(delta) > 1 else math.nan
+        p_t = float(student_test(column).p_value[0])
+    p_sign = float(sign_test(column).p_value[0])
     if test == "t":
         value, low, high = mean, low_t, high_t
     else:
         value, low, high = wins_preference(losses, ties, wins, level)
-    return PairTest(losses, wins, ties, value, low, high, p_sign, mean, spread, low_t, high_t, p_t)
+    return PairTest(
+        losses, wins, ties, value, low, high, p_sign, mean, deviation, low_t, high_t, p_t
+    )
 
 
 def wins_preference(losses: int, ties: int, wins: int, level: float) -> tuple[float, float, float]:
@@ -96,25 +102,25 @@ def needed_units(win_rate: float, level: float = 0.95, power: float = 0.8) -> in
 
     ((z(1 - alpha/2) / 2 + z(power) sqrt(p (1 - p))) / (p - 1/2))², the normal approximation.
 
-    >>> [needed_units(each) for each in (0.51, 0.52, 0.55, 0.6)]
+    >>> [needed_units(rate) for rate in (0.51, 0.52, 0.55, 0.6)]
     [19620, 4904, 783, 194]
     """
     from scipy.special import ndtri
 
     if win_rate == 0.5 or not 0 <= win_rate <= 1:
         return None
-    spread = math.sqrt(win_rate * (1 - win_rate))
-    reach = float(ndtri((1 + level) / 2)) / 2 + float(ndtri(power)) * spread
-    return math.ceil((reach / (win_rate - 0.5)) ** 2)
+    deviation = math.sqrt(win_rate * (1 - win_rate))
+    z_sum = float(ndtri((1 + level) / 2)) / 2 + float(ndtri(power)) * deviation
+    return math.ceil((z_sum / (win_rate - 0.5)) ** 2)
 
 
 def needed_credits(
-    mean: float, spread: float, level: float = 0.95, power: float = 0.8
+    mean: float, deviation: float, level: float = 0.95, power: float = 0.8
 ) -> int | None:
-    """Units that the t-test of credits needs, ((z(1 - alpha/2) + z(power)) spread / mean)²."""
+    """Units that the t-test of credits needs, ((z(1 - alpha/2) + z(power)) deviation / mean)²."""
     from scipy.special import ndtri
 
-    if not mean or not math.isfinite(spread):
+    if not mean or not math.isfinite(deviation):
         return None
-    reach = float(ndtri((1 + level) / 2)) + float(ndtri(power))
-    return math.ceil((reach * spread / mean) ** 2)
+    z_sum = float(ndtri((1 + level) / 2)) + float(ndtri(power))
+    return math.ceil((z_sum * deviation / mean) ** 2)

@@ -1,4 +1,4 @@
-"""Which system users prefer: the result of scoring interleaved lists."""
+"""Preference between systems: the result of scoring interleaved lists."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ class Preference(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before the preference is used."""
-        found = []
+        """Warnings about the preference."""
+        notices = []
         if self.verdict:
-            found.append(
+            notices.append(
                 Notice(
                     "unbalanced-teams",
                     f"systems have had unequal shares of slots (p = {self.p_teams:.2g}): lists "
@@ -118,29 +118,32 @@ class Preference(Result):
                     "is given",
                 )
             )
-        least = min(
+        min_decisive = min(
             (row["wins_one"] + row["wins_other"] for row in self.pairs.to_dicts()), default=0
         )
-        if least < self.FEW:
-            found.append(
+        if min_decisive < self.FEW:
+            notices.append(
                 Notice(
                     "few-decisive-units",
-                    f"a pair has only {least} {self.unit}s with a winner; collect more",
+                    f"a pair has only {min_decisive} {self.unit}s with a winner; collect more",
                 )
             )
         for row in self.pairs.iter_rows(named=True) if self.test == "sign" else ():
-            both = (row["p_sign"], row["p_t"])
-            if None not in both and (both[0] < 1 - self.level) != (both[1] < 1 - self.level):
-                found.append(
+            p_values = (row["p_sign"], row["p_t"])
+            if None not in p_values and (p_values[0] < 1 - self.level) != (
+                p_values[1] < 1 - self.level
+            ):
+                notices.append(
                     Notice(
                         "tests-disagree",
-                        f"{row['one']} against {row['other']}: the sign test (p = {both[0]:.3g}) "
-                        f"and the t-test of credits (p = {both[1]:.3g}) disagree; a few "
+                        f"{row['one']} against {row['other']}: the sign test (p = "
+                        f"{p_values[0]:.3g}) "
+                        f"and the t-test of credits (p = {p_values[1]:.3g}) disagree; a few "
                         f"{self.unit}s may have most of the clicks",
                         row["other"],
                     )
                 )
-        return tuple(found)
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.pairs

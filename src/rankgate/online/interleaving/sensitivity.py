@@ -1,4 +1,4 @@
-"""How many searches interleaving needs, against an A/B test: the result of ``sensitivity``."""
+"""Searches that interleaving and A/B tests need: the result of ``sensitivity``."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Sensitivity(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Where tests name different systems."""
-        named = self.tests.filter(pl.col("better").is_not_null())
-        if named["better"].n_unique() < 2:
+        """A warning if tests name different systems."""
+        with_better = self.tests.filter(pl.col("better").is_not_null())
+        if with_better["better"].n_unique() < 2:
             return ()
         parts = [
-            f"{', '.join(part['test'])} {'find' if len(part) > 1 else 'finds'} {name} better"
-            for (name,), part in named.group_by("better", maintain_order=True)
+            f"{', '.join(rows['test'])} {'find' if len(rows) > 1 else 'finds'} {name} better"
+            for (name,), rows in with_better.group_by("better", maintain_order=True)
         ]
         return (Notice("tests-disagree", "; ".join(parts)),)
 

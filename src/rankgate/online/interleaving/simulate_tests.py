@@ -19,7 +19,7 @@ from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.credits import credits_of_requests
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.sensitivity import TESTS, Sensitivity
-from rankgate.online.interleaving.simulated import clicks_on, worth_of
+from rankgate.online.interleaving.simulated import grades_of_lists, simulate_clicks
 from rankgate.online.simulation.users import USERS
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Grades = Mapping[str, Mapping[str, float]]
 
-Ranked = Mapping[str, Sequence[str]]
+RankedDocuments = Mapping[str, Sequence[str]]
 """Documents of each query, best first."""
 
-_REACH = (1.959964 + 0.841621) ** 2  # 5 % two-sided, power 80 %
-_SEEN = 1.959964
+_Z_SUM_SQUARED = (1.959964 + 0.841621) ** 2  # 5 % two-sided, power 80 %
+_Z = 1.959964
 
 
 def sensitivity(
@@ -67,113 +67,138 @@ def sensitivity(
     """
     if len(runs) != 2:
         raise UsageError(f"name two runs, not {len(runs)}.", code="wrong-run-count")
-    who = USERS.named(user)
-    read = [read_run(run, f"run{place}") for place, run in enumerate(runs, 1)]
-    one, other = (each.name for each in read)
-    if one == other:
+    user_model = USERS.named(user)
+    read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
+    first_name, second_name = (run.name for run in read_runs)
+    if first_name == second_name:
         raise UsageError("two runs have the same name.", code="same-name")
-    grades = grades_of(judged := read_qrels(qrels))
-    lists = {each.name: ranked(each, ranks) for each in read}
-    queries = sorted(set(lists[one]) & set(lists[other]) & set(grades))
+    grades = relative_grades(judged := read_qrels(qrels))
+    lists = {run.name: top_documents(run, ranks) for run in read_runs}
+    queries = sorted(set(lists[first_name]) & set(lists[second_name]) & set(grades))
     if not queries:
         raise InputError("no query of both runs is judged.", code="no-common-queries")
-    for each in read:
-        common = each.table.filter(pl.col("query_id").is_in(queries))
-        refuse_strange_documents(each.name, common, judged.table)
+    for run in read_runs:
+        common = run.table.filter(pl.col("query_id").is_in(queries))
+        refuse_strange_documents(run.name, common, judged.table)
     random = np.random.default_rng(seed)
-    drawn = [queries[at] for at in random.integers(len(queries), size=searches)]
-    worth = [grades[query] for query in drawn]
-    rows = _ab(lists, drawn, worth, who, random)
+    sampled_queries = [queries[index] for index in random.integers(len(queries), size=searches)]
+    query_grades = [grades[query] for query in sampled_queries]
+    rows = _simulate_ab_tests(lists, sampled_queries, query_grades, user_model, random)
     for name in methods or METHODS:
         METHODS.named(name)
-        shown = [
-            interleave({each: lists[each][query] for each in (one, other)}, str(at),
-                       method=name, length=ranks, seed=seed, query=query)
-            for at, query in enumerate(drawn)
-        ]  # fmt: skip
-        clicks = clicks_on(worth_of([each.docs for each in shown], worth), who, random)
-        credit = credits_of(shown, clicks)
-        rows.append(_row(name, "interleaving", credit[:, 1] - credit[:, 0], (one, other)))
-    least = min((row["needed"] for row in rows[:3] if row["needed"] is not None), default=None)
+        mixed_lists = [
+            interleave(
+                {system: lists[system][query] for system in (first_name, second_name)},
+                str(index),
+                method=name,
+                length=ranks,
+                seed=seed,
+                query=query,
+            )
+            for index, query in enumerate(sampled_queries)
+        ]
+        clicks = simulate_clicks(
+            grades_of_lists([assignment.docs for assignment in mixed_lists], query_grades),
+            user_model,
+            random,
+        )
+        credit = credits_of_clicks(mixed_lists, clicks)
+        rows.append(
+            _test_row(name, "interleaving", credit[:, 1] - credit[:, 0], (first_name, second_name))
+        )
+    min_searches = min(
+        (row["needed"] for row in rows[:3] if row["needed"] is not None), default=None
+    )
     for row in rows:
-        known = least is not None and row["needed"]
-        row["times_fewer"] = least / row["needed"] if known else None
-    return Sensitivity((one, other), user, searches, pl.DataFrame(rows, schema=TESTS), seed)
+        is_comparable = min_searches is not None and row["needed"]
+        row["times_fewer"] = min_searches / row["needed"] if is_comparable else None
+    return Sensitivity(
+        (first_name, second_name), user, searches, pl.DataFrame(rows, schema=TESTS), seed
+    )
 
 
-def grades_of(qrels: QrelsLike) -> dict[str, dict[str, float]]:
-    """By query and document the grade divided by the highest of all."""
+def relative_grades(qrels: QrelsLike) -> dict[str, dict[str, float]]:
+    """Map queries and documents to their grades, divided by the highest of all."""
     table = read_qrels(qrels).by_document().table
-    top = max(float(table["grade"].max() or 0), 1.0)  # type: ignore[arg-type]
-    found: dict[str, dict[str, float]] = {}
+    highest_grade = max(float(table["grade"].max() or 0), 1.0)  # type: ignore[arg-type]
+    grades: dict[str, dict[str, float]] = {}
     for query, doc, grade in table.select("query_id", "doc_id", "grade").iter_rows():
-        found.setdefault(query, {})[doc] = max(grade or 0.0, 0.0) / top
-    return found
+        grades.setdefault(query, {})[doc] = max(grade or 0.0, 0.0) / highest_grade
+    return grades
 
 
-def ranked(run: Run, ranks: int) -> dict[str, list[str]]:
+def top_documents(run: Run, ranks: int) -> dict[str, list[str]]:
     """The top of each query's list; equal scores keep the order of the file."""
     table = run.table.sort("score", descending=True, maintain_order=True)
     parts = table.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").head(ranks))
     return dict(parts.iter_rows())
 
 
-def credits_of(shown: Sequence[Assignment], clicks: Bools) -> Floats:
+def credits_of_clicks(assignments: Sequence[Assignment], clicks: Bools) -> Floats:
     """(N, systems) the credit that each system has for each list."""
     rows, slots = np.nonzero(clicks)
-    starts = np.searchsorted(rows, np.arange(len(shown) + 1)).tolist()
-    places = slots.tolist()
-    clicked = [places[begin:end] for begin, end in pairwise(starts)]
-    return credits_of_requests(shown, clicked)
+    starts = np.searchsorted(rows, np.arange(len(assignments) + 1)).tolist()
+    slot_list = slots.tolist()
+    clicked = [slot_list[begin:end] for begin, end in pairwise(starts)]
+    return credits_of_requests(assignments, clicked)
 
 
-def _ab(
-    lists: Mapping[str, Ranked],
-    drawn: Sequence[str],
+def _simulate_ab_tests(
+    lists: Mapping[str, RankedDocuments],
+    sampled_queries: Sequence[str],
     worth: Sequence[Mapping[str, float]],
-    who: User,
+    user_model: User,
     random: np.random.Generator,
 ) -> list[dict[str, Any]]:
     """Half of the searches with each run, by three KPIs."""
-    half = len(drawn) // 2
+    half = len(sampled_queries) // 2
     arms = []
-    for name, part in zip(lists, (slice(0, half), slice(half, None)), strict=True):
-        shown = [lists[name][query] for query in drawn[part]]
-        arms.append(_kpis(clicks_on(worth_of(shown, worth[part]), who, random)))
+    for name, half_slice in zip(lists, (slice(0, half), slice(half, None)), strict=True):
+        half_lists = [lists[name][query] for query in sampled_queries[half_slice]]
+        arms.append(
+            _kpis_of_clicks(
+                simulate_clicks(grades_of_lists(half_lists, worth[half_slice]), user_model, random)
+            )
+        )
     names: tuple[str, str] = tuple(lists)  # type: ignore[assignment]
-    return [_row(kpi, "A/B", values, names, arms[1][kpi]) for kpi, values in arms[0].items()]
+    return [_test_row(kpi, "A/B", values, names, arms[1][kpi]) for kpi, values in arms[0].items()]
 
 
-def _kpis(clicks: Bools) -> dict[str, Floats]:
+def _kpis_of_clicks(clicks: Bools) -> dict[str, Floats]:
     """(N,) KPIs of each search."""
-    first = np.where(clicks.any(axis=1), 1 / (clicks.argmax(axis=1) + 1), 0.0)
+    reciprocal_rank = np.where(clicks.any(axis=1), 1 / (clicks.argmax(axis=1) + 1), 0.0)
     return {
         "clicks_per_search": clicks.sum(axis=1).astype(np.float64),
         "search_ctr": clicks.any(axis=1).astype(np.float64),
-        "mrr_first_click": first,
+        "mrr_first_click": reciprocal_rank,
     }
 
 
-def _row(
+def _test_row(
     test: str,
     design: str,
     values: Floats,
     systems: tuple[str, str],
-    others: Floats | None = None,
+    other_values: Floats | None = None,
 ) -> dict[str, Any]:
     """A test's effect and needs; two arms have the variance of a difference of two halves."""
-    if others is None:
+    if other_values is None:
         effect, variance = float(values.mean()), float(values.var(ddof=1))
         error = math.sqrt(variance / len(values))
     else:
-        effect = float(others.mean() - values.mean())
-        both = float(values.var(ddof=1)), float(others.var(ddof=1))
-        variance = 2 * sum(both)  # of all searches together: sum / (n / 2) = 2 sum / n
-        error = math.sqrt(both[0] / len(values) + both[1] / len(others))
-    seen = abs(effect) > _SEEN * error
+        effect = float(other_values.mean() - values.mean())
+        variances = float(values.var(ddof=1)), float(other_values.var(ddof=1))
+        variance = 2 * sum(variances)  # of all searches together: sum / (n / 2) = 2 sum / n
+        error = math.sqrt(variances[0] / len(values) + variances[1] / len(other_values))
+    is_detected = abs(effect) > _Z * error
     return {
-        "test": test, "design": design, "effect": effect, "spread": math.sqrt(variance),
-        "low": effect - _SEEN * error, "high": effect + _SEEN * error,
-        "needed": math.ceil(_REACH * variance / effect**2) if seen else None,
-        "times_fewer": None, "better": systems[effect > 0] if seen else None,
-    }  # fmt: skip
+        "test": test,
+        "design": design,
+        "effect": effect,
+        "spread": math.sqrt(variance),
+        "low": effect - _Z * error,
+        "high": effect + _Z * error,
+        "needed": math.ceil(_Z_SUM_SQUARED * variance / effect**2) if is_detected else None,
+        "times_fewer": None,
+        "better": systems[effect > 0] if is_detected else None,
+    }

@@ -16,24 +16,26 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
-def worth_of(lists: Sequence[Sequence[str]], grades: Sequence[Mapping[str, float]]) -> Floats:
+def grades_of_lists(
+    lists: Sequence[Sequence[str]], grades: Sequence[Mapping[str, float]]
+) -> Floats:
     """(N, K) what each shown document is worth, 0 to 1; NaN behind the end of a list."""
     depth = max(map(len, lists), default=0)
     table = np.full((len(lists), depth), np.nan)
-    for row, docs, known in zip(table, lists, grades, strict=True):
-        row[: len(docs)] = [known.get(doc, 0.0) for doc in docs]
+    for row, docs, query_grades in zip(table, lists, grades, strict=True):
+        row[: len(docs)] = [query_grades.get(doc, 0.0) for doc in docs]
     return table
 
 
-def clicks_on(worth: Floats, user: User, random: np.random.Generator) -> Bools:
+def simulate_clicks(worth: Floats, user: User, random: np.random.Generator) -> Bools:
     """(N, K) clicks of users who go down their lists until a click satisfies them."""
-    shown = np.isfinite(worth)
+    is_shown = np.isfinite(worth)
     value = np.nan_to_num(worth)
-    attracts = random.random(worth.shape) < user.attractive(value)
-    goes_on = random.random(worth.shape) < user.after(value)
+    is_attractive = random.random(worth.shape) < user.attractive(value)
+    continues = random.random(worth.shape) < user.after(value)
     clicked = np.zeros(worth.shape, np.bool_)
-    reading = np.ones(len(worth), np.bool_)
+    is_reading = np.ones(len(worth), np.bool_)
     for rank in range(worth.shape[1]):
-        clicked[:, rank] = reading & shown[:, rank] & attracts[:, rank]
-        reading &= ~clicked[:, rank] | goes_on[:, rank]
+        clicked[:, rank] = is_reading & is_shown[:, rank] & is_attractive[:, rank]
+        is_reading &= ~clicked[:, rank] | continues[:, rank]
     return clicked

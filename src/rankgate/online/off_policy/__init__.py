@@ -1,1 +1,1 @@
-"""What another policy would have earned, from a log with the propensities of what was shown."""
+"""Off-policy evaluation, from a log with the propensities of what was shown."""

@@ -85,6 +85,6 @@ class BanditLog:
 
 
 def effective_size(weights: Floats) -> float:
-    """How many rows of equal weight would be as precise, (sum w)² / sum w² (Kish 1965)."""
+    """The number of rows of equal weight with the same precision, (sum w)² / sum w² (Kish 1965)."""
     squares = float((weights**2).sum())
     return float(weights.sum()) ** 2 / squares if squares else 0.0

@@ -1,4 +1,4 @@
-"""What must hold before another policy is evaluated on a log."""
+"""Checks of a log before another policy is evaluated on it."""
 
 from __future__ import annotations
 
@@ -13,47 +13,69 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-OFF = 4.0
+MAX_STANDARD_ERRORS = 4.0
 """Standard errors by which a mean weight may differ from what it must be."""
 
-ENOUGH = 20.0
+MIN_REWARDS = 20.0
 """Effective rewards below which an interval is mostly about rewards that a log may have missed."""
 
-_THIN = 0.1  # effective size as a share of all decisions
-_HEAVY = 0.05  # share of one decision in all weights
-_NAMED = 5  # actions that a message names
+_MIN_SIZE_SHARE = 0.1  # effective size as a share of all decisions
+_MAX_WEIGHT_SHARE = 0.05  # share of one decision in all weights
+_MAX_NAMED = 5  # actions that a message names
 
 
-def checks(log: BanditLog, min_ess: float, max_unsupported: float) -> list[dict[str, Any]]:
+def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[dict[str, Any]]:
     """``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks) and ``words`` of each."""
     weight = log.whole
     ess, total = effective_size(weight), float(weight.sum())
     share = float(weight.max()) / total if total else 1.0
     rewards = effective_rewards(log, weight[:, None])
-    thin = "warns" if ess < _THIN * log.units else "ok"
+    outcome = "warns" if ess < _MIN_SIZE_SHARE * log.units else "ok"
     return [
-        _row("support", log.unsupported, max_unsupported,
-             "blocks" if log.unsupported > max_unsupported else
-             "warns" if log.unsupported > 0 else "ok",
-             f"{log.unsupported:.2%} of the target's probability is on actions that the log never "
-             f"shows{_names(log.unseen_actions)}; their rewards are unknown"),
-        _row("effective-size", ess, min_ess, "blocks" if ess < min_ess else thin,
-             f"the weighted log is worth {ess:,.1f} of its {log.units:,} decisions "
-             f"({ess / log.units:.2%})"),
-        _mean_weight(log),
-        *([] if log.time is None else [_drift(log, log.time)]),
-        _row("largest-weight", share, _HEAVY, "warns" if share > _HEAVY else "ok",
-             f"one decision has {share:.1%} of all weight (weight {weight.max():,.1f})"),
-        _row("effective-rewards", rewards, ENOUGH,
-             "blocks" if rewards == 0 else "warns" if rewards < ENOUGH else "ok",
-             f"the weighted log is worth {rewards:,.1f} rewarded decisions: the interval is mostly "
-             "about rewards that it may have missed" if rewards else
-             "no decision that the target could take has a reward"),
-    ]  # fmt: skip
+        _check_row(
+            "support",
+            log.unsupported,
+            max_unsupported,
+            "blocks"
+            if log.unsupported > max_unsupported
+            else "warns"
+            if log.unsupported > 0
+            else "ok",
+            f"{log.unsupported:.2%} of the target's probability is on actions that the log never "
+            f"shows{_action_names(log.unseen_actions)}; their rewards are unknown",
+        ),
+        _check_row(
+            "effective-size",
+            ess,
+            min_ess,
+            "blocks" if ess < min_ess else outcome,
+            f"the weighted log is worth {ess:,.1f} of its {log.units:,} decisions "
+            f"({ess / log.units:.2%})",
+        ),
+        _check_mean_weight(log),
+        *([] if log.time is None else [_check_drift(log, log.time)]),
+        _check_row(
+            "largest-weight",
+            share,
+            _MAX_WEIGHT_SHARE,
+            "warns" if share > _MAX_WEIGHT_SHARE else "ok",
+            f"one decision has {share:.1%} of all weight (weight {weight.max():,.1f})",
+        ),
+        _check_row(
+            "effective-rewards",
+            rewards,
+            MIN_REWARDS,
+            "blocks" if rewards == 0 else "warns" if rewards < MIN_REWARDS else "ok",
+            f"the weighted log is worth {rewards:,.1f} rewarded decisions: the interval is mostly "
+            "about rewards that it may have missed"
+            if rewards
+            else "no decision that the target could take has a reward",
+        ),
+    ]
 
 
 def effective_rewards(log: BanditLog, weight: Floats) -> float:
-    """How many rewards of equal weight would be as precise.
+    """The number of rewards of equal weight with the same precision.
 
     The smaller one of Kish's (1965) effective size of weight times reward, which counts what was
     seen, and of the effective size of the weights times the weighted share of rewards, which
@@ -71,53 +93,72 @@ def effective_rewards(log: BanditLog, weight: Floats) -> float:
     return min(effective_size(weights * np.abs(rewards)), effective_size(weights) * share)
 
 
-def _names(actions: tuple[str, ...]) -> str:
+def _action_names(actions: tuple[str, ...]) -> str:
     if not actions:
         return ""
-    return f" ({', '.join(actions[:_NAMED])}{', ...' if len(actions) > _NAMED else ''})"
+    return f" ({', '.join(actions[:_MAX_NAMED])}{', ...' if len(actions) > _MAX_NAMED else ''})"
 
 
-def _row(
-    check: str, value: float, limit: float, outcome: str, words: str
+def _check_row(
+    check: str, value: float, limit: float, outcome: str, message: str
 ) -> dict[str, str | float]:
     return {
-        "check": check, "value": float(value), "limit": float(limit), "outcome": outcome,
-        "words": words,
-    }  # fmt: skip
+        "check": check,
+        "value": float(value),
+        "limit": float(limit),
+        "outcome": outcome,
+        "words": message,
+    }
 
 
-def _mean_weight(log: BanditLog) -> dict[str, Any]:
+def _check_mean_weight(log: BanditLog) -> dict[str, Any]:
     """The mean weight must be the target's supported probability."""
     supported = (1 - log.unsupported) ** log.depth
-    errors = _off(log.whole, supported)
-    return _row(
-        "mean-weight", float(log.whole.mean()), supported, _outcome(errors),
+    errors = _standard_errors_from(log.whole, supported)
+    return _check_row(
+        "mean-weight",
+        float(log.whole.mean()),
+        supported,
+        _outcome_of_errors(errors),
         f"the mean weight of the log is {log.whole.mean():.4f} and must be {supported:.4f}; it "
         f"differs by {errors:.1f} standard errors",
-    )  # fmt: skip
+    )
 
 
-def _drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Any]:
+def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Any]:
     """The same in the earlier and the later half of the log, which only times can tell."""
     supported = (1 - log.unsupported) ** log.depth
-    later = time >= np.sort(time)[log.units // 2]
-    halves = {"earlier": log.whole[~later], "later": log.whole[later]}
-    errors = {name: _off(weights, supported) for name, weights in halves.items() if len(weights)}
-    worst = max(errors, key=lambda name: errors[name])
-    mean = float(halves[worst].mean())
-    return _row(
-        "drift", mean, supported, _outcome(errors[worst]),
-        f"the mean weight of the {worst} half is {mean:.4f} and must be {supported:.4f}; it "
-        f"differs by {errors[worst]:.1f} standard errors",
-    )  # fmt: skip
+    is_later = time >= np.sort(time)[log.units // 2]
+    halves = {"earlier": log.whole[~is_later], "later": log.whole[is_later]}
+    errors = {
+        name: _standard_errors_from(weights, supported)
+        for name, weights in halves.items()
+        if len(weights)
+    }
+    worst_half = max(errors, key=lambda name: errors[name])
+    mean = float(halves[worst_half].mean())
+    return _check_row(
+        "drift",
+        mean,
+        supported,
+        _outcome_of_errors(errors[worst_half]),
+        f"the mean weight of the {worst_half} half is {mean:.4f} and must be {supported:.4f}; it "
+        f"differs by {errors[worst_half]:.1f} standard errors",
+    )
 
 
-def _outcome(errors: float) -> str:
-    return "blocks" if errors > OFF else "warns" if errors > OFF / 2 else "ok"
+def _outcome_of_errors(errors: float) -> str:
+    return (
+        "blocks"
+        if errors > MAX_STANDARD_ERRORS
+        else "warns"
+        if errors > MAX_STANDARD_ERRORS / 2
+        else "ok"
+    )
 
 
-def _off(weight: Floats, expected: float) -> float:
-    """By how many standard errors the mean differs; equal weights have no spread."""
+def _standard_errors_from(weight: Floats, expected: float) -> float:
+    """The difference of the mean in standard errors; 0 without a difference."""
     difference = abs(float(weight.mean()) - expected)
     if difference < 1e-6:
         return 0.0

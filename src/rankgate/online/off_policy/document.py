@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.document import Chart, Document, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
 from rankgate.online.off_policy.catalogue import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -14,43 +14,53 @@ if TYPE_CHECKING:
 
     from rankgate.online.off_policy.off_policy_estimate import OffPolicyEstimate
 
-_NONE = "–"
+_DASH = "–"
 
 
 def document(result: OffPolicyEstimate) -> Document:
     """The estimate, what the log allows, every estimator with its assumption."""
-    what = "slates" if result.depth > 1 else "decisions"
-    ends = (
+    unit_name = "slates" if result.depth > 1 else "decisions"
+    interval_text = (
         f" ({result.logged_low:.5f} to {result.logged_high:.5f})"
         if result.logged_low is not None and result.logged_high is not None
         else ""
     )
     return made(
         _title(result),
-        f"{result.units:,} logged {what}, which earned {result.logged:.5f} each{ends}. Weights "
-        f"P(target) / P(logged): mean {result.mean_weight:.4f}, largest {result.max_weight:,.1f}; "
+        f"{result.units:,} logged {unit_name}, which earned {result.logged:.5f} "
+        f"each{interval_text}. "
+        f"Weights P(target) / P(logged): mean {result.mean_weight:.4f}, largest "
+        f"{result.max_weight:,.1f}; "
         f"effective size {result.ess:,.1f}.",
         Table("what the log allows", _checks(result)),
         *([] if result.refused else [Table("estimates", _estimates(result))]),
-        *([Chart("rankgate.online.off_policy.charts:estimates", result)]
-          if result.estimator and result.estimates["low"].count() else []),
+        *(
+            [Chart("rankgate.online.off_policy.charts:estimates", result)]
+            if result.estimator and result.estimates["low"].count()
+            else []
+        ),
         Table("assumptions", _assumptions(result)),
-        Warnings(tuple(each.text for each in result.notices)),
-        _end(result),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        _closing_note(result),
         status=result.verdict,
-    )  # fmt: skip
+    )
 
 
 def _title(result: OffPolicyEstimate) -> str:
     row = result.estimate
-    name = printable(result.target)
+    name = make_printable(result.target)
     if row is None and result.refused:
         return f"the log cannot say what {name} would have earned"
     if row is None:
         return f"no estimate for {name}: the log contradicts what the named estimators suppose"
-    ends = "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
+    interval_text = (
+        "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
+    )
     supposing = f" if {row['assumption']}" if row["assumption"] else ""
-    return f"{name} would have earned {row['value']:.5f} ({ends}), by {row['estimator']}{supposing}"
+    return (
+        f"{name} would have earned {row['value']:.5f} ({interval_text}), by "
+        f"{row['estimator']}{supposing}"
+    )
 
 
 def _checks(result: OffPolicyEstimate) -> Grid:
@@ -63,35 +73,42 @@ def _checks(result: OffPolicyEstimate) -> Grid:
 
 def _estimates(result: OffPolicyEstimate) -> Grid:
     rows = tuple(
-        (row["estimator"], *_cells(row, "value", "low", "high", ".5f"),
-         *_cells(row, "delta", "delta_low", "delta_high", "+.5f"),
-         "reported" if row["estimator"] == result.estimator else "")
+        (
+            row["estimator"],
+            *_cells(row, "value", "low", "high", ".5f"),
+            *_cells(row, "delta", "delta_low", "delta_high", "+.5f"),
+            "reported" if row["estimator"] == result.estimator else "",
+        )
         for row in result.estimates.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("estimator", "value", "interval", "less\nlogged", "interval ", "")
-    return Grid(head, rows, frozenset({0, 5}))
+    )
+    header = ("estimator", "value", "interval", "less\nlogged", "interval ", "")
+    return Grid(header, rows, frozenset({0, 5}))
 
 
 def _cells(row: Mapping[str, Any], value: str, low: str, high: str, form: str) -> tuple[str, str]:
     if row[value] is None:
-        return _NONE, _NONE
-    ends = _NONE if row[low] is None else f"{row[low]:{form}} to {row[high]:{form}}"
-    return f"{row[value]:{form}}", ends
+        return _DASH, _DASH
+    interval_text = _DASH if row[low] is None else f"{row[low]:{form}} to {row[high]:{form}}"
+    return f"{row[value]:{form}}", interval_text
 
 
 def _assumptions(result: OffPolicyEstimate) -> Grid:
-    words = {True: "not rejected", False: "rejected", None: "not tested"}
+    outcome_texts = {True: "not rejected", False: "rejected", None: "not tested"}
     rows = tuple(
-        (row["estimator"], row["assumption"], ESTIMATORS[row["estimator"]].against,
-         _NONE if row["p_assumption"] is None else f"{row['p_assumption']:.4f}",
-         words[row["holds"]])
+        (
+            row["estimator"],
+            row["assumption"],
+            ESTIMATORS[row["estimator"]].against,
+            _DASH if row["p_assumption"] is None else f"{row['p_assumption']:.4f}",
+            outcome_texts[row["holds"]],
+        )
         for row in result.estimates.iter_rows(named=True)
         if row["assumption"]
-    )  # fmt: skip
+    )
     return Grid(("estimator", "supposes that", "against", "p", ""), rows, frozenset({0, 1, 2, 4}))
 
 
-def _end(result: OffPolicyEstimate) -> str:
+def _closing_note(result: OffPolicyEstimate) -> str:
     if result.refused:
         return (
             "No estimate is given: log more exploration, or evaluate a policy that is nearer to "

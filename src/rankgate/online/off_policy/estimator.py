@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What estimators can be given.
+class EstimatorSettings:
+    """Options of estimators.
 
     Attributes:
         clip: the largest weight of the clipped estimator.
@@ -73,7 +73,7 @@ class Estimator(Declared):
         chosen: True if it may be reported by default; else only where a call names it.
     """
 
-    estimate: Callable[[BanditLog, Settings], Contribution] = field(kw_only=True)
+    estimate: Callable[[BanditLog, EstimatorSettings], Contribution] = field(kw_only=True)
     formula: str = field(kw_only=True)
     assumption: str = field(default="", kw_only=True)
     against: str = field(default="", kw_only=True)
@@ -82,6 +82,6 @@ class Estimator(Declared):
     chosen: bool = field(default=True, kw_only=True)
 
 
-def mean(parts: Floats, weight: Floats | None = None) -> Contribution:
+def mean_contribution(parts: Floats, weight: Floats | None = None) -> Contribution:
     """A plain mean; ``weight`` as of `Contribution`."""
     return Contribution(float(parts.mean()), np.asarray(parts, np.float64), weight)

@@ -14,15 +14,15 @@ from rankgate.core.declare import Range
 from rankgate.measurement.stats.rare_values import rare_values_interval
 from rankgate.online.off_policy.bandit_log import BanditLog, effective_size
 from rankgate.online.off_policy.catalogue import ESTIMATORS
-from rankgate.online.off_policy.checks import ENOUGH, checks, effective_rewards
-from rankgate.online.off_policy.estimator import Contribution, Estimator, Settings
+from rankgate.online.off_policy.checks import MIN_REWARDS, check_log, effective_rewards
+from rankgate.online.off_policy.estimator import Contribution, Estimator, EstimatorSettings
 from rankgate.online.off_policy.off_policy_estimate import (
     CHECKS,
     ESTIMATES,
     OffPolicyEstimate,
 )
-from rankgate.online.off_policy.read_log import DecisionLog, read_log
-from rankgate.online.off_policy.reward_model import with_model
+from rankgate.online.off_policy.read_log import read_log
+from rankgate.online.off_policy.reward_model import add_reward_model
 from rankgate.online.off_policy.target_policy import TargetLike, target_name
 
 if TYPE_CHECKING:
@@ -30,18 +30,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.online.off_policy.read_log import DecisionLogLike
+    from rankgate.data.inputs import ColumnsLike, TableLike
 
     Floats = NDArray[np.float64]
 
-_REJECTED = 0.01
+_REJECTION_LEVEL = 0.01
 """p below which an assumption is rejected."""
 
 
 def ope(
-    log: DecisionLogLike,
+    log: TableLike,
     target: TargetLike,
     *,
+    columns: ColumnsLike | None = None,
     estimators: Sequence[str] = (),
     clip: Annotated[float, Range(0, exclusive=True)] = 10.0,
     min_ess: Annotated[float, Range(1)] = 100.0,
@@ -57,10 +58,15 @@ def ope(
     Intervals are those of ``rare_values_interval``.
 
     Args:
-        log: a table with a row for each decision: action, reward, propensity; or a
-            ``DecisionLog`` that says what its columns are called.
-        target: the policy: uniform, a column of the log with its probability of the logged action,
-            or a table of action, probability and perhaps position.
+        log: a table with a row for each decision: action, reward, propensity (P(action) when it
+            was logged); with slates a row for each slot, with slate and position, the propensity
+            being that of the action at its position given those above; with time a change of the
+            logging is looked for.
+        target: the policy: uniform over the actions of the log, or over 50 as uniform:50; a column
+            of the log with its probability of the logged action; or a table of action, probability
+            and perhaps position.
+        columns: what columns of the log and of the target's table are called, as in
+            reward=bought,action=offer.
         estimators: which are computed; by default all that the log allows.
         clip: the largest weight of the clipped estimator.
         min_ess: the effective number of decisions below which nothing is estimated.
@@ -71,25 +77,35 @@ def ope(
     Raises:
         InputError: a log that cannot be read; two columns that could be the propensity;
             propensities that are not above 0 and at most 1; a target without any action of the log.
-        UsageError: no such target or estimator; an estimator that the log does not allow.
+        UsageError: no such target, column or estimator; an estimator that the log does not allow.
     """
-    read = with_model(read_log(DecisionLog.of(log), target))
-    chosen = _allowed(read, estimators)
-    table = checks(read, min_ess, max_unsupported)
+    bandit_log = add_reward_model(read_log(log, target, columns))
+    selected = _allowed_estimators(bandit_log, estimators)
+    table = check_log(bandit_log, min_ess, max_unsupported)
     refused = any(row["outcome"] == "blocks" for row in table)
-    settings = Settings(clip)
-    found = {} if refused else {
-        name: each.estimate(read, settings) for name, each in _with_rivals(chosen).items()
-    }  # fmt: skip
-    rows = [_row(each, found, read, level) for each in chosen.values()]
-    best = _best(rows, found, read, chosen, by_name=bool(estimators))
-    weight = read.whole
-    logged = Contribution(float(read.total.mean()), read.total, np.ones((read.units, 1)))
-    low, high = _interval(logged, read, level)
+    settings = EstimatorSettings(clip)
+    contributions = (
+        {}
+        if refused
+        else {
+            name: estimator.estimate(bandit_log, settings)
+            for name, estimator in _with_rivals(selected).items()
+        }
+    )
+    rows = [
+        _estimate_row(estimator, contributions, bandit_log, level)
+        for estimator in selected.values()
+    ]
+    best = _reported_estimator(rows, contributions, bandit_log, selected, by_name=bool(estimators))
+    weight = bandit_log.whole
+    logged = Contribution(
+        float(bandit_log.total.mean()), bandit_log.total, np.ones((bandit_log.units, 1))
+    )
+    low, high = _interval(logged, bandit_log, level)
     return OffPolicyEstimate(
         target_name(target),
-        read.units,
-        read.depth,
+        bandit_log.units,
+        bandit_log.depth,
         logged.value,
         low,
         high,
@@ -99,76 +115,100 @@ def ope(
         effective_size(weight),
         float(weight.mean()),
         float(weight.max()),
-        read.unsupported,
+        bandit_log.unsupported,
         int((weight > clip).sum()),
         clip,
         level,
     )
 
 
-def _allowed(log: BanditLog, names: Sequence[str]) -> dict[str, Estimator]:
+def _allowed_estimators(log: BanditLog, names: Sequence[str]) -> dict[str, Estimator]:
     """The estimators of a log's kind; those that were asked for, or all."""
     from rankgate.core.errors import UsageError
 
-    asked = {name: ESTIMATORS.named(name) for name in names}
-    for name, each in (asked or ESTIMATORS).items():
-        fault = _fault(log, each)
-        if fault and asked:
+    requested = {name: ESTIMATORS.named(name) for name in names}
+    for name, estimator in (requested or ESTIMATORS).items():
+        fault = _missing_requirement(log, estimator)
+        if fault and requested:
             raise UsageError(f"{name} needs {fault}.", code="estimator-not-allowed")
-    known = asked or ESTIMATORS
-    return {name: each for name, each in known.items() if not _fault(log, each)}
+    candidates = requested or ESTIMATORS
+    return {
+        name: estimator
+        for name, estimator in candidates.items()
+        if not _missing_requirement(log, estimator)
+    }
 
 
-def _fault(log: BanditLog, each: Estimator) -> str:
-    if each.model and log.expected is None:
+def _missing_requirement(log: BanditLog, estimator: Estimator) -> str:
+    if estimator.model and log.expected is None:
         return "the target's probability of every action: uniform, or a file"
-    if each.slates and log.depth == 1:
+    if estimator.slates and log.depth == 1:
         return "slates of several slots"
-    if each.slates is False and log.depth > 1:
+    if estimator.slates is False and log.depth > 1:
         return "decisions of one slot"
     return ""
 
 
-def _with_rivals(chosen: Mapping[str, Estimator]) -> dict[str, Estimator]:
+def _with_rivals(estimators: Mapping[str, Estimator]) -> dict[str, Estimator]:
     """The estimators, and those that test what they suppose."""
-    rivals = {each.against: ESTIMATORS[each.against] for each in chosen.values() if each.against}
-    return {**rivals, **chosen}
+    rivals = {
+        estimator.against: ESTIMATORS[estimator.against]
+        for estimator in estimators.values()
+        if estimator.against
+    }
+    return {**rivals, **estimators}
 
 
-def _row(
-    each: Estimator, found: Mapping[str, Contribution], read: BanditLog, level: float
+def _estimate_row(
+    estimator: Estimator,
+    contributions: Mapping[str, Contribution],
+    bandit_log: BanditLog,
+    level: float,
 ) -> dict[str, Any]:
     """One estimate with its interval, its difference to the log, and the test of what it supposes.
 
     The test is a paired one (as Hausman's): if the assumption holds, the estimator and its rival
     estimate the same, decision by decision on the same log.
     """
-    row: dict[str, Any] = {"estimator": each.name, "assumption": each.assumption or None}
-    if each.name not in found:
+    row: dict[str, Any] = {"estimator": estimator.name, "assumption": estimator.assumption or None}
+    if estimator.name not in contributions:
         return row
-    own = found[each.name]
-    low, high = _interval(own, read, level)
-    weight = _weight(own, read) - 1
-    ahead = replace(
-        own, value=own.value - float(read.total.mean()), parts=own.parts - read.total, weight=weight
+    contribution = contributions[estimator.name]
+    low, high = _interval(contribution, bandit_log, level)
+    weight = _contribution_weight(contribution, bandit_log) - 1
+    difference = replace(
+        contribution,
+        value=contribution.value - float(bandit_log.total.mean()),
+        parts=contribution.parts - bandit_log.total,
+        weight=weight,
     )
-    less, more = _interval(ahead, read, level)
+    delta_low, delta_high = _interval(difference, bandit_log, level)
     p = None
-    if each.against in found:
-        rival = found[each.against]
-        parts = own.parts if own.with_fixed_model is None else own.with_fixed_model
-        gap = Contribution(own.value - rival.value, parts - rival.parts)
-        p = _two_sided(gap.value, gap.error)
+    if estimator.against in contributions:
+        rival = contributions[estimator.against]
+        parts = (
+            contribution.parts
+            if contribution.with_fixed_model is None
+            else contribution.with_fixed_model
+        )
+        gap_to_rival = Contribution(contribution.value - rival.value, parts - rival.parts)
+        p = _two_sided(gap_to_rival.value, gap_to_rival.error)
     return row | {
-        "value": own.value, "low": low, "high": high, "error": own.error, "delta": ahead.value,
-        "delta_low": less, "delta_high": more, "p_assumption": p,
-        "holds": None if p is None else p >= _REJECTED,
-    }  # fmt: skip
+        "value": contribution.value,
+        "low": low,
+        "high": high,
+        "error": contribution.error,
+        "delta": difference.value,
+        "delta_low": delta_low,
+        "delta_high": delta_high,
+        "p_assumption": p,
+        "holds": None if p is None else p >= _REJECTION_LEVEL,
+    }
 
 
-def _best(
+def _reported_estimator(
     rows: Sequence[Mapping[str, Any]],
-    found: Mapping[str, Contribution],
+    contributions: Mapping[str, Contribution],
     log: BanditLog,
     estimators: Mapping[str, Estimator],
     *,
@@ -182,22 +222,29 @@ def _best(
     candidates: dict[str, float] = {
         row["estimator"]: row["error"]
         for row in rows
-        if row.get("error") is not None and math.isfinite(row["error"])
-        and row["holds"] is not False and (by_name or estimators[row["estimator"]].chosen)
-    }  # fmt: skip
-    enough = {
+        if row.get("error") is not None
+        and math.isfinite(row["error"])
+        and row["holds"] is not False
+        and (by_name or estimators[row["estimator"]].chosen)
+    }
+    with_enough_rewards = {
         name
         for name in candidates
-        if effective_rewards(log, _weight(found[name], log)) >= ENOUGH
-    }  # fmt: skip
-    free = {name for name in candidates if not estimators[name].assumption}
-    for names in (free & enough, enough, free, set(candidates)):
+        if effective_rewards(log, _contribution_weight(contributions[name], log)) >= MIN_REWARDS
+    }
+    without_assumption = {name for name in candidates if not estimators[name].assumption}
+    for names in (
+        without_assumption & with_enough_rewards,
+        with_enough_rewards,
+        without_assumption,
+        set(candidates),
+    ):
         if names:
             return min(sorted(names), key=lambda name: candidates[name])
     return None
 
 
-def _weight(contribution: Contribution, log: BanditLog) -> Floats:
+def _contribution_weight(contribution: Contribution, log: BanditLog) -> Floats:
     """(S, K) or (S, 1) by how much the estimate grows with rewards."""
     return log.whole[:, None] if contribution.weight is None else contribution.weight
 
@@ -210,17 +257,17 @@ def _interval(contribution: Contribution, log: BanditLog, level: float) -> tuple
     """
     if not contribution.has_interval:
         return math.nan, math.nan
-    weight = _weight(contribution, log)
+    weight = _contribution_weight(contribution, log)
     reward = log.reward if weight.shape == log.reward.shape else log.total[:, None]
-    without = contribution.parts - (weight * reward).sum(axis=1)
+    parts_without_reward = contribution.parts - (weight * reward).sum(axis=1)
     ends = []
     for rewards in (min(float(log.total.min()), 0.0), max(float(log.total.max()), 0.0)):
-        possible = without[:, None] + weight * rewards
+        possible = parts_without_reward[:, None] + weight * rewards
         ends += [float(possible.min()), float(possible.max())]
     low, high = rare_values_interval(contribution.parts, min(ends), max(ends), level)
     # parts are the error to first order; the estimate may differ from their mean
-    moved = contribution.value - float(contribution.parts.mean())
-    return low + moved, high + moved
+    shift = contribution.value - float(contribution.parts.mean())
+    return low + shift, high + shift
 
 
 def _two_sided(difference: float, error: float) -> float:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rankgate.data.place import Place
+    from rankgate.data.place import RowLocation
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -44,25 +44,30 @@ class LogRows:
     time: Ints | None
 
 
-def coded(frame: pl.DataFrame, column: str, place: Place) -> tuple[Ints, pl.Series]:
+def encode_column(
+    frame: pl.DataFrame, column: str, location: RowLocation
+) -> tuple[Ints, pl.Series]:
     """Values as numbers in their order, and the values."""
     texts = frame[column].cast(pl.String)
     empty = texts.is_null() | (texts == "")
     if empty.any():
         row = int(empty.arg_max() or 0)
-        raise InputError(f"no {column}.", source=place.file(row), line=place.line(row),
-                         code="empty-value")  # fmt: skip
+        raise InputError(
+            f"no {column}.", source=location.file(row), line=location.line(row), code="empty-value"
+        )
     names = texts.unique().sort()
     order = dict(zip(names, range(len(names)), strict=True))
     return texts.replace_strict(order, return_dtype=pl.Int64).to_numpy(), names
 
 
-def numbers(frame: pl.DataFrame, column: str, place: Place) -> Floats:
+def number_column(frame: pl.DataFrame, column: str, location: RowLocation) -> Floats:
     """Finite numbers of a column."""
     values = frame[column].cast(pl.Float64, strict=False)
-    wrong = values.is_null() | ~values.is_finite()
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
+    is_invalid = values.is_null() | ~values.is_finite()
+    if is_invalid.any():
+        row = int(is_invalid.arg_max() or 0)
         problem = f"{column} {frame[column][row]!r} is not a number."
-        raise InputError(problem, source=place.file(row), line=place.line(row), code="not-a-number")
+        raise InputError(
+            problem, source=location.file(row), line=location.line(row), code="not-a-number"
+        )
     return values.to_numpy()

@@ -1,4 +1,4 @@
-"""What another policy would have earned: the result of ``ope``."""
+"""Off-policy estimate: the result of ``ope``."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ class OffPolicyEstimate(Result):
     }
     order: ClassVar[int] = 67
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "estimates": ESTIMATES, "checks": CHECKS,
-    }  # fmt: skip
+        "estimates": ESTIMATES,
+        "checks": CHECKS,
+    }
 
     target: str
     units: int
@@ -111,25 +112,32 @@ class OffPolicyEstimate(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What spoils the estimate, and assumptions that are rejected."""
-        found = [
-            Notice(row["check"], f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: "
-                   f"{row['words']}", self.target)
+        """Checks that spoil the estimate, and assumptions that are rejected."""
+        notices = [
+            Notice(
+                row["check"],
+                f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: {row['words']}",
+                self.target,
+            )
             for row in self.checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
-        ]  # fmt: skip
+        ]
         unknown = self.estimates.filter(pl.col("value").is_not_null() & pl.col("low").is_null())
-        found += [
-            Notice("no-interval", f"{name} has no interval: its model has too few decisions of "
-                   "actions that the target takes, and its error there is not known", name)
+        notices += [
+            Notice(
+                "no-interval",
+                f"{name} has no interval: its model has too few decisions of "
+                "actions that the target takes, and its error there is not known",
+                name,
+            )
             for name in unknown["estimator"]
-        ]  # fmt: skip
+        ]
         for row in self.estimates.filter(~pl.col("holds")).iter_rows(named=True):
             text = (
                 f"{row['estimator']} supposes that {row['assumption']}, which the log contradicts "
                 f"(p = {row['p_assumption']:.2g})"
             )
-            found.append(Notice("assumption-rejected", text, row["estimator"]))
-        return tuple(found)
+            notices.append(Notice("assumption-rejected", text, row["estimator"]))
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.estimates

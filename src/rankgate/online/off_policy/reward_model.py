@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def with_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> BanditLog:
+def add_reward_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> BanditLog:
     """The log with rewards that a model expects, fitted on other folds.
 
     q(a) at a position is (sum of rewards + strength * mean of the position) / (rows + strength).
@@ -39,26 +39,26 @@ def with_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> Bandit
     slope, offset = np.zeros((2, count, *log.policy.shape))
     prior_share = 0.0
     for number in range(count):
-        inside, outside = fold == number, fold != number
-        fitted_on = outside if outside.any() else inside
-        q, rows, middle = _rewards(log, fitted_on, strength)
-        predicted[inside] = q[log.action[inside], log.place[inside]]
-        expected[inside] = (log.policy * q).sum(axis=0)[log.place[inside]]
+        in_fold, out_of_fold = fold == number, fold != number
+        training_rows = out_of_fold if out_of_fold.any() else in_fold
+        q, rows, position_mean = _fit_rewards(log, training_rows, strength)
+        predicted[in_fold] = q[log.action[in_fold], log.place[in_fold]]
+        expected[in_fold] = (log.policy * q).sum(axis=0)[log.place[in_fold]]
         # (P,) slots of the fold at each position, as a share of all decisions
-        traffic = np.bincount(
-            log.place[inside][log.shown[inside]], minlength=q.shape[1]
-        ) / log.units  # fmt: skip
+        traffic = (
+            np.bincount(log.place[in_fold][log.shown[in_fold]], minlength=q.shape[1]) / log.units
+        )
         prior = (log.policy * strength / (rows + strength)).sum(axis=0)
-        own = traffic * log.policy / (rows + strength)
+        direct = traffic * log.policy / (rows + strength)
         by_mean = traffic * prior / np.maximum(rows.sum(axis=0), 1)
-        slope[number] = own + by_mean
-        offset[number] = own * q + by_mean * middle
+        slope[number] = direct + by_mean
+        offset[number] = direct * q + by_mean * position_mean
         prior_share += float((traffic * prior).sum())
-    at = log.action, log.place
+    cells = log.action, log.place
     # a row is in the fits of all folds but its own
-    others = fold[:, None] if count > 1 else np.full((log.units, 1), -1)
-    row_slope = slope.sum(axis=0)[at] - np.where(others < 0, 0, slope[others, *at])
-    row_offset = offset.sum(axis=0)[at] - np.where(others < 0, 0, offset[others, *at])
+    own_fold = fold[:, None] if count > 1 else np.full((log.units, 1), -1)
+    row_slope = slope.sum(axis=0)[cells] - np.where(own_fold < 0, 0, slope[own_fold, *cells])
+    row_offset = offset.sum(axis=0)[cells] - np.where(own_fold < 0, 0, offset[own_fold, *cells])
     row_slope, row_offset = (log.units * log.shown * table for table in (row_slope, row_offset))
     influence = (row_slope * log.reward - row_offset).sum(axis=1)
     return replace(
@@ -71,15 +71,15 @@ def with_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> Bandit
     )
 
 
-def _rewards(
+def _fit_rewards(
     log: BanditLog, decisions: NDArray[np.bool_], strength: float
 ) -> tuple[Floats, Floats, Floats]:
     """(A, P) rewards drawn to the mean of the position, (A, P) rows, and (P,) these means."""
     assert log.policy is not None
     size = log.policy.shape
-    shown = log.shown[decisions]
-    cells = (log.action[decisions] * size[1] + log.place[decisions])[shown]
-    total = np.bincount(cells, log.reward[decisions][shown], size[0] * size[1]).reshape(size)
+    is_shown = log.shown[decisions]
+    cells = (log.action[decisions] * size[1] + log.place[decisions])[is_shown]
+    total = np.bincount(cells, log.reward[decisions][is_shown], size[0] * size[1]).reshape(size)
     count = np.bincount(cells, minlength=size[0] * size[1]).reshape(size).astype(np.float64)
-    middle = total.sum(axis=0) / np.maximum(count.sum(axis=0), 1)
-    return np.asarray((total + strength * middle) / (count + strength)), count, middle
+    position_mean = total.sum(axis=0) / np.maximum(count.sum(axis=0), 1)
+    return np.asarray((total + strength * position_mean) / (count + strength)), count, position_mean

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.inputs import QrelsLike, TableLike
-    from rankgate.data.place import Place
+    from rankgate.data.place import RowLocation
     from rankgate.online.clicks.packed import PackedSearches
     from rankgate.online.events.events import EventsLike
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SIDES = ("offline", "online")
 _DIGITS = 12
-_NEEDED = ("experiment", "side", "name", "delta")
+_REQUIRED_COLUMNS = ("experiment", "side", "name", "delta")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Observations:
     differences: bool
 
 
-def of_experiments(table: TableLike) -> Observations:
+def read_experiments(table: TableLike) -> Observations:
     """Past experiments.
 
     Args:
@@ -59,51 +59,62 @@ def of_experiments(table: TableLike) -> Observations:
         InputError: a missing column or value, a side that is neither, an error that is not above
             0, a value twice, no experiment with both sides.
     """
-    frame, place = read_frame(table, "experiments")
-    for name in _NEEDED:
+    frame, location = read_frame(table, "experiments")
+    for name in _REQUIRED_COLUMNS:
         if name not in frame.columns:
             problem = (
-                f"no column {name}; a table of experiments has {', '.join(_NEEDED)} and "
+                f"no column {name}; a table of experiments has {', '.join(_REQUIRED_COLUMNS)} and "
                 "standard_error."
             )
-            raise InputError(problem, source=place.label, line=1, code="missing-column")
+            raise InputError(problem, source=location.label, line=1, code="missing-column")
     if "standard_error" not in frame.columns:
         frame = frame.with_columns(standard_error=pl.lit(None, pl.String))
     values: dict[str, dict[tuple[str, str], tuple[float, float]]] = {side: {} for side in SIDES}
-    for row, each in enumerate(frame.iter_rows(named=True)):
-        side = str(each["side"] or "").strip().lower()
+    for row, record in enumerate(frame.iter_rows(named=True)):
+        side = str(record["side"] or "").strip().lower()
         if side not in values:
-            _refuse(
-                f"side {each['side']!r} is neither offline nor online.", place, row, "unknown-side"
+            _refuse_row(
+                f"side {record['side']!r} is neither offline nor online.",
+                location,
+                row,
+                "unknown-side",
             )
-        key = str(each["experiment"]), str(each["name"])
+        key = str(record["experiment"]), str(record["name"])
         if key in values[side]:
-            _refuse(f"{key[1]} of {key[0]} is there twice.", place, row, "duplicate-value")
-        delta = _number(each["delta"], "delta", place, row)
-        error = _number(
-            each["standard_error"], "standard_error", place, row, empty=side == "offline"
+            _refuse_row(f"{key[1]} of {key[0]} is there twice.", location, row, "duplicate-value")
+        delta = _parse_number(record["delta"], "delta", location, row)
+        error = _parse_number(
+            record["standard_error"], "standard_error", location, row, empty=side == "offline"
         )
         if error <= 0:
-            _refuse(f"standard_error {error:g} must be above 0.", place, row, "invalid-value")
+            _refuse_row(
+                f"standard_error {error:g} must be above 0.", location, row, "invalid-value"
+            )
         values[side][key] = delta, error
     units = tuple(dict.fromkeys(unit for side in SIDES for unit, _ in values[side]))
     names = {side: tuple(dict.fromkeys(name for _, name in values[side])) for side in SIDES}
-    both = {unit for unit, _ in values["offline"]} & {unit for unit, _ in values["online"]}
-    if not both:
+    common_units = {unit for unit, _ in values["offline"]} & {unit for unit, _ in values["online"]}
+    if not common_units:
         problem = "no experiment has an offline and an online value; give them the same name."
-        raise InputError(problem, source=place.label, code="no-common-experiments")
-    tables = {side: _tables(values[side], units, names[side]) for side in SIDES}
+        raise InputError(problem, source=location.label, code="no-common-experiments")
+    tables = {side: _value_tables(values[side], units, names[side]) for side in SIDES}
     return Observations(
-        units, names["offline"], names["online"], *tables["offline"], *tables["online"],
+        units,
+        names["offline"],
+        names["online"],
+        *tables["offline"],
+        *tables["online"],
         differences=True,
-    )  # fmt: skip
+    )
 
 
-def _refuse(problem: str, place: Place, row: int, code: str) -> None:
-    raise InputError(problem, source=place.file(row), line=place.line(row), code=code)
+def _refuse_row(problem: str, location: RowLocation, row: int, code: str) -> None:
+    raise InputError(problem, source=location.file(row), line=location.line(row), code=code)
 
 
-def _number(value: object, column: str, place: Place, row: int, *, empty: bool = False) -> float:
+def _parse_number(
+    value: object, column: str, location: RowLocation, row: int, *, empty: bool = False
+) -> float:
     if empty and (value is None or str(value).strip() == ""):
         return float("nan")
     try:
@@ -111,23 +122,23 @@ def _number(value: object, column: str, place: Place, row: int, *, empty: bool =
     except ValueError:
         number = float("nan")
     if not np.isfinite(number):
-        _refuse(f"{column} {value!r} is not a number.", place, row, "not-a-number")
+        _refuse_row(f"{column} {value!r} is not a number.", location, row, "not-a-number")
     return number
 
 
-def _tables(
+def _value_tables(
     values: Mapping[tuple[str, str], tuple[float, float]],
     units: Sequence[str],
     names: Sequence[str],
 ) -> tuple[Floats, Floats]:
     """(U, N) values and their errors."""
-    found = np.full((2, len(units), len(names)), np.nan)
+    values_and_errors = np.full((2, len(units), len(names)), np.nan)
     for (unit, name), pair in values.items():
-        found[:, units.index(unit), names.index(name)] = pair
-    return found[0], found[1]
+        values_and_errors[:, units.index(unit), names.index(name)] = pair
+    return values_and_errors[0], values_and_errors[1]
 
 
-def of_log(
+def observations_of_log(
     events: EventsLike | PackedSearches,
     qrels: QrelsLike,
     metrics: Sequence[str],
@@ -147,7 +158,7 @@ def of_log(
         InputError: a log that cannot be read; fewer than three judged queries with so many
             searches.
     """
-    from rankgate.online.clicks.click_counts import packed
+    from rankgate.online.clicks.click_counts import pack_events
     from rankgate.online.clicks.packed import PackedSearches
     from rankgate.online.events.events import Events
 
@@ -155,27 +166,31 @@ def of_log(
         searches = events
     else:
         with Events.of(events).open() as log:
-            searches = packed(log.base)
+            searches = pack_events(log.base)
     scores = _scores(searches, qrels, metrics)
     weight = searches.weight
-    hit = np.asarray(searches.clicked.any(axis=1))
-    first = np.where(hit, 1 / (searches.clicked.argmax(axis=1) + 1), 0.0)
+    has_click = np.asarray(searches.clicked.any(axis=1))
+    reciprocal_rank = np.where(has_click, 1 / (searches.clicked.argmax(axis=1) + 1), 0.0)
     query = _queries(searches)
-    known = np.asarray(np.isfinite(scores).all(axis=1))
+    has_scores = np.asarray(np.isfinite(scores).all(axis=1))
     names_of = np.array(query)
-    names = sorted({each for each, good in zip(query, known, strict=True) if good})
+    names = sorted({name for name, is_judged in zip(query, has_scores, strict=True) if is_judged})
     rows = []
     for name in names:
-        chosen = np.asarray(names_of == name) & known
-        total = float(weight[chosen].sum())
+        is_query = np.asarray(names_of == name) & has_scores
+        total = float(weight[is_query].sum())
         if total >= min_searches:
-            share = weight[chosen] / total
-            means = np.array([share @ hit[chosen], share @ first[chosen]])
-            spread = np.array([share @ (hit[chosen] - means[0]) ** 2,
-                               share @ (first[chosen] - means[1]) ** 2])  # fmt: skip
+            share = weight[is_query] / total
+            means = np.array([share @ has_click[is_query], share @ reciprocal_rank[is_query]])
+            variance = np.array(
+                [
+                    share @ (has_click[is_query] - means[0]) ** 2,
+                    share @ (reciprocal_rank[is_query] - means[1]) ** 2,
+                ]
+            )
             floor = 0.25 / (total + 1)  # all searches alike do not show a spread of 0
-            error = np.sqrt(np.maximum(spread, floor) / total)
-            mean = np.round(share @ scores[chosen], _DIGITS)  # equal lists have equal means
+            error = np.sqrt(np.maximum(variance, floor) / total)
+            mean = np.round(share @ scores[is_query], _DIGITS)  # equal lists have equal means
             rows.append((name, mean, means, error))
     if len(rows) < 3:
         problem = (
@@ -185,17 +200,22 @@ def of_log(
         raise InputError(problem, code="too-few-queries")
     units, offline, online, error = zip(*rows, strict=True)
     return Observations(
-        tuple(units), tuple(metrics), ("clicked", "mrr_first_click"), np.array(offline),
-        np.full((len(units), len(metrics)), np.nan), np.array(online), np.array(error),
+        tuple(units),
+        tuple(metrics),
+        ("clicked", "mrr_first_click"),
+        np.array(offline),
+        np.full((len(units), len(metrics)), np.nan),
+        np.array(online),
+        np.array(error),
         differences=False,
-    )  # fmt: skip
+    )
 
 
 def _queries(searches: PackedSearches) -> list[str]:
     """(N,) the query of each packed search."""
-    first = searches.shown.argmax(axis=1)
+    first_position = searches.shown.argmax(axis=1)
     ids = searches.pairs["query_id"].to_list()
-    return [ids[at] for at in searches.pair[np.arange(len(first)), first]]
+    return [ids[pair] for pair in searches.pair[np.arange(len(first_position)), first_position]]
 
 
 def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) -> Floats:
@@ -206,10 +226,10 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
 
     keys = np.where(searches.shown, searches.pair, -1)
     lists, inverse = np.unique(keys, axis=0, return_inverse=True)
-    rows, places = np.nonzero(lists >= 0)
-    pairs = searches.pairs[lists[rows, places]]
+    rows, positions = np.nonzero(lists >= 0)
+    pairs = searches.pairs[lists[rows, positions]]
     run = pairs.with_columns(
-        list=pl.Series(rows).cast(pl.String), score=pl.Series(-places.astype(np.float64))
+        list=pl.Series(rows).cast(pl.String), score=pl.Series(-positions.astype(np.float64))
     )
     judged = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
     of_list = run.select("list", "query_id").unique().join(judged, on="query_id")
@@ -217,15 +237,17 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
         problem = "no query of the log is judged; ids of queries must be the words of the log."
         raise InputError(problem, code="no-common-queries")
     grades = of_list.select(query_id="list", doc_id="doc_id", grade="grade")
-    known = grades["query_id"].unique().implode()
-    shown = run.select(query_id="list", doc_id="doc_id", score="score").filter(
-        pl.col("query_id").is_in(known)
+    judged_lists = grades["query_id"].unique().implode()
+    shown_run = run.select(query_id="list", doc_id="doc_id", score="score").filter(
+        pl.col("query_id").is_in(judged_lists)
     )
-    found = evaluate(grades, {"shown": shown}, metrics)
-    refuse_no_shared_document("the log", found.runs[0].counts.cautions)
+    evaluation = evaluate(grades, {"shown": shown_run}, metrics)
+    refuse_no_shared_document("the log", evaluation.runs[0].counts.cautions)
     table = np.full((len(lists), len(metrics)), np.nan)
-    for place, name in enumerate(found.metrics):
-        own = found.values.filter(pl.col("metric") == name)
-        at = own["query_id"].cast(pl.Int64).to_numpy()
-        table[at, place] = own["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    for column, name in enumerate(evaluation.metrics):
+        metric_values = evaluation.values.filter(pl.col("metric") == name)
+        list_index = metric_values["query_id"].cast(pl.Int64).to_numpy()
+        table[list_index, column] = (
+            metric_values["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        )
     return np.asarray(table[inverse.ravel()])

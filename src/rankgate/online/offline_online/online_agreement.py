@@ -1,4 +1,4 @@
-"""Whether offline predicts online: the result of ``agreement``."""
+"""Agreement of offline metrics and online KPIs: the result of ``agreement``."""
 
 from __future__ import annotations
 
@@ -85,8 +85,10 @@ class OnlineAgreement(Result):
     }
     order: ClassVar[int] = 68
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "pairs": PAIRS, "best": BEST, "units": UNITS,
-    }  # fmt: skip
+        "pairs": PAIRS,
+        "best": BEST,
+        "units": UNITS,
+    }
 
     unit: str
     pairs: pl.DataFrame
@@ -99,25 +101,33 @@ class OnlineAgreement(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What limits the answer."""
-        found = []
-        least = int(self.pairs["n"].min() or 0)  # type: ignore[arg-type]
-        if least < FEW:
-            text = f"a metric and a KPI have only {least} units in common: intervals are wide"
-            found.append(Notice("few-units", text))
+        """Warnings about few units, noisy KPIs and KPIs that no metric predicts."""
+        notices = []
+        min_units = int(self.pairs["n"].min() or 0)  # type: ignore[arg-type]
+        if min_units < FEW:
+            text = f"a metric and a KPI have only {min_units} units in common: intervals are wide"
+            notices.append(Notice("few-units", text))
         noisy = self.pairs.filter(pl.col("reliability") < 0.5)["kpi"].unique(maintain_order=True)
-        found += [
-            Notice("noisy-kpi", f"most of the spread of {kpi} is error of measurement: its "
-                   "correlations are too low, and corrected ones uncertain", kpi)
+        notices += [
+            Notice(
+                "noisy-kpi",
+                f"most of the spread of {kpi} is error of measurement: its "
+                "correlations are too low, and corrected ones uncertain",
+                kpi,
+            )
             for kpi in noisy
-        ]  # fmt: skip
+        ]
         useless = self.best.filter(pl.col("honest_skill") <= 0)["kpi"]
-        found += [
-            Notice("no-prediction", f"no metric predicts {kpi} of a left-out {self.unit} better "
-                   "than the mean of the others", kpi)
+        notices += [
+            Notice(
+                "no-prediction",
+                f"no metric predicts {kpi} of a left-out {self.unit} better "
+                "than the mean of the others",
+                kpi,
+            )
             for kpi in useless
-        ]  # fmt: skip
-        return tuple(found)
+        ]
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.pairs

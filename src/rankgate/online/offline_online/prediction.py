@@ -1,4 +1,4 @@
-"""How well offline values predict online ones, over few units with known errors."""
+"""Prediction of online values from offline ones, over few units with known errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-_STEPS = 400  # of the search for a threshold
+_SEARCH_STEPS = 400  # of the search for a threshold
 _DRAWS = 4000  # of a covariance
-_TAILS = 1.5  # times the excess of fourth moments; validity/studies/offline_agreement.py
+_KURTOSIS_FACTOR = 1.5  # times the excess of fourth moments; validity/studies/offline_agreement.py
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Line:
     def at(self, offline: Floats) -> tuple[Floats, Floats]:
         """The expected true online value and its standard deviation."""
         design = np.stack([np.ones_like(offline), offline], axis=-1)
-        spread = self.scatter + np.einsum("...i,ij,...j->...", design, self.covariance, design)
-        return self.intercept + self.slope * offline, np.sqrt(np.maximum(spread, 0))
+        variance = self.scatter + np.einsum("...i,ij,...j->...", design, self.covariance, design)
+        return self.intercept + self.slope * offline, np.sqrt(np.maximum(variance, 0))
 
 
-def fit(offline: Floats, online: Floats, error: Floats) -> Line:
+def fit_line(offline: Floats, online: Floats, error: Floats) -> Line:
     """Fit a line; needs two different offline values.
 
     Args:
@@ -52,17 +52,17 @@ def fit(offline: Floats, online: Floats, error: Floats) -> Line:
         error: (n,) standard errors of the online values.
     """
     design = np.stack([np.ones_like(offline), offline], axis=1)
-    plain, *_ = np.linalg.lstsq(design, online, rcond=None)
-    left = online - design @ plain
+    plain_coefficients, *_ = np.linalg.lstsq(design, online, rcond=None)
+    residuals = online - design @ plain_coefficients
     freedom = max(len(online) - 2, 1)
-    scatter = max(float(left @ left) / freedom - float((error**2).mean()), 0.0)
+    scatter = max(float(residuals @ residuals) / freedom - float((error**2).mean()), 0.0)
     weight = 1 / (scatter + error**2)
     covariance = np.asarray(np.linalg.pinv(design.T @ (design * weight[:, None])), np.float64)
-    found = covariance @ (design.T @ (weight * online))
-    return Line(float(found[0]), float(found[1]), scatter, covariance)
+    coefficients = covariance @ (design.T @ (weight * online))
+    return Line(float(coefficients[0]), float(coefficients[1]), scatter, covariance)
 
 
-def threshold(line: Line, chance: float, low: float, high: float) -> float | None:
+def threshold_of_chance(line: Line, chance: float, low: float, high: float) -> float | None:
     """The least offline value at which the true online value is above 0 with this chance.
 
     P = Phi((intercept + slope x) / sd(x)); sought from low to high, a width more on both sides;
@@ -71,24 +71,24 @@ def threshold(line: Line, chance: float, low: float, high: float) -> float | Non
     from scipy.special import ndtri
 
     width = max(high - low, 1e-12)
-    places = np.linspace(low - width, high + width, 3 * _STEPS)
-    mean, spread = line.at(places)
-    enough = mean >= float(ndtri(chance)) * np.maximum(spread, 1e-300)
-    if line.slope <= 0 or not enough.any():
+    candidates = np.linspace(low - width, high + width, 3 * _SEARCH_STEPS)
+    mean, deviation = line.at(candidates)
+    is_likely = mean >= float(ndtri(chance)) * np.maximum(deviation, 1e-300)
+    if line.slope <= 0 or not is_likely.any():
         return None
-    return float(places[enough.argmax()])
+    return float(candidates[is_likely.argmax()])
 
 
-def left_out(offline: Floats, online: Floats, error: Floats) -> tuple[Floats, Floats]:
+def predict_left_out(offline: Floats, online: Floats, error: Floats) -> tuple[Floats, Floats]:
     """(n,) each online value as the others predict it: by the line, and by their mean alone."""
     line, mean = np.full(len(online), np.nan), np.full(len(online), np.nan)
-    for at in range(len(online)):
-        others = np.arange(len(online)) != at
-        weight = 1 / error[others] ** 2
-        mean[at] = float(weight @ online[others] / weight.sum())
-        if np.ptp(offline[others]) > 0:
-            found = fit(offline[others], online[others], error[others])
-            line[at] = found.intercept + found.slope * offline[at]
+    for held_out in range(len(online)):
+        is_other = np.arange(len(online)) != held_out
+        weight = 1 / error[is_other] ** 2
+        mean[held_out] = float(weight @ online[is_other] / weight.sum())
+        if np.ptp(offline[is_other]) > 0:
+            fitted = fit_line(offline[is_other], online[is_other], error[is_other])
+            line[held_out] = fitted.intercept + fitted.slope * offline[held_out]
     return line, mean
 
 
@@ -98,22 +98,22 @@ def skill(online: Floats, predicted: Floats, mean: Floats) -> float:
     return 1 - float(((online - predicted) ** 2).sum()) / base if base > 0 else float("nan")
 
 
-def pearson(one: Floats, other: Floats) -> Floats:
+def pearson(first: Floats, second: Floats) -> Floats:
     """(...) Pearson's correlation along the last axis; NaN without spread."""
-    a = one - one.mean(axis=-1, keepdims=True)
-    b = other - other.mean(axis=-1, keepdims=True)
+    a = first - first.mean(axis=-1, keepdims=True)
+    b = second - second.mean(axis=-1, keepdims=True)
     size = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(size > 0, (a * b).sum(axis=-1) / size, np.nan))
 
 
-def spearman(one: Floats, other: Floats) -> Floats:
+def spearman(first: Floats, second: Floats) -> Floats:
     """(...) Spearman's correlation along the last axis, ties with mean ranks."""
     from scipy.stats import rankdata
 
     return pearson(
-        np.asarray(rankdata(one, axis=-1), np.float64),
-        np.asarray(rankdata(other, axis=-1), np.float64),
+        np.asarray(rankdata(first, axis=-1), np.float64),
+        np.asarray(rankdata(second, axis=-1), np.float64),
     )
 
 
@@ -128,18 +128,27 @@ def reliability(values: Floats, error: Floats) -> Floats:
         return np.asarray(np.where(variance > 0, np.maximum(1 - noise / variance, 0.0), np.nan))
 
 
-def corrected(correlation: Floats, one: Floats, other: Floats) -> Floats:
-    """Correlation of the true values, r / sqrt(reliability one x reliability other).
+def corrected_correlation(
+    correlation: Floats, first_reliability: Floats, second_reliability: Floats
+) -> Floats:
+    """Correlation of the true values, r / sqrt(first reliability x second reliability).
 
     Spearman 1904, at most 1 in size; NaN where a reliability is 0: all spread is error then.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = correlation / np.sqrt(one * other)
-    return np.asarray(np.where(one * other > 0, np.clip(found, -1, 1), np.nan))
+        estimate = correlation / np.sqrt(first_reliability * second_reliability)
+    return np.asarray(
+        np.where(first_reliability * second_reliability > 0, np.clip(estimate, -1, 1), np.nan)
+    )
 
 
 def corrected_interval(
-    one: Floats, other: Floats, one_error: Floats, other_error: Floats, level: float, seed: int
+    first_values: Floats,
+    second_values: Floats,
+    first_error: Floats,
+    second_error: Floats,
+    level: float,
+    seed: int,
 ) -> tuple[float, float]:
     """Give the ends of an interval of the correlation of the true values.
 
@@ -151,10 +160,10 @@ def corrected_interval(
     tails vary more than those of normal ones.
 
     Args:
-        one: (n,) measured values.
-        other: (n,) measured values of the other variable.
-        one_error: (n,) standard errors of ``one``; NaN counts as 0.
-        other_error: (n,) those of ``other``.
+        first_values: (n,) measured values.
+        second_values: (n,) measured values of the other variable.
+        first_error: (n,) standard errors of ``first_values``; NaN counts as 0.
+        second_error: (n,) those of ``second_values``.
         level: of the interval.
         seed: of the draws.
 
@@ -163,36 +172,45 @@ def corrected_interval(
         allow every correlation.
     """
     random = np.random.default_rng(seed)
-    n = len(one)
-    r = float(pearson(one, other))
-    freedom = max((n - 1) / (1 + _TAILS * _excess_kurtosis(one, other)), 2.0)
+    n = len(first_values)
+    r = float(pearson(first_values, second_values))
+    freedom = max(
+        (n - 1) / (1 + _KURTOSIS_FACTOR * _excess_kurtosis(first_values, second_values)), 2.0
+    )
     if n < 3 or not np.isfinite(r):
         return float("nan"), float("nan")
     scale_one, scale_other = (
-        np.sqrt(freedom * values.var(ddof=1)) for values in (one, other)
-    )  # fmt: skip
+        np.sqrt(freedom * values.var(ddof=1)) for values in (first_values, second_values)
+    )
     first = 1 / np.sqrt(random.chisquare(freedom, _DRAWS))
     second = 1 / np.sqrt(random.chisquare(freedom - 1, _DRAWS))
-    apart = np.sqrt(max(1 - r**2, 0.0)) * second
-    slope = scale_other * (r - apart * random.normal(size=_DRAWS)) * first
-    spread = (scale_one * first) ** 2 - float(np.nan_to_num(one_error**2).mean())
-    other_spread = slope**2 + (scale_other * apart) ** 2
-    other_spread -= float(np.nan_to_num(other_error**2).mean())
-    without = (spread <= 0) | (other_spread <= 0)
-    if without.mean() >= 1 - level:
+    residual_scale = np.sqrt(max(1 - r**2, 0.0)) * second
+    slope = scale_other * (r - residual_scale * random.normal(size=_DRAWS)) * first
+    true_variance = (scale_one * first) ** 2 - float(np.nan_to_num(first_error**2).mean())
+    other_variance = slope**2 + (scale_other * residual_scale) ** 2
+    other_variance -= float(np.nan_to_num(second_error**2).mean())
+    has_no_variance = (true_variance <= 0) | (other_variance <= 0)
+    if has_no_variance.mean() >= 1 - level:
         return float("nan"), float("nan")
-    draws = scale_one * first * slope / np.sqrt(np.where(without, 1.0, spread * other_spread))
+    draws = (
+        scale_one
+        * first
+        * slope
+        / np.sqrt(np.where(has_no_variance, 1.0, true_variance * other_variance))
+    )
     # without a true spread every correlation is possible: half of these draws at either end
     ends = np.where(np.arange(_DRAWS) % 2, 1.0, -1.0)
     tail = (1 - level) / 2
-    low, high = np.quantile(np.where(without, ends, np.clip(draws, -1, 1)), [tail, 1 - tail])
+    low, high = np.quantile(
+        np.where(has_no_variance, ends, np.clip(draws, -1, 1)), [tail, 1 - tail]
+    )
     return float(low), float(high)
 
 
-def _excess_kurtosis(one: Floats, other: Floats) -> float:
+def _excess_kurtosis(first: Floats, second: Floats) -> float:
     """Mardia's (1970) kurtosis of two variables over that of normal ones, less 1; at least 0."""
-    n = len(one)
-    values = np.stack([one - one.mean(), other - other.mean()])
+    n = len(first)
+    values = np.stack([first - first.mean(), second - second.mean()])
     inverse = np.linalg.pinv(values @ values.T / n)
     distance = np.einsum("in,ij,jn->n", values, inverse, values)
     return max(float((distance**2).mean()) / 8 * (n + 1) / (n - 1) - 1, 0.0)

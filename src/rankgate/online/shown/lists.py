@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Literal
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.data import read_run
-from rankgate.data.write import format_for, write_run
+from rankgate.data.write import choose_format, write_run
 from rankgate.online.database import Database
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.faults.diagnose import diagnose_events
 from rankgate.online.shown.shown_lists import ShownLists
 
 if TYPE_CHECKING:
     import polars as pl
 
 Choice = Literal["frequent", "latest", "average"]
-"""Which list of a query with several: the most frequent, the latest, or documents in the order of
+"""The list of a query with several: the most frequent, the latest, or documents in the order of
 their mean reciprocal rank."""
 
 _SEARCHES = (
@@ -52,9 +52,9 @@ def lists(
             one, or documents in the order of their mean reciprocal rank (average).
         variant: only searches of this variant.
         ranks: how many ranks of each list count.
-        name: of the run.
+        name: the name of the run.
         output: a file for the run.
-        to: its format; by the suffix of its name without it.
+        to: the format of the run; by default from the suffix of its name.
 
     Raises:
         InputError: a log that cannot be read; no search with words and a list.
@@ -62,28 +62,39 @@ def lists(
     """
     with Events.of(events).open() as log:
         base = log.base
-        faults = diagnosed(base, log.manifest).blocking(("impressions", "ranks"))
-        _prepare(base, variant, ranks)
-        found = base.one("SELECT count(DISTINCT query_event_id) FROM shown_ranks") or 0
-        if not found:
+        faults = diagnose_events(base, log.manifest).blocking(("impressions", "ranks"))
+        _create_tables(base, variant, ranks)
+        searches = base.one("SELECT count(DISTINCT query_event_id) FROM shown_ranks") or 0
+        if not searches:
             problem = "no search has words and a list of results with ranks"
             problem += f" in variant {variant!r}." if variant else "."
             raise InputError(problem, code="no-impressions")
-        several = base.one(
+        queries_with_several = base.one(
             "SELECT count(*) FROM (SELECT query FROM shown_lists GROUP BY 1 HAVING count(*) > 1)"
         )
-        rows = _average(base) if choose == "average" else _one(base, latest=choose == "latest")
+        rows = (
+            _average_lists(base)
+            if choose == "average"
+            else _one_list_per_query(base, latest=choose == "latest")
+        )
     run = read_run(rows, name)
     if output is not None:
-        write_run(run, str(output), format_for(output, to, "runs"))
+        write_run(run, str(output), choose_format(output, to, "runs"))
     return ShownLists(
-        name, choose, variant or "", int(found), rows["query_id"].n_unique(), len(rows),
-        int(several or 0), tuple(each.code for each in faults),
-        None if output is None else str(output), run,
-    )  # fmt: skip
+        name,
+        choose,
+        variant or "",
+        int(searches),
+        rows["query_id"].n_unique(),
+        len(rows),
+        int(queries_with_several or 0),
+        tuple(fault.code for fault in faults),
+        None if output is None else str(output),
+        run,
+    )
 
 
-def _prepare(base: Database, variant: str | None, ranks: int) -> None:
+def _create_tables(base: Database, variant: str | None, ranks: int) -> None:
     """Make ``shown_ranks`` (a row for each result) and ``shown_lists`` (for each list)."""
     base.run(
         f'CREATE TEMP TABLE shown_ranks AS SELECT s.query, s."at", r.* FROM ({_RANKS}) r JOIN '
@@ -98,7 +109,7 @@ def _prepare(base: Database, variant: str | None, ranks: int) -> None:
     )
 
 
-def _one(base: Database, *, latest: bool) -> pl.DataFrame:
+def _one_list_per_query(base: Database, *, latest: bool) -> pl.DataFrame:
     """The rows of one list of each query."""
     order = "latest DESC, times DESC" if latest else "times DESC, latest DESC"
     return base.rows(
@@ -109,7 +120,7 @@ def _one(base: Database, *, latest: bool) -> pl.DataFrame:
     )
 
 
-def _average(base: Database) -> pl.DataFrame:
+def _average_lists(base: Database) -> pl.DataFrame:
     """Documents of each query by the mean over its searches of 1 / rank, 0 where not shown."""
     return base.rows(
         "SELECT query AS query_id, doc_id, sum(1.0 / rank) / max(searches) AS score FROM "

@@ -6,7 +6,7 @@ from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import encoded
+from rankgate.core.present.codec import encode
 from rankgate.core.present.result import Notice, Result
 from rankgate.data import Run
 
@@ -19,7 +19,7 @@ class ShownLists(Result):
     """A run of the lists that users were shown.
 
     Attributes:
-        name: of the run.
+        name: the name of the run.
         choose: which list of a query with several counts.
         variant: of the searches; empty is all.
         searches: with words and a list.
@@ -49,10 +49,10 @@ class ShownLists(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What makes the lists other than what users saw."""
-        found = []
+        """Warnings where the lists differ from those that users saw."""
+        notices = []
         if self.faults:
-            found.append(
+            notices.append(
                 Notice(
                     "spoiled-lists",
                     f"the log doctor found {', '.join(self.faults)}, which makes lists wrong: see "
@@ -60,19 +60,21 @@ class ShownLists(Result):
                 )
             )
         if self.several:
-            found.append(
+            notices.append(
                 Notice(
                     "several-lists",
                     f"{self.several:,} of {self.queries:,} queries had more than one list; the "
                     f"run has the {self.choose} one",
                 )
             )
-        return tuple(found)
+        return tuple(notices)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the rows of the run."""
-        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
-        return {**self.head(), **shown}
+        encoded_fields = {
+            attribute.name: encode(getattr(self, attribute.name)) for attribute in fields(self)[:-1]
+        }
+        return {**self.head(), **encoded_fields}
 
     def _table(self) -> pl.DataFrame:
         assert self.run is not None

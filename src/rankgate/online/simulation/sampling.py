@@ -40,13 +40,13 @@ class Simulator:
         return np.asarray(self.model.marginal(self.parameters, lists) * lists.shown)
 
 
-def rates(weights: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_rates(weights: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """(K,) weighted means over searches; NaN at ranks where nothing was shown."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
 
 
-def by_rank(
+def rates_by_rank(
     clicks: PackedSearches,
     expected: NDArray[np.float64],
     unseen: PackedSearches | None = None,
@@ -60,24 +60,29 @@ def by_rank(
         unseen: searches of a log that the simulator has not learned from.
         predicted: (M, K) what it expects there.
     """
-    simulated = rates(clicks.weights, clicks.clicked.astype(np.float64))
-    true = rates(clicks.weights, expected)
+    simulated = mean_rates(clicks.weights, clicks.clicked.astype(np.float64))
+    true_rate = mean_rates(clicks.weights, expected)
     depth = clicks.depth
     observed, error = np.full(depth, np.nan), np.full(depth, np.nan)
     if unseen is not None and predicted is not None:
         count = unseen.weights.sum(axis=0)
-        rate = rates(unseen.weights, unseen.clicked.astype(np.float64))
-        part = min(depth, unseen.depth)
-        observed[:part] = rate[:part]
-        spread = rates(unseen.weights, predicted * (1 - predicted))
+        rate = mean_rates(unseen.weights, unseen.clicked.astype(np.float64))
+        common_depth = min(depth, unseen.depth)
+        observed[:common_depth] = rate[:common_depth]
+        variance = mean_rates(unseen.weights, predicted * (1 - predicted))
         with np.errstate(invalid="ignore", divide="ignore"):
-            error[:part] = np.sqrt(spread / count)[:part]
-        true = rates(unseen.weights, predicted)[:depth]
+            error[:common_depth] = np.sqrt(variance / count)[:common_depth]
+        true_rate = mean_rates(unseen.weights, predicted)[:depth]
     rows = pl.DataFrame(
-        {"rank": np.arange(1, depth + 1), "simulated": simulated, "expected": true,
-         "observed": observed, "error": error}
-    )  # fmt: skip
-    shown = rows.filter(pl.col("simulated").is_not_nan())
-    return shown.with_columns(
+        {
+            "rank": np.arange(1, depth + 1),
+            "simulated": simulated,
+            "expected": true_rate,
+            "observed": observed,
+            "error": error,
+        }
+    )
+    shown_ranks = rows.filter(pl.col("simulated").is_not_nan())
+    return shown_ranks.with_columns(
         pl.col("simulated", "expected", "observed", "error").fill_nan(None)
     ).cast(RANKS)  # type: ignore[arg-type]

@@ -13,19 +13,19 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.data import read_qrels, read_run
 from rankgate.measurement.scoring.input_cautions import refuse_strange_documents
-from rankgate.online.clicks.cascade import of_chain
+from rankgate.online.clicks.cascade import chain_model
 from rankgate.online.clicks.catalogue import MODELS
 from rankgate.online.clicks.chain import Chain
-from rankgate.online.clicks.click_counts import packed
+from rankgate.online.clicks.click_counts import pack_events
 from rankgate.online.clicks.estimates import Estimates
 from rankgate.online.clicks.model import Settings
 from rankgate.online.clicks.packed import PackedSearches
 from rankgate.online.events.events import Events
-from rankgate.online.simulation.reliability import checked
-from rankgate.online.simulation.sampling import Simulator, by_rank
+from rankgate.online.simulation.reliability import check_reliability
+from rankgate.online.simulation.sampling import Simulator, rates_by_rank
 from rankgate.online.simulation.simulation import VARIANTS, Simulation
 from rankgate.online.simulation.users import USERS
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.online.events.events import EventsLike
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-"""When simulated searches begin; one follows the other after a minute."""
+FIRST_SEARCH_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+"""The time of the first simulated search; one follows the other after a minute."""
 
-_APART = 60  # seconds
-_READING = 5  # seconds from one rank to the next
+_SECONDS_BETWEEN_SEARCHES = 60  # seconds
+_SECONDS_PER_RANK = 5  # seconds from one rank to the next
 
 
 def simulate(
@@ -76,33 +76,37 @@ def simulate(
     """
     random = np.random.default_rng(seed)
     if learned_from is not None:
-        made = _learned(learned_from, model, searches, ranks, random)
+        scenario = _learned_scenario(learned_from, model, searches, ranks, random)
     elif qrels is not None and runs:
-        made = _declared(qrels, runs, user, searches, ranks, random)
+        scenario = _declared_scenario(qrels, runs, user, searches, ranks, random)
     else:
         problem = "name judgments and runs, or a log with --learned-from."
         raise UsageError(problem, code="missing-argument")
-    clicks = made.simulator.clicks(made.lists, random)
-    expected = made.simulator.expected(made.lists)
-    predicted = None if made.unseen is None else made.simulator.expected(made.unseen)
-    table = by_rank(clicks, expected, made.unseen, predicted)
+    clicks = scenario.simulator.clicks(scenario.lists, random)
+    expected = scenario.simulator.expected(scenario.lists)
+    predicted = None if scenario.unseen is None else scenario.simulator.expected(scenario.unseen)
+    table = rates_by_rank(clicks, expected, scenario.unseen, predicted)
     reliability = {}
-    if made.unseen is not None and predicted is not None:
-        reliability = checked(made.unseen, predicted, table)
-    events = _events(clicks, made.variants)
+    if scenario.unseen is not None and predicted is not None:
+        reliability = check_reliability(scenario.unseen, predicted, table)
+    events = _event_table(clicks, scenario.variants)
     if output is not None:
-        with replacing(output) as stream:
+        with replace_file(output) as stream:
             events.write_parquet(stream)
     return Simulation(
         model if learned_from is not None else user,
-        _variants(clicks, expected, made.variants), table, reliability, seed,
-        None if output is None else str(output), events,
-    )  # fmt: skip
+        _variant_table(clicks, expected, scenario.variants),
+        table,
+        reliability,
+        seed,
+        None if output is None else str(output),
+        events,
+    )
 
 
 @dataclass(frozen=True)
-class _Made:
-    """What is simulated: who clicks, on which lists, of which variants; unseen searches."""
+class _Scenario:
+    """The simulator, the lists that it clicks on, their variants, and unseen searches."""
 
     simulator: Simulator
     lists: PackedSearches
@@ -110,41 +114,44 @@ class _Made:
     unseen: PackedSearches | None = None
 
 
-def _learned(
+def _learned_scenario(
     events: EventsLike,
     name: str,
     count: int,
     ranks: int,
     random: np.random.Generator,
-) -> _Made:
+) -> _Scenario:
     """A model of half of the searches of a log; the other half's lists are shown."""
     with Events.of(events).open() as log:
-        every = packed(log.base, ranks)
-    known, unseen = every.split(0.5, int(random.integers(2**31)))
-    if not (known.searches and unseen.searches):
+        searches = pack_events(log.base, ranks)
+    train, unseen = searches.split(0.5, int(random.integers(2**31)))
+    if not (train.searches and unseen.searches):
         raise InputError("too few searches to learn from.", code="too-few-searches")
-    found = MODELS.named(name)
-    simulator = Simulator(found, found.fit(known, Settings(prior=0.5)))
-    drawn = random.choice(len(unseen.weight), count, p=unseen.weight / unseen.searches)
-    return _Made(simulator, _lists(unseen, drawn), np.full(count, "simulated"), unseen)
+    click_model = MODELS.named(name)
+    simulator = Simulator(click_model, click_model.fit(train, Settings(prior=0.5)))
+    sampled_rows = random.choice(len(unseen.weight), count, p=unseen.weight / unseen.searches)
+    return _Scenario(
+        simulator, _select_lists(unseen, sampled_rows), np.full(count, "simulated"), unseen
+    )
 
 
-def _declared(
+def _declared_scenario(
     qrels: QrelsLike,
     runs: Sequence[RunLike],
     user: str,
     count: int,
     ranks: int,
     random: np.random.Generator,
-) -> _Made:
+) -> _Scenario:
     """Declared users on the lists of runs, each search of a random run and judged query."""
-    who = USERS.named(user)
+    declared_user = USERS.named(user)
     grades = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
-    read = [read_run(run, f"run{place}") for place, run in enumerate(runs, 1)]
+    read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
     tables = [
-        run.table.select("query_id", "doc_id", "score", variant=pl.lit(run.name)) for run in read
+        run.table.select("query_id", "doc_id", "score", variant=pl.lit(run.name))
+        for run in read_runs
     ]
-    names = [run.name for run in read]
+    names = [run.name for run in read_runs]
     if len(set(names)) != len(names):
         raise UsageError("two runs have the same name.", code="same-name")
     rows = pl.concat(tables).with_columns(
@@ -159,76 +166,94 @@ def _declared(
     lists = rows.with_columns(
         search=pl.struct("variant", "query_id").rank("dense"), clicked=pl.lit(value=False)
     ).sort("search", "rank")
-    known = PackedSearches.unmerged(lists)
+    packed_lists = PackedSearches.unmerged(lists)
     of_list = lists.group_by("search", maintain_order=True).agg(pl.col("variant").first())
-    drawn = random.integers(len(known.weight), size=count)
-    top = max(float(grades["grade"].max() or 0), 1.0)  # type: ignore[arg-type]
-    worth = known.pairs.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
-    value = (worth["grade"].fill_null(0.0).clip(0) / top).to_numpy()
-    parameters = Estimates(
-        who.attractive(value), np.ones(len(value)), shared={"after": who.after(value)}
+    sampled_rows = random.integers(len(packed_lists.weight), size=count)
+    highest_grade = max(float(grades["grade"].max() or 0), 1.0)  # type: ignore[arg-type]
+    graded_pairs = packed_lists.pairs.join(
+        grades, on=["query_id", "doc_id"], how="left", maintain_order="left"
     )
-    variants = of_list["variant"].to_numpy()[drawn]
-    return _Made(Simulator(_USER, parameters), _lists(known, drawn), variants)
+    value = (graded_pairs["grade"].fill_null(0.0).clip(0) / highest_grade).to_numpy()
+    parameters = Estimates(
+        declared_user.attractive(value),
+        np.ones(len(value)),
+        shared={"after": declared_user.after(value)},
+    )
+    variants = of_list["variant"].to_numpy()[sampled_rows]
+    return _Scenario(
+        Simulator(_USER, parameters), _select_lists(packed_lists, sampled_rows), variants
+    )
 
 
-def _chain(found: Estimates, searches: PackedSearches) -> Chain:
-    attractive = found.attractiveness[searches.pair] * searches.shown
-    return Chain(attractive, 1.0, found.shared["after"][searches.pair])
+def _user_chain(estimates: Estimates, searches: PackedSearches) -> Chain:
+    attractive = estimates.attractiveness[searches.pair] * searches.shown
+    return Chain(attractive, 1.0, estimates.shared["after"][searches.pair])
 
 
-def _no_fit(searches: PackedSearches, settings: Settings) -> Estimates:  # noqa: ARG001 - as models
+def _refuse_fit(searches: PackedSearches, settings: Settings) -> Estimates:  # noqa: ARG001 - as models
     raise UsageError("a declared user is not fitted.", code="usage-error")
 
 
-_USER = of_chain("user", _chain, _no_fit, "Declared user", "", "")
+_USER = chain_model("user", _user_chain, _refuse_fit, "Declared user", "", "")
 
 
-def _lists(of: PackedSearches, drawn: NDArray[np.int64]) -> PackedSearches:
+def _select_lists(source: PackedSearches, sampled_rows: NDArray[np.int64]) -> PackedSearches:
     """Some lists, each a search, without clicks."""
-    empty = np.zeros((len(drawn), of.depth), np.bool_)
-    return PackedSearches(of.pairs, of.pair[drawn], of.shown[drawn], empty, np.ones(len(drawn)))
+    empty = np.zeros((len(sampled_rows), source.depth), np.bool_)
+    return PackedSearches(
+        source.pairs,
+        source.pair[sampled_rows],
+        source.shown[sampled_rows],
+        empty,
+        np.ones(len(sampled_rows)),
+    )
 
 
-def _variants(
+def _variant_table(
     clicks: PackedSearches, expected: NDArray[np.float64], variants: NDArray[np.str_]
 ) -> pl.DataFrame:
     rows = []
     for name in sorted(set(variants.tolist())):
-        chosen = variants == name
-        count = int(clicks.clicked[chosen].sum())
-        searches = int(chosen.sum())
-        true = float(expected[chosen].sum() / searches)
-        rows.append((name, searches, count, count / searches, true))
+        has_variant = variants == name
+        count = int(clicks.clicked[has_variant].sum())
+        searches = int(has_variant.sum())
+        true_value = float(expected[has_variant].sum() / searches)
+        rows.append((name, searches, count, count / searches, true_value))
     return pl.DataFrame(rows, schema=VARIANTS, orient="row")
 
 
-def _events(clicks: PackedSearches, variants: NDArray[np.str_]) -> pl.DataFrame:
+def _event_table(clicks: PackedSearches, variants: NDArray[np.str_]) -> pl.DataFrame:
     """Searches, impressions and clicks as the table of events."""
-    rows, places = np.nonzero(clicks.shown)
-    pairs = clicks.pairs[clicks.pair[rows, places]]
+    rows, positions = np.nonzero(clicks.shown)
+    pairs = clicks.pairs[clicks.pair[rows, positions]]
     base = pl.DataFrame(
-        {"search": rows, "rank": places + 1, "query": pairs["query_id"], "doc_id": pairs["doc_id"],
-         "clicked": clicks.clicked[rows, places], "variant": pl.Series(variants[rows].tolist())}
-    )  # fmt: skip
-    shown = base.with_columns(kind=pl.lit("impression"), after=pl.lit(0))
-    hits = base.filter("clicked").with_columns(
-        kind=pl.lit("click"), after=pl.col("rank") * _READING
+        {
+            "search": rows,
+            "rank": positions + 1,
+            "query": pairs["query_id"],
+            "doc_id": pairs["doc_id"],
+            "clicked": clicks.clicked[rows, positions],
+            "variant": pl.Series(variants[rows].tolist()),
+        }
     )
-    first = base.unique("search", keep="first", maintain_order=True).with_columns(
+    impressions = base.with_columns(kind=pl.lit("impression"), after=pl.lit(0))
+    click_events = base.filter("clicked").with_columns(
+        kind=pl.lit("click"), after=pl.col("rank") * _SECONDS_PER_RANK
+    )
+    search_events = base.unique("search", keep="first", maintain_order=True).with_columns(
         kind=pl.lit("search"), after=pl.lit(0), rank=pl.lit(None), doc_id=pl.lit(None, pl.String)
     )
-    whole = pl.concat([first, shown, hits], how="vertical_relaxed")
-    begin = pl.lit(START).cast(pl.Datetime("us", "UTC"))
+    events = pl.concat([search_events, impressions, click_events], how="vertical_relaxed")
+    start_time = pl.lit(FIRST_SEARCH_TIME).cast(pl.Datetime("us", "UTC"))
     name = pl.col("search").cast(pl.String)
-    seconds = pl.col("search") * _APART + pl.col("after")
+    seconds = pl.col("search") * _SECONDS_BETWEEN_SEARCHES + pl.col("after")
     order = pl.col("kind").replace_strict({"search": 0, "impression": 1, "click": 2})
     return (
-        whole.sort("search", order, "rank", nulls_last=False)
+        events.sort("search", order, "rank", nulls_last=False)
         .with_row_index("source_line", 1)
         .select(
             event_id=pl.lit("e") + pl.col("source_line").cast(pl.String),
-            at=begin + pl.duration(seconds=seconds),
+            at=start_time + pl.duration(seconds=seconds),
             kind="kind",
             action="kind",
             query_event_id=pl.lit("s") + name,

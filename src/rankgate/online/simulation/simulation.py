@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import encoded
+from rankgate.core.present.codec import encode
 from rankgate.core.present.result import Notice, Result
 
 VARIANTS = {
@@ -27,7 +27,7 @@ RANKS = {
     "error": pl.Float64,
 }
 
-ENOUGH = 20
+MIN_PAIRS = 20
 """Pairs of lists that a check of the order of lists needs."""
 
 
@@ -66,7 +66,7 @@ class Simulation(Result):
 
     @property
     def trusted(self) -> bool | None:
-        """Whether a learned simulator may compare systems; None for declared users.
+        """True if a learned simulator may compare systems; None for declared users.
 
         It must not differ from unseen searches at any rank by more than three standard errors, and
         must put at least three quarters of 20 or more pairs of lists into the log's order.
@@ -75,12 +75,12 @@ class Simulation(Result):
             return None
         agreement = self.reliability["agreement"]
         pairs = self.reliability["pairs"] or 0
-        right = agreement is not None and agreement >= 0.75
-        return bool(right and pairs >= ENOUGH and not self.reliability["ranks"])
+        agrees = agreement is not None and agreement >= 0.75
+        return bool(agrees and pairs >= MIN_PAIRS and not self.reliability["ranks"])
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Whether the simulator can be trusted."""
+        """A warning if the simulator failed the check of its reliability."""
         if self.trusted is not False:
             return ()
         return (
@@ -93,8 +93,10 @@ class Simulation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without the events."""
-        shown = {each.name: encoded(getattr(self, each.name)) for each in fields(self)[:-1]}
-        return {**self.head(), **shown}
+        encoded_fields = {
+            attribute.name: encode(getattr(self, attribute.name)) for attribute in fields(self)[:-1]
+        }
+        return {**self.head(), **encoded_fields}
 
     def _table(self) -> pl.DataFrame:
         return self.variants

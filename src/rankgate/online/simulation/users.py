@@ -48,18 +48,24 @@ USERS = Registry(
         User(
             "perfect",
             title="Clicks on all that is relevant and on nothing else, and never stops",
-            source=_SOURCE, click=(0.0, 1.0), stop=(0.0, 0.0),
+            source=_SOURCE,
+            click=(0.0, 1.0),
+            stop=(0.0, 0.0),
         ),
         User(
             "navigational",
             title="Looks for one document, and stops when it is found",
-            source=_SOURCE, click=(0.05, 0.95), stop=(0.2, 0.9),
+            source=_SOURCE,
+            click=(0.05, 0.95),
+            stop=(0.2, 0.9),
         ),
         User(
             "informational",
             title="Looks for several documents, and clicks on some that are not relevant",
-            source=_SOURCE, click=(0.4, 0.9), stop=(0.1, 0.5),
+            source=_SOURCE,
+            click=(0.4, 0.9),
+            stop=(0.1, 0.5),
         ),
     ),
-)  # fmt: skip
+)
 """Users by name."""

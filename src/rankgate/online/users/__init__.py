@@ -1,1 +1,1 @@
-"""How users differ: what they mean by a query, what personal lists give them, how they stay."""
+"""Users: intents of queries, impact of personalisation, and satisfaction over weeks."""

@@ -1,4 +1,4 @@
-"""Charts of what is known of users."""
+"""Charts of users: intents, personalisation, and satisfaction over weeks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.backend import altair
-from rankgate.core.present.charts.parts import in_columns, panel, rule, table
+from rankgate.core.present.charts.backend import load_altair
+from rankgate.core.present.charts.parts import concat_panels, inline_data, panel_title, rule_line
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.charts.style import BLUE, GREY, colour
+from rankgate.core.present.charts.style import BLUE, GREY, system_colour
 from rankgate.online.users.personalization_impact import ALL
 
 if TYPE_CHECKING:
@@ -19,16 +19,20 @@ if TYPE_CHECKING:
     from rankgate.online.users.satisfaction import Satisfaction
 
 _SIZE = {"width": 300, "height": 150}
-_LONG = {"width": 460, "height": 260}
+_LARGE_SIZE = {"width": 460, "height": 260}
 _QUERIES = 400  # points of a picture
 _PANELS = 4
 _COHORTS = 7
 
 
-def _picture(kind: str, title: str, about: str, of: str, rows: Any, drawn: Any) -> Picture:
+def _picture(
+    kind: str, title: str, description: str, sample_size: str, rows: Any, draw: Any
+) -> Picture:
     if not rows:
         raise UsageError("there is nothing to draw.", code="nothing-to-draw")
-    return Picture(kind, title, about, of, {"name": "online", "hash": ""}, tuple(rows), drawn())
+    return Picture(
+        kind, title, description, sample_size, {"name": "online", "hash": ""}, tuple(rows), draw()
+    )
 
 
 def intents(result: IntentDiversity) -> Picture:
@@ -36,33 +40,37 @@ def intents(result: IntentDiversity) -> Picture:
     rows = result.queries.sort("users", descending=True).head(_QUERIES).to_dicts()
 
     def drawn() -> Any:
-        alt = altair()
-        points = alt.Chart(table(rows)).mark_circle(color=BLUE, size=45, opacity=0.7)
+        alt = load_altair()
+        points = alt.Chart(inline_data(rows)).mark_circle(color=BLUE, size=45, opacity=0.7)
         return points.encode(
             x=alt.X("users:Q", title="users that clicked", scale=alt.Scale(type="log")),
-            y=alt.Y("distance:Q", title="clicks of two users on different documents",
-                    axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])),
+            y=alt.Y(
+                "distance:Q",
+                title="clicks of two users on different documents",
+                axis=alt.Axis(format=".0%"),
+                scale=alt.Scale(domain=[0, 1]),
+            ),
             tooltip=["query:N", "users:Q", "entropy:Q", "distance:Q"],
-        ).properties(**_LONG)  # fmt: skip
+        ).properties(**_LARGE_SIZE)
 
-    about = (
+    description = (
         "Each point is a query. At the top, users who type the same words want different documents."
     )
-    of = f"{len(result.queries):,} queries"
-    return _picture("intents", "Diversity of intents", about, of, rows, drawn)
+    sample_size = f"{len(result.queries):,} queries"
+    return _picture("intents", "Diversity of intents", description, sample_size, rows, drawn)
 
 
 def personalization(result: PersonalizationImpact) -> Picture:
     """Differences from the control with their intervals, by group of users."""
-    known = result.lifts.filter(pl.col("low").is_not_null())
-    names = known["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
-    rows = known.filter(pl.col("kpi").is_in(names)).to_dicts()
+    lifts = result.lifts.filter(pl.col("low").is_not_null())
+    names = lifts["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
+    rows = lifts.filter(pl.col("kpi").is_in(names)).to_dicts()
 
     def one(name: str) -> Any:
-        alt = altair()
-        mine = [row for row in rows if row["kpi"] == name]
-        order = list(dict.fromkeys(row["group"] for row in mine))
-        base = alt.Chart(table(mine)).encode(
+        alt = load_altair()
+        kpi_rows = [row for row in rows if row["kpi"] == name]
+        order = list(dict.fromkeys(row["group"] for row in kpi_rows))
+        base = alt.Chart(inline_data(kpi_rows)).encode(
             y=alt.Y("group:N", sort=order, title=None),
             color=alt.condition(alt.datum.group == ALL, alt.value(BLUE), alt.value(GREY)),
         )
@@ -72,54 +80,65 @@ def personalization(result: PersonalizationImpact) -> Picture:
             tooltip=["variant:N", "group:N", "delta:Q", "low:Q", "high:Q"],
         )
         size = {"width": _SIZE["width"], "height": 30 * len(order)}
-        return (rule("zero", 0, along="x") + lines + points).properties(
-            **size, **panel(name.replace("_", " "))
+        return (rule_line("zero", 0, along="x") + lines + points).properties(
+            **size, **panel_title(name.replace("_", " "))
         )
 
-    about = f"95 % intervals of the difference from {result.control}, with users as units."
+    description = f"95 % intervals of the difference from {result.control}, with users as units."
     return _picture(
-        "personalization", "Impact of personalisation by group of users", about,
-        f"{len(result.lifts):,} differences", rows,
-        lambda: in_columns([one(name) for name in names], 2),
-    )  # fmt: skip
+        "personalization",
+        "Impact of personalisation by group of users",
+        description,
+        f"{len(result.lifts):,} differences",
+        rows,
+        lambda: concat_panels([one(name) for name in names], 2),
+    )
 
 
 def weeks(result: Satisfaction) -> Picture:
     """A panel for each KPI, by week."""
     names = result.weeks["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
     rows = result.weeks.filter(pl.col("kpi").is_in(names)).to_dicts()
-    about = "Values by week (of its Monday, UTC) with 95 % intervals; users are units."
+    description = "Values by week (of its Monday, UTC) with 95 % intervals; users are units."
     return _picture(
-        "weeks", "KPIs by week", about, f"{result.weeks['week'].n_unique():,} weeks", rows,
-        lambda: in_columns([_band(rows, name, "week:T", None) for name in names], 2),
-    )  # fmt: skip
+        "weeks",
+        "KPIs by week",
+        description,
+        f"{result.weeks['week'].n_unique():,} weeks",
+        rows,
+        lambda: concat_panels([_band(rows, name, "week:T", None) for name in names], 2),
+    )
 
 
 def novelty(result: Satisfaction) -> Picture:
     """A panel for each KPI, by the weeks since a user's first event."""
     names = result.ages["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
     rows = result.ages.filter(pl.col("kpi").is_in(names), pl.col("variant") == "").to_dicts()
-    about = "Values by weeks since a user's first event. A novelty wears off where they fall."
+    description = "Values by weeks since a user's first event. A novelty wears off where they fall."
     title = "weeks since the first event"
     return _picture(
-        "novelty", "KPIs by how long users are known", about, f"{len(rows):,} values", rows,
-        lambda: in_columns([_band(rows, name, "age:Q", title) for name in names], 2),
-    )  # fmt: skip
+        "novelty",
+        "KPIs by how long users are known",
+        description,
+        f"{len(rows):,} values",
+        rows,
+        lambda: concat_panels([_band(rows, name, "age:Q", title) for name in names], 2),
+    )
 
 
 def _band(rows: list[dict[str, Any]], name: str, field: str, title: str | None) -> Any:
-    alt = altair()
-    mine = [row for row in rows if row["kpi"] == name]
+    alt = load_altair()
+    kpi_rows = [row for row in rows if row["kpi"] == name]
     axis = alt.Axis(format="%d %b", tickCount=5) if field.endswith("T") else alt.Axis(tickMinStep=1)
     x = alt.X(field, title=title, axis=axis)
-    base = alt.Chart(table(mine)).encode(x=x)
+    base = alt.Chart(inline_data(kpi_rows)).encode(x=x)
     band = base.mark_area(color=BLUE, opacity=0.2).encode(
         y=alt.Y("low:Q", title=name.replace("_", " "), scale=alt.Scale(zero=False)), y2="high:Q"
     )
     line = base.mark_line(color=BLUE, point={"color": BLUE}).encode(
         y="value:Q", tooltip=[field, "value:Q", "low:Q", "high:Q", "users:Q"]
     )
-    return (band + line).properties(**_SIZE, **panel(name.replace("_", " ")))
+    return (band + line).properties(**_SIZE, **panel_title(name.replace("_", " ")))
 
 
 def retention(result: Satisfaction) -> Picture:
@@ -128,16 +147,27 @@ def retention(result: Satisfaction) -> Picture:
     rows = result.cohorts.filter(pl.col("cohort").is_in(cohorts)).to_dicts()
 
     def drawn() -> Any:
-        alt = altair()
-        colours = alt.Scale(domain=cohorts, range=[colour(place) for place in range(len(cohorts))])
-        return alt.Chart(table(rows)).mark_line(point=True).encode(
-            x=alt.X("age:Q", title="weeks since the first event", axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("retention:Q", title="users active", axis=alt.Axis(format=".0%"),
-                    scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("cohort:N", scale=colours, title="week of"),
-            tooltip=["cohort:N", "age:Q", "retention:Q", "active:Q", "users:Q"],
-        ).properties(**_LONG)  # fmt: skip
+        alt = load_altair()
+        colours = alt.Scale(
+            domain=cohorts, range=[system_colour(index) for index in range(len(cohorts))]
+        )
+        return (
+            alt.Chart(inline_data(rows))
+            .mark_line(point=True)
+            .encode(
+                x=alt.X("age:Q", title="weeks since the first event", axis=alt.Axis(tickMinStep=1)),
+                y=alt.Y(
+                    "retention:Q",
+                    title="users active",
+                    axis=alt.Axis(format=".0%"),
+                    scale=alt.Scale(domain=[0, 1]),
+                ),
+                color=alt.Color("cohort:N", scale=colours, title="week of"),
+                tooltip=["cohort:N", "age:Q", "retention:Q", "active:Q", "users:Q"],
+            )
+            .properties(**_LARGE_SIZE)
+        )
 
-    about = "Users by the week of their first event: the share that is active in later weeks."
-    of = f"{len(cohorts):,} cohorts"
-    return _picture("retention", "Users that come back", about, of, rows, drawn)
+    description = "Users by the week of their first event: the share that is active in later weeks."
+    sample_size = f"{len(cohorts):,} cohorts"
+    return _picture("retention", "Users that come back", description, sample_size, rows, drawn)

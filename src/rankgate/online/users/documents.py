@@ -1,4 +1,4 @@
-"""What is known of users as documents."""
+"""Results about users as documents."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.present.document import Chart, Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
-from rankgate.online.indicators.document import shown
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.online.indicators.document import format_kpi
 from rankgate.online.users.personalization_impact import ALL
 
 if TYPE_CHECKING:
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from rankgate.online.users.satisfaction import Satisfaction
 
 _CHARTS = "rankgate.online.users.charts"
-_SHOWN = 20
-_WORDS = frozenset({0})
+_MAX_ROWS = 20
+_TEXT_COLUMNS = frozenset({0})
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "–" if value is None else f"{value:.2%}"
 
 
-def _signed(value: float | None) -> str:
+def _format_difference(value: float | None) -> str:
     return "–" if value is None else f"{value:+.4f}"
 
 
-def _p(value: float | None) -> str:
+def _format_p_value(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}" if value >= 1e-4 else "<0.0001"
 
 
 def _warnings(result: Result) -> Warnings:
-    return Warnings(tuple(each.text for each in result.notices))
+    return Warnings(tuple(notice.text for notice in result.notices))
 
 
 def _rows(table: pl.DataFrame) -> PlainRows:
@@ -46,25 +46,33 @@ def _rows(table: pl.DataFrame) -> PlainRows:
 def intents(result: IntentDiversity) -> Document:
     """The queries whose users click on the most different documents, and the mean."""
     rows = tuple(
-        (printable(row["query"]), f"{row['users']:,}", f"{row['documents']:,}",
-         f"{row['entropy']:.3f}", f"{row['corrected']:.3f}", _share(row["distance"]))
-        for row in result.queries.head(_SHOWN).iter_rows(named=True)
-    )  # fmt: skip
-    head = ("query", "users", "documents", "entropy\nbits", "corrected\nbits", "distance")
+        (
+            make_printable(row["query"]),
+            f"{row['users']:,}",
+            f"{row['documents']:,}",
+            f"{row['entropy']:.3f}",
+            f"{row['corrected']:.3f}",
+            _format_share(row["distance"]),
+        )
+        for row in result.queries.head(_MAX_ROWS).iter_rows(named=True)
+    )
+    header = ("query", "users", "documents", "entropy\nbits", "corrected\nbits", "distance")
     count = len(result.queries)
     title = "No query has clicks of enough users"
     if count:
-        title = f"Clicks of two users are on different documents in {_share(result.distance)}"
+        title = (
+            f"Clicks of two users are on different documents in {_format_share(result.distance)}"
+        )
         title += f" of cases, over {count:,} quer{'ies' if count > 1 else 'y'}"
     lead: tuple[str, ...] = ()
     if result.low is not None:
-        ends = f"{_share(result.low)} to {_share(result.high)}"
-        lead = (f"95 % interval {ends}; click entropy {result.entropy:.3f} bits.",)
+        interval_text = f"{_format_share(result.low)} to {_format_share(result.high)}"
+        lead = (f"95 % interval {interval_text}; click entropy {result.entropy:.3f} bits.",)
     charts = [Chart(f"{_CHARTS}:intents", result)] if count else []
     return made(
         title,
         *charts,
-        Table("most diverse queries", Grid(head, rows, _WORDS)),
+        Table("most diverse queries", Grid(header, rows, _TEXT_COLUMNS)),
         _warnings(result),
         "Distance is the probability that a click of one user and a click of another are on "
         "different documents. Entropy is of the shares of users' clicks on documents; corrected is "
@@ -77,7 +85,7 @@ def intents(result: IntentDiversity) -> Document:
 def personalization(result: PersonalizationImpact) -> Document:
     """Lifts over the control for all users, then by group, and how unlike lists are."""
     return made(
-        _impact(result),
+        _impact_title(result),
         *([Chart(f"{_CHARTS}:personalization", result)] if len(result.lifts) else []),
         Table("all users", _lifts(result.lifts.filter(pl.col("group") == ALL), "variant")),
         Table("by group of users", _lifts(result.lifts.filter(pl.col("group") != ALL), "group")),
@@ -91,45 +99,72 @@ def personalization(result: PersonalizationImpact) -> Document:
     )
 
 
-def _impact(result: PersonalizationImpact) -> str:
-    every = result.lifts.filter(pl.col("group") == ALL, pl.col("lift").is_not_null())
-    if every.is_empty():
-        return f"No KPI to compare with {printable(result.control)}"
-    row = every.row(0, named=True)
-    words = f"{row['variant']} against {result.control}: {row['kpi']} {row['lift']:+.2%}"
-    return f"{printable(words)} of the control's"
+def _impact_title(result: PersonalizationImpact) -> str:
+    all_users = result.lifts.filter(pl.col("group") == ALL, pl.col("lift").is_not_null())
+    if all_users.is_empty():
+        return f"No KPI to compare with {make_printable(result.control)}"
+    row = all_users.row(0, named=True)
+    sentence = f"{row['variant']} against {result.control}: {row['kpi']} {row['lift']:+.2%}"
+    return f"{make_printable(sentence)} of the control's"
 
 
 def _lifts(table: pl.DataFrame, by: str) -> Grid:
     rows = tuple(
-        (row["kpi"], printable(row["variant"]), *([row["group"]] if by == "group" else []),
-         f"{row['users_control']:,} / {row['users']:,}", shown(row["kpi"], row["control"]),
-         shown(row["kpi"], row["value"]), _signed(row["delta"]),
-         f"{_signed(row['low'])} to {_signed(row['high'])}",
-         "–" if row["lift"] is None else f"{row['lift']:+.2%}", _p(row["p_value"]))
+        (
+            row["kpi"],
+            make_printable(row["variant"]),
+            *([row["group"]] if by == "group" else []),
+            f"{row['users_control']:,} / {row['users']:,}",
+            format_kpi(row["kpi"], row["control"]),
+            format_kpi(row["kpi"], row["value"]),
+            _format_difference(row["delta"]),
+            f"{_format_difference(row['low'])} to {_format_difference(row['high'])}",
+            "–" if row["lift"] is None else f"{row['lift']:+.2%}",
+            _format_p_value(row["p_value"]),
+        )
         for row in table.iter_rows(named=True)
-    )  # fmt: skip
+    )
     keys = ("KPI", "variant", *(["group"] if by == "group" else []))
-    head = (*keys, "users\ncontrol / variant", "control", "value", "delta", "interval", "lift", "p")
-    return Grid(head, rows, frozenset(range(len(keys))), keys=len(keys))
+    header = (
+        *keys,
+        "users\ncontrol / variant",
+        "control",
+        "value",
+        "delta",
+        "interval",
+        "lift",
+        "p",
+    )
+    return Grid(header, rows, frozenset(range(len(keys))), keys=len(keys))
 
 
 def _interactions(result: PersonalizationImpact) -> Grid:
     rows = tuple(
-        (row["kpi"], printable(row["variant"]), f"{row['groups']}", f"{row['statistic']:.3f}",
-         _p(row["p_value"]))
+        (
+            row["kpi"],
+            make_printable(row["variant"]),
+            f"{row['groups']}",
+            f"{row['statistic']:.3f}",
+            _format_p_value(row["p_value"]),
+        )
         for row in result.interactions.iter_rows(named=True)
-    )  # fmt: skip
+    )
     return Grid(("KPI", "variant", "groups", "Q", "p"), rows, frozenset({0, 1}))
 
 
 def _lists(result: PersonalizationImpact) -> Grid:
     rows = tuple(
-        (printable(row["variant"]), f"{row['queries']:,}", _share(row["between_users"]),
-         _share(row["from_control"]))
+        (
+            make_printable(row["variant"]),
+            f"{row['queries']:,}",
+            _format_share(row["between_users"]),
+            _format_share(row["from_control"]),
+        )
         for row in result.lists.iter_rows(named=True)
-    )  # fmt: skip
-    return Grid(("variant", "queries", "between\ntwo users", "from the\ncontrol"), rows, _WORDS)
+    )
+    return Grid(
+        ("variant", "queries", "between\ntwo users", "from the\ncontrol"), rows, _TEXT_COLUMNS
+    )
 
 
 def weeks(result: Satisfaction) -> Document:
@@ -161,10 +196,10 @@ def _by_week(result: Satisfaction) -> Grid:
     rows = []
     for week in sorted(result.weeks["week"].unique()):
         cells = [values.get((week, name)) for name in names]
-        users = max(each["users"] for each in cells if each)
+        users = max(cell["users"] for cell in cells if cell)
         pairs = zip(names, cells, strict=True)
-        words = [shown(name, each["value"] if each else None) for name, each in pairs]
-        rows.append((week, f"{users:,}", *words))
+        cell_texts = [format_kpi(name, cell["value"] if cell else None) for name, cell in pairs]
+        rows.append((week, f"{users:,}", *cell_texts))
     return Grid(("week of", "users", *(name.replace("_", " ") for name in names)), tuple(rows))
 
 
@@ -174,30 +209,46 @@ def _cohorts(result: Satisfaction) -> Grid:
     rows = []
     for cohort in sorted(result.cohorts["cohort"].unique()):
         cells = [values.get((cohort, age)) for age in ages]
-        users = next(each["users"] for each in cells if each)
+        users = next(cell["users"] for cell in cells if cell)
         rows.append(
-            (cohort, f"{users:,}", *(_share(each["retention"] if each else None) for each in cells))
+            (
+                cohort,
+                f"{users:,}",
+                *(_format_share(cell["retention"] if cell else None) for cell in cells),
+            )
         )
     return Grid(("week of", "users", *(f"after {age}" for age in ages)), tuple(rows))
 
 
 def _trends(result: Satisfaction) -> Grid:
     rows = tuple(
-        (row["kpi"], printable(row["variant"]) or "all", f"{row['weeks']}", _signed(row["slope"]),
-         f"{_signed(row['low'])} to {_signed(row['high'])}", _p(row["p_value"]))
+        (
+            row["kpi"],
+            make_printable(row["variant"]) or "all",
+            f"{row['weeks']}",
+            _format_difference(row["slope"]),
+            f"{_format_difference(row['low'])} to {_format_difference(row['high'])}",
+            _format_p_value(row["p_value"]),
+        )
         for row in result.trends.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("KPI", "variant", "weeks", "change\na week", "interval", "p")
-    return Grid(head, rows, frozenset({0, 1}))
+    )
+    header = ("KPI", "variant", "weeks", "change\na week", "interval", "p")
+    return Grid(header, rows, frozenset({0, 1}))
 
 
 def _correlations(result: Satisfaction) -> Grid:
     rows = tuple(
-        (row["per"], row["metric"], row["kpi"], f"{row['n']:,}",
-         "–" if row["spearman"] is None else f"{row['spearman']:+.3f}",
-         "–" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}",
-         _p(row["p_value"]))
+        (
+            row["per"],
+            row["metric"],
+            row["kpi"],
+            f"{row['n']:,}",
+            "–" if row["spearman"] is None else f"{row['spearman']:+.3f}",
+            "–" if row["low"] is None else f"{row['low']:+.3f} to {row['high']:+.3f}",
+            _format_p_value(row["p_value"]),
+        )
         for row in result.correlations.iter_rows(named=True)
-    )  # fmt: skip
-    return Grid(("per", "metric", "KPI", "n", "Spearman", "interval", "p"), rows,
-                frozenset({0, 1, 2}))  # fmt: skip
+    )
+    return Grid(
+        ("per", "metric", "KPI", "n", "Spearman", "interval", "p"), rows, frozenset({0, 1, 2})
+    )

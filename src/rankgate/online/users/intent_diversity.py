@@ -1,4 +1,4 @@
-"""How unlike the clicks of different users are: the result of ``intents``."""
+"""Diversity of intents: the result of ``intents``."""
 
 from __future__ import annotations
 
@@ -57,19 +57,25 @@ class IntentDiversity(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before the figures are used."""
-        found = []
+        """Warnings about the figures."""
+        notices = []
         if self.faults:
-            found.append(
-                Notice("spoiled-clicks", f"the log doctor found {', '.join(self.faults)}, which "
-                       "makes clicks or users wrong: see rankgate online doctor")
-            )  # fmt: skip
-        if left := self.seen - len(self.queries):
-            found.append(
-                Notice("few-users", f"{left:,} of {self.seen:,} queries have clicks of fewer than "
-                       f"{self.min_users} users and are left out")
-            )  # fmt: skip
-        return tuple(found)
+            notices.append(
+                Notice(
+                    "spoiled-clicks",
+                    f"the log doctor found {', '.join(self.faults)}, which "
+                    "makes clicks or users wrong: see rankgate online doctor",
+                )
+            )
+        if excluded_queries := self.seen - len(self.queries):
+            notices.append(
+                Notice(
+                    "few-users",
+                    f"{excluded_queries:,} of {self.seen:,} queries have clicks of fewer than "
+                    f"{self.min_users} users and are left out",
+                )
+            )
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.queries

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from rankgate.core.declare import Range
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.faults.diagnose import diagnosed
+from rankgate.online.faults.diagnose import diagnose_events
 from rankgate.online.users.intent_diversity import QUERIES, IntentDiversity
 
 if TYPE_CHECKING:
@@ -60,17 +60,23 @@ def intents(
     """
     with Events.of(events).open() as log:
         base = log.base
-        faults = diagnosed(base, log.manifest).blocking(("clicks", "users"))
+        faults = diagnose_events(base, log.manifest).blocking(("clicks", "users"))
         base.run(f"CREATE TEMP TABLE clicked AS {_CLICKS}")
         base.run(f"CREATE TEMP VIEW parts AS {_PARTS}")
-        seen = int(base.one("SELECT count(DISTINCT query) FROM clicked") or 0)
+        clicked_queries = int(base.one("SELECT count(DISTINCT query) FROM clicked") or 0)
         rows = base.rows(_QUERIES, (min_users,)).cast(QUERIES)  # type: ignore[arg-type]
     mean, low, high = _interval(rows["distance"])
     entropy = rows["corrected"].mean()
     return IntentDiversity(
-        rows, min_users, seen, None if entropy is None else float(entropy),  # type: ignore[arg-type]
-        mean, low, high, tuple(each.code for each in faults),
-    )  # fmt: skip
+        rows,
+        min_users,
+        clicked_queries,
+        None if entropy is None else float(entropy),  # type: ignore[arg-type]
+        mean,
+        low,
+        high,
+        tuple(fault.code for fault in faults),
+    )
 
 
 def _interval(values: pl.Series) -> tuple[float | None, float | None, float | None]:

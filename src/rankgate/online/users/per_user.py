@@ -12,7 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.online.indicators import tables
 from rankgate.online.indicators.built import KpiTables
-from rankgate.online.indicators.catalogue import KPIS, has_events
+from rankgate.online.indicators.catalogue import KPIS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ _TABLES = ("searches", "clicks", "sessions")
 
 
 @dataclass(frozen=True)
-class Rate:
+class UserRate:
     """A ratio of sums over users.
 
     Attributes:
@@ -43,38 +43,40 @@ class Rate:
     count: int
 
 
-def rate(total: Floats, count: Floats) -> Rate:
+def user_rate(total: Floats, count: Floats) -> UserRate:
     """The rate of users with these totals and counts.
 
-    >>> rate(np.array([1.0, 0, 2]), np.array([1.0, 2, 3])).value
+    >>> user_rate(np.array([1.0, 0, 2]), np.array([1.0, 2, 3])).value
     0.5
     """
-    users, every = len(total), float(count.sum())
-    if not every:
-        return Rate(float("nan"), float("nan"), users, 0)
-    value = float(total.sum()) / every
-    rest = total - value * count
+    users, total_count = len(total), float(count.sum())
+    if not total_count:
+        return UserRate(float("nan"), float("nan"), users, 0)
+    value = float(total.sum()) / total_count
+    residual = total - value * count
     error = float("nan")
     if users > 1:
-        error = float(np.sqrt(users / (users - 1) * (rest @ rest)) / every)
-    return Rate(value, error, users, round(every))
+        error = float(np.sqrt(users / (users - 1) * (residual @ residual)) / total_count)
+    return UserRate(value, error, users, round(total_count))
 
 
-def chosen(names: Sequence[str], kinds: set[str], success: Sequence[str] = ()) -> list[Kpi]:
+def select_rate_kpis(
+    names: Sequence[str], kinds: set[str], success: Sequence[str] = ()
+) -> list[Kpi]:
     """The KPIs of these names that are rates over users, without those that the log cannot have.
 
     Raises:
         UsageError: no such KPI, or one that is no mean over searches, clicks or sessions.
     """
-    found = [KPIS.named(name) for name in names]
-    for each in found:
-        if each.table not in _TABLES or each.quantile is not None or each.cap is not None:
-            problem = f"{each.name} is no mean over searches, clicks or sessions of users."
+    kpis = [KPIS.named(name) for name in names]
+    for kpi in kpis:
+        if kpi.table not in _TABLES or kpi.quantile is not None or kpi.cap is not None:
+            problem = f"{kpi.name} is no mean over searches, clicks or sessions of users."
             raise UsageError(problem, code="unsuitable-kpi")
-    return [each for each in found if has_events(each, kinds, success)]
+    return [kpi for kpi in kpis if kpi.has_events(kinds, success)]
 
 
-def per_user(
+def sum_kpis_by_user(
     base: Database, kpis: Sequence[Kpi], by: Sequence[str], success: Sequence[str] = ()
 ) -> pl.DataFrame:
     """Sums by user: ``kpi``, ``user``, the columns of ``by``, ``total``, ``count``.
@@ -88,21 +90,23 @@ def per_user(
     Raises:
         UsageError: no KPI.
     """
-    built = KpiTables(base, success, kpis, ("user", *by))
+    kpi_tables = KpiTables(base, success, kpis, ("user", *by))
     frames = []
-    for each in kpis:
-        rows = built[each.table]
+    for kpi in kpis:
+        rows = kpi_tables[kpi.table]
         rows = rows.filter(rows.user.notnull())
-        value = each.of(rows)
+        value = kpi.of(rows)
         if value.type().is_boolean():
             value = value.cast("int64")
-        count = value.count() if each.per is None else each.per(rows).sum()
+        count = value.count() if kpi.per is None else kpi.per(rows).sum()
         keys = [rows[name] for name in ("user", *by)]
         sums = rows.group_by(keys).aggregate(
             total=value.sum().cast("float64"), count=count.cast("float64")
         )
-        found = base.rows(str(tables.ibis().to_sql(sums, dialect="duckdb")))
-        frames.append(found.select(pl.lit(each.name).alias("kpi"), "user", *by, "total", "count"))
+        sums_by_user = base.rows(str(tables.load_ibis().to_sql(sums, dialect="duckdb")))
+        frames.append(
+            sums_by_user.select(pl.lit(kpi.name).alias("kpi"), "user", *by, "total", "count")
+        )
     if not frames:
         raise UsageError("the log has nothing for these KPIs.", code="no-values")
     return (

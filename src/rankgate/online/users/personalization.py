@@ -15,23 +15,23 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.dataframes import polars_frame
 from rankgate.measurement.stats.corrections import correct
-from rankgate.online.database import Database, quoted
+from rankgate.online.database import Database, quote_text
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.faults.diagnose import diagnosed
-from rankgate.online.users.per_user import Rate, chosen, per_user, rate
+from rankgate.online.faults.diagnose import diagnose_events
+from rankgate.online.users.per_user import UserRate, select_rate_kpis, sum_kpis_by_user, user_rate
 from rankgate.online.users.personalization_impact import (
     ALL,
     INTERACTIONS,
     LIFTS,
     LISTS,
     PersonalizationImpact,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from rankgate.data.inputs import Frame, Source
 
 KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rate")
-"""What lifts are of by default."""
+"""The KPIs whose lifts are given by default."""
 
 _Z = 1.959963984540054
 _LISTS = (
@@ -59,7 +59,7 @@ def personalization(
     groups: Source | Frame | None = None,
     ranks: Count = 10,
 ) -> PersonalizationImpact:
-    """Compare variants with personal lists with one without, by group of users.
+    """Compare personal lists with lists that are the same for everybody, by group of users.
 
     Args:
         events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
@@ -78,30 +78,34 @@ def personalization(
     events = Events.of(events)
     with events.open() as log:
         base = log.base
-        faults = tuple(each.code for each in diagnosed(base, log.manifest).blocking(("variants",)))
+        faults = tuple(
+            fault.code for fault in diagnose_events(base, log.manifest).blocking(("variants",))
+        )
         if faults and not events.despite:
             problem = f"the log doctor found {', '.join(faults)}, which makes variants wrong; "
             raise InputError(problem + "--despite gives figures.", code="spoiled-variants")
-        others = _variants(base, control)
-        asked = chosen(kpis or KPIS, log.kinds, events.success)
-        rows = per_user(base, asked, ("variant",), events.success)
+        treatments = _treatments(base, control)
+        rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
+        rows = sum_kpis_by_user(base, rate_kpis, ("variant",), events.success)
         grouped = rows.join(_groups(base, groups), on="user", how="left").with_columns(
             pl.col("group").fill_null("other")
         )
-        distances = _distances(base, control, others, ranks)
-    lifts, interactions = _compared(grouped, control, others)
-    by = "activity" if groups is None else "file"
-    return PersonalizationImpact(control, ranks, by, lifts, interactions, distances, faults)
+        distances = _list_distances(base, control, treatments, ranks)
+    lifts, interactions = _compare_groups(grouped, control, treatments)
+    grouped_by = "activity" if groups is None else "file"
+    return PersonalizationImpact(control, ranks, grouped_by, lifts, interactions, distances, faults)
 
 
-def _variants(base: Database, control: str) -> list[str]:
+def _treatments(base: Database, control: str) -> list[str]:
     """The other variants."""
-    known = base.rows("SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1")
-    names = known["variant"].to_list()
+    variant_rows = base.rows(
+        "SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1"
+    )
+    names = variant_rows["variant"].to_list()
     if control not in names or len(names) < 2:
         problem = f"the log has no variant {control!r} to compare others with; it has "
         raise UsageError(problem + f"{', '.join(names) or 'none'}.", code="unknown-variant")
-    return [each for each in names if each != control]
+    return [name for name in names if name != control]
 
 
 def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:
@@ -113,101 +117,124 @@ def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:
             'count(DISTINCT query_event_id) AS searches FROM events WHERE "user" IS NOT NULL '
             "GROUP BY 1)"
         )
-    given = _table(base, groups)
-    if not {"user", "group"} <= set(given.columns):
-        problem = f"groups need the columns user and group, not {', '.join(given.columns)}."
+    group_table = _read_groups(base, groups)
+    if not {"user", "group"} <= set(group_table.columns):
+        problem = f"groups need the columns user and group, not {', '.join(group_table.columns)}."
         raise InputError(problem, code="missing-column")
-    return given.select(pl.col("user", "group").cast(pl.String)).unique("user", keep="first")
+    return group_table.select(pl.col("user", "group").cast(pl.String)).unique("user", keep="first")
 
 
-def _table(base: Database, groups: Source | Frame) -> pl.DataFrame:
+def _read_groups(base: Database, groups: Source | Frame) -> pl.DataFrame:
     if not isinstance(groups, str | Path):
         return polars_frame(groups, "groups")
     import duckdb
 
     try:
-        return base.rows(f"SELECT * FROM {quoted(str(groups))}")
+        return base.rows(f"SELECT * FROM {quote_text(str(groups))}")
     except duckdb.Error as error:
-        words = str(error).splitlines()[0]
-        problem = f"cannot be read as CSV or Parquet: {words}"
+        message = str(error).splitlines()[0]
+        problem = f"cannot be read as CSV or Parquet: {message}"
         raise InputError(problem, source=str(groups), code="cannot-read") from None
 
 
-def _distances(base: Database, control: str, others: Sequence[str], ranks: int) -> pl.DataFrame:
-    """How unlike lists of one query are: one list, the latest, of each user and variant."""
+def _list_distances(
+    base: Database, control: str, treatments: Sequence[str], ranks: int
+) -> pl.DataFrame:
+    """Measure how far lists of one query differ: the latest list of each user and variant."""
     base.run(f"CREATE TEMP TABLE personal AS {_LISTS}", (ranks,))
     base.run(f"CREATE TEMP TABLE counted AS {_COUNTS}")
     base.run(f"CREATE TEMP TABLE sized AS {_SIZES}")
     rows = []
-    for name in (control, *others):
-        within = base.rows(
+    for name in (control, *treatments):
+        within_variant = base.rows(
             "SELECT count(*) AS queries, avg(far) AS far FROM (SELECT 1 - sum(times * (times - 1)) "
             "/ (max(users) * (max(users) - 1) * max(size)) AS far FROM counted JOIN sized USING "
-            "(query, variant) WHERE variant = $1 AND users > 1 GROUP BY query)", (name,),
-        ).row(0)  # fmt: skip
-        across = base.one(
+            "(query, variant) WHERE variant = $1 AND users > 1 GROUP BY query)",
+            (name,),
+        ).row(0)
+        from_control = base.one(
             "SELECT avg(1 - shared / (a.users * b.users * greatest(a.size, b.size))) FROM (FROM "
             "sized WHERE variant = $1) a JOIN (FROM sized WHERE variant = $2) b USING (query) JOIN "
             "(SELECT a.query, coalesce(sum(a.times * b.times), 0) AS shared FROM (FROM counted "
             "WHERE variant = $1) a LEFT JOIN (FROM counted WHERE variant = $2) b USING (query, "
-            "doc_id) GROUP BY 1) USING (query)", (name, control),
-        )  # fmt: skip
-        rows.append((name, within[0], within[1], None if name == control else across))
+            "doc_id) GROUP BY 1) USING (query)",
+            (name, control),
+        )
+        rows.append(
+            (name, within_variant[0], within_variant[1], None if name == control else from_control)
+        )
     return pl.DataFrame(rows, schema=LISTS, orient="row")
 
 
-def _compared(
-    rows: pl.DataFrame, control: str, others: Sequence[str]
+def _compare_groups(
+    rows: pl.DataFrame, control: str, treatments: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Lifts of each KPI, variant and group, and whether groups differ."""
     lifts, interactions = [], []
     names = rows["kpi"].unique(maintain_order=True).to_list() if len(rows) else []
     for kpi in names:
         of_kpi = rows.filter(pl.col("kpi") == kpi)
-        for variant in others:
-            groups = sorted(of_kpi["group"].unique(), key=_natural)
-            found = [_lift(of_kpi, kpi, control, variant, group) for group in (ALL, *groups)]
-            of_groups = [each for each in found[1:] if math.isfinite(each["p_raw"])]
-            corrected = correct(np.array([each["p_raw"] for each in of_groups]), "bh")
-            for each, p_value in zip(of_groups, corrected, strict=True):
-                each["p_value"] = float(p_value)
-            found[0]["p_value"] = found[0]["p_raw"]
-            lifts += found
+        for variant in treatments:
+            groups = sorted(of_kpi["group"].unique(), key=_natural_sort_key)
+            group_lifts = [_lift(of_kpi, kpi, control, variant, group) for group in (ALL, *groups)]
+            of_groups = [lift for lift in group_lifts[1:] if math.isfinite(lift["p_raw"])]
+            corrected = correct(np.array([lift["p_raw"] for lift in of_groups]), "bh")
+            for lift, p_value in zip(of_groups, corrected, strict=True):
+                lift["p_value"] = float(p_value)
+            group_lifts[0]["p_value"] = group_lifts[0]["p_raw"]
+            lifts += group_lifts
             interactions.append(_interaction(of_groups, kpi, variant))
-    clean = [{key: _null(value) for key, value in row.items() if key != "error"} for row in lifts]
+    clean = [
+        {key: _null_if_not_finite(value) for key, value in row.items() if key != "error"}
+        for row in lifts
+    ]
     return (
         pl.DataFrame(clean, schema=LIFTS),
-        pl.DataFrame([each for each in interactions if each], schema=INTERACTIONS),
+        pl.DataFrame(
+            [interaction for interaction in interactions if interaction], schema=INTERACTIONS
+        ),
     )
 
 
-def _natural(name: str) -> list[str | int]:
+def _natural_sort_key(name: str) -> list[str | int]:
     """A key that sorts 10 after 2."""
-    return [int(each) if each.isdigit() else each for each in re.split(r"(\d+)", name)]
+    return [int(token) if token.isdigit() else token for token in re.split(r"(\d+)", name)]
 
 
-def _null(value: object) -> object:
+def _null_if_not_finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _lift(rows: pl.DataFrame, kpi: str, control: str, variant: str, group: str) -> dict[str, Any]:
-    one, other = (_rate(rows, name, group) for name in (control, variant))
-    delta, error = other.value - one.value, math.hypot(one.error, other.error)
+    control_rate, variant_rate = (_rate(rows, name, group) for name in (control, variant))
+    delta, error = (
+        variant_rate.value - control_rate.value,
+        math.hypot(control_rate.error, variant_rate.error),
+    )
     p_value = math.erfc(abs(delta) / error / math.sqrt(2)) if error > 0 else math.nan
     return {
-        "kpi": kpi, "variant": variant, "group": group, "users": other.users,
-        "users_control": one.users, "control": one.value, "value": other.value, "delta": delta,
-        "low": delta - _Z * error, "high": delta + _Z * error,
-        "lift": delta / one.value if one.value else math.nan, "p_raw": p_value,
-        "p_value": math.nan, "error": error,
-    }  # fmt: skip
+        "kpi": kpi,
+        "variant": variant,
+        "group": group,
+        "users": variant_rate.users,
+        "users_control": control_rate.users,
+        "control": control_rate.value,
+        "value": variant_rate.value,
+        "delta": delta,
+        "low": delta - _Z * error,
+        "high": delta + _Z * error,
+        "lift": delta / control_rate.value if control_rate.value else math.nan,
+        "p_raw": p_value,
+        "p_value": math.nan,
+        "error": error,
+    }
 
 
-def _rate(rows: pl.DataFrame, variant: str, group: str) -> Rate:
-    mine = rows.filter(pl.col("variant") == variant)
+def _rate(rows: pl.DataFrame, variant: str, group: str) -> UserRate:
+    variant_rows = rows.filter(pl.col("variant") == variant)
     if group != ALL:
-        mine = mine.filter(pl.col("group") == group)
-    return rate(mine["total"].to_numpy(), mine["count"].to_numpy())
+        variant_rows = variant_rows.filter(pl.col("group") == group)
+    return user_rate(variant_rows["total"].to_numpy(), variant_rows["count"].to_numpy())
 
 
 def _interaction(rows: Sequence[dict[str, Any]], kpi: str, variant: str) -> dict[str, Any]:
@@ -221,6 +248,9 @@ def _interaction(rows: Sequence[dict[str, Any]], kpi: str, variant: str) -> dict
     mean = float((weight * delta).sum() / weight.sum())
     statistic = float((weight * (delta - mean) ** 2).sum())
     return {
-        "kpi": kpi, "variant": variant, "groups": len(rows), "statistic": statistic,
+        "kpi": kpi,
+        "variant": variant,
+        "groups": len(rows),
+        "statistic": statistic,
         "p_value": float(chdtrc(len(rows) - 1, statistic)),
-    }  # fmt: skip
+    }

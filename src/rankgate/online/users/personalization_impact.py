@@ -1,4 +1,4 @@
-"""What personal lists give to whom: the result of ``personalization``."""
+"""Impact of personalisation by group of users: the result of ``personalization``."""
 
 from __future__ import annotations
 
@@ -70,8 +70,10 @@ class PersonalizationImpact(Result):
     }
     order: ClassVar[int] = 66
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS,
-    }  # fmt: skip
+        "lifts": LIFTS,
+        "interactions": INTERACTIONS,
+        "lists": LISTS,
+    }
 
     control: str
     depth: int
@@ -83,19 +85,25 @@ class PersonalizationImpact(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before the figures are used."""
-        found = []
+        """Warnings about the figures."""
+        notices = []
         if self.faults:
-            found.append(
-                Notice("spoiled-variants", f"the log doctor found {', '.join(self.faults)}, which "
-                       "makes variants wrong: see rankgate online doctor")
-            )  # fmt: skip
+            notices.append(
+                Notice(
+                    "spoiled-variants",
+                    f"the log doctor found {', '.join(self.faults)}, which "
+                    "makes variants wrong: see rankgate online doctor",
+                )
+            )
         if self.grouped_by == "activity":
-            found.append(
-                Notice("groups-by-activity", "groups are by how much users searched in this log, "
-                       "which a variant can change; --groups takes groups that were known before")
-            )  # fmt: skip
-        return tuple(found)
+            notices.append(
+                Notice(
+                    "groups-by-activity",
+                    "groups are by how much users searched in this log, "
+                    "which a variant can change; --groups takes groups that were known before",
+                )
+            )
+        return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
         return self.lifts

@@ -53,8 +53,8 @@ CORRELATIONS = {
     "high": pl.Float64,
     "p_value": pl.Float64,
 }
-LIFT = " - "
-"""Between the names of two variants whose difference a row of ages or trends is of."""
+DIFFERENCE_SIGN = " - "
+"""The text between the names of two variants in rows of ages and trends of a difference."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,12 @@ class Satisfaction(Result):
     }
     order: ClassVar[int] = 67
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "weeks": WEEKS, "cohorts": COHORTS, "ages": AGES, "trends": TRENDS,
+        "weeks": WEEKS,
+        "cohorts": COHORTS,
+        "ages": AGES,
+        "trends": TRENDS,
         "correlations": CORRELATIONS,
-    }  # fmt: skip
+    }
 
     weeks: pl.DataFrame
     cohorts: pl.DataFrame
@@ -100,7 +103,7 @@ class Satisfaction(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before the figures are used."""
+        """A warning if a fault of the log spoils users or times."""
         if not self.faults:
             return ()
         return (

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import click
 
 from rankgate.core.console import options
+from rankgate.core.console.name_types import RATING_METRIC
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import refuse_clashes
+from rankgate.core.console.places import check_paths
 from rankgate.core.present.write import FORMS
 from rankgate.measurement.metrics.ratings import RATING_METRICS
 from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
@@ -17,6 +18,7 @@ from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
 @click.command("rating-accuracy")
 @options.qrels
 @options.run
+@options.from_formats("judgments qrels", "runs run")
 @click.option(
     "-m",
     "--metric",
@@ -24,6 +26,7 @@ from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
     multiple=True,
     default=DEFAULT,
     metavar="METRIC",
+    type=RATING_METRIC,
     help=f"One of {', '.join(RATING_METRICS)}; may be given several times. Without it: "
     f"{', '.join(DEFAULT)}.",
 )
@@ -40,5 +43,5 @@ def command(qrels: str, run: str, metrics: Sequence[str], form: str, output: str
     rankgate rating-accuracy test.qrels.csv predicted.csv
     rankgate rating-accuracy clicks.csv probabilities.csv -m LogLoss -m CalibrationError
     """
-    refuse_clashes((qrels, run), output)
+    check_paths((qrels, run), output)
     print_result(rating_accuracy(qrels, run, metrics), form, output)

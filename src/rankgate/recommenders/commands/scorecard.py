@@ -1,4 +1,4 @@
-"""``rankgate scorecard``: accuracy besides everything else that lists are."""
+"""``rankgate scorecard``: accuracy, and further qualities of lists."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.backends import on_backend
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.backends import backend_options
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
-from rankgate.core.console.recording import recordable
+from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.console.recording import with_record_option
 from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those whose inputs are given."
 )
 @metric_options.convention
-@options_of(scorecard, "slices BY --slice", "level", "resamples")
+@verb_options(scorecard, "slices BY --slice", "level", "resamples")
 @options.seed
-@recordable
+@with_record_option
 @options.form(*FORMS)
 @options.output
 @of_collection("runs")
-@on_backend("scorecard")
+@backend_options
 def command(
     collection: Collection,
     runs: tuple[str, ...],
     form: str,
     output: str | None,
-    **chosen: Any,
+    **options_of_scorecard: Any,
 ) -> None:
     """Compare recommenders: accuracy, coverage, novelty, diversity and fairness.
 
@@ -54,6 +54,6 @@ def command(
     rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
     rankgate scorecard test.qrels.csv a.run b.run --training train.csv --slice activity
     """
-    with Progress(len(runs)):
-        card = scorecard(collection, list(runs), **chosen)
+    with TerminalProgress(len(runs)):
+        card = scorecard(collection, list(runs), **options_of_scorecard)
     print_result(card, form, output)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.backends import on_backend
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.backends import backend_options
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.definitions import DefiningCommand
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
 from rankgate.data.logs.candidates import CANDIDATES
 from rankgate.data.logs.clock import UNITS
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import WAYS, SplitPlan
+from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan
 from rankgate.recommenders.split_files import SUFFIXES
 from rankgate.recommenders.split_stream import split_into
 from rankgate.recommenders.splitting import split
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 @click.command(
     "split",
     cls=DefiningCommand,
-    definitions={"Ways": [(name, way.title) for name, way in WAYS.items()]},
+    definitions={"Ways": [(name, split_way.title) for name, split_way in SPLIT_METHODS.items()]},
 )
 @click.argument("log", type=click.Path(), metavar="LOG")
-@collected(
+@value_options(
     "plan", SplitPlan, "way WAY", "share", "last", "cut TIME", "windows", "validation", "seed"
 )
-@options_of(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
-@collected(
+@verb_options(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
+@value_options(
     "rule", Truth, "weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades"
 )
-@options_of(split, "columns OURS=THEIRS --column")
-@options.from_
-@options_of(split, "time_unit", "equal_rows", choices={"time_unit": UNITS})
+@verb_options(split, "columns OURS=THEIRS --column")
+@options.from_option
+@verb_options(split, "time_unit", "equal_rows", choices={"time_unit": UNITS})
 @click.option(
     "--into",
     metavar="FOLDER",
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 )
 @options.form(*FORMS)
 @options.output
-@on_backend("split")
+@backend_options
 def command(
     log: str, *, into: str | None, to: str, form: str, output: str | None, **options: Any
 ) -> None:

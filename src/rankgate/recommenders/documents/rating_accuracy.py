@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import column
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import format_column
 from rankgate.measurement.metrics.ratings import RATING_METRICS
 
 if TYPE_CHECKING:
@@ -22,12 +22,13 @@ def document(result: RatingAccuracy) -> Document:
             "metric": [
                 f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)
             ],
-            "value": column(result.values.values()),
+            "value": format_column(result.values.values()),
         }
     )
     basis = (
-        f"{result.pairs:,} rated pairs of {result.users:,} users of {printable(result.qrels)}, "
-        f"predicted by {printable(result.run)}"
+        f"{result.pairs:,} rated pairs of {result.users:,} users of "
+        f"{make_printable(result.qrels)}, "
+        f"predicted by {make_printable(result.run)}"
     )
     rows = PlainRows(("metric", "value"), list(result.values.items()))
     warnings = Warnings(tuple(notice.text for notice in result.notices))

@@ -15,10 +15,10 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.candidates import sample
 from rankgate.data.logs.interactions import SCHEMA, Interactions
-from rankgate.data.logs.splits import WAYS, masks_between, masks_without_one
-from rankgate.data.place import Place
+from rankgate.data.logs.splits import SPLIT_METHODS, masks_between, masks_without_one
+from rankgate.data.place import RowLocation
 from rankgate.recommenders.leaks import LeakCount
-from rankgate.recommenders.split_parts import FoldParts, Masks, masks, parts
+from rankgate.recommenders.split_parts import FoldMasks, FoldParts, fold_masks_of, split_parts
 from rankgate.spark.splitting.tables import (
     CANDIDATES,
     ITEMS,
@@ -27,9 +27,9 @@ from rankgate.spark.splitting.tables import (
     TRAIN,
     TUNING,
     VALIDATION,
-    counted,
-    packed,
-    unpacked,
+    pack_counts,
+    pack_rows,
+    unpack_rows,
 )
 from rankgate.spark.splitting.users import whole_users
 
@@ -42,28 +42,28 @@ if TYPE_CHECKING:
     from rankgate.data.logs.splits import Masks as Outer
     from rankgate.data.logs.splits import SplitPlan
     from rankgate.spark.cells import Cells
-    from rankgate.spark.splitting.facts import Facts, States
+    from rankgate.spark.splitting.facts import LogFacts, States
 
 _PAIR = ["query_id", "doc_id"]
 
 
 @dataclass(frozen=True)
 class Cutting:
-    """What executors do with a sorted log.
+    """Work of executors on a sorted log.
 
     Attributes:
-        plan: how to split.
-        rule: how interactions become judgments.
-        unseen: whether what a user had before is no ground truth.
-        unit: what times were written in.
-        label: where the log comes from, for errors.
-        before: for each stretch the rows and users of those before it.
-        facts: what is known of the whole log.
-        cells: over which items are spread.
-        catalogue: how many items there are, where candidates are drawn.
-        negatives: how many are drawn for each user; None where none are.
-        states: of the generators of candidates, by fold and stretch; None where the numbers of
-            items to draw from are all that is wanted.
+        plan: the split.
+        rule: the rule by which interactions become judgments.
+        unseen: True to leave out of the ground truth what a user had before.
+        unit: the unit of times.
+        label: the source of the log, for errors.
+        before: for each partition the rows and users of those before it.
+        facts: facts about the whole log.
+        cells: the cells of items.
+        catalogue: the number of items, where candidates are drawn.
+        negatives: the number drawn for each user; None where none are drawn.
+        states: of the generators of candidates, by fold and partition; None where only the
+            numbers of items to draw from are computed.
     """
 
     plan: SplitPlan
@@ -72,7 +72,7 @@ class Cutting:
     unit: Unit
     label: str
     before: Mapping[int, tuple[int, int]]
-    facts: Facts
+    facts: LogFacts
     cells: Cells
     catalogue: int = 0
     negatives: int | None = None
@@ -80,163 +80,174 @@ class Cutting:
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """The parts of some users after the others; at the end the figures of each stretch."""
-        for number, rows in groupby(unpacked(batches), key=itemgetter(0)):
-            stretch = _Stretch(self, number)
-            for table in whole_users(each for _, each in rows):
-                yield from stretch.add(table)
-            yield from stretch.items()
-            yield stretch.totals()
+        for number, rows in groupby(unpack_rows(batches), key=itemgetter(0)):
+            partition_cut = _PartitionCut(self, number)
+            for table in whole_users(table for _, table in rows):
+                yield from partition_cut.add(table)
+            yield from partition_cut.items()
+            yield partition_cut.totals()
 
 
-class _Stretch:
-    """Partition of a sorted log as it is cut: how far it is, and its figures.
+class _PartitionCut:
+    """A partition of a sorted log that is being cut: its position and its figures.
 
     Attributes:
         number: of the stretch.
     """
 
-    def __init__(self, asked: Cutting, number: int) -> None:
+    def __init__(self, cutting: Cutting, number: int) -> None:
         self.number = number
-        self._asked = asked
-        self._row, self._user = asked.before[number]
+        self._asked = cutting
+        self._row, self._user = cutting.before[number]
         self._chunk = 0
-        self._random = _generators(asked.facts.states, number)
-        self._samplers = _generators(asked.states or {}, number)
+        self._random = _generators(cutting.facts.states, number)
+        self._samplers = _generators(cutting.states or {}, number)
         self._folds: dict[int, _FoldFigures] = {}
         self._items: dict[int, pl.DataFrame] = {}
 
     def add(self, table: pl.DataFrame) -> Iterator[Any]:
         """Tables of the parts of some whole users."""
-        asked = self._asked
-        log = Interactions(table, asked.unit, place=Place(asked.label))
-        for fold, chosen in enumerate(self._masks(log)):
-            made = parts(log, chosen, asked.rule, unseen=asked.unseen)
-            if asked.negatives is not None and asked.states is None:
-                if made.judgments is not None:
-                    yield self._free(log.table, made.judgments.table, fold)
+        cutting = self._asked
+        log = Interactions(table, cutting.unit, place=RowLocation(cutting.label))
+        for fold, fold_masks in enumerate(self._masks(log)):
+            fold_parts = split_parts(log, fold_masks, cutting.rule, unseen=cutting.unseen)
+            if cutting.negatives is not None and cutting.states is None:
+                if fold_parts.judgments is not None:
+                    yield self._free(log.table, fold_parts.judgments.table, fold)
                 continue
             figures = self._folds.setdefault(fold, _FoldFigures())
-            figures.add(made)
-            for part, rows in _tables(made):
-                yield packed(rows, self.number, fold, part)
-            self._items[fold] = _joined([self._items.get(fold), _items(made)])
-            if asked.negatives is not None and made.judgments is not None:
-                drawn = self._drawn(log.table, made.judgments.table, fold)
-                figures.short += drawn.short
-                rows = drawn.table.rename({"doc_id": "item"})
-                yield packed(rows, self.number, fold, CANDIDATES)
+            figures.add(fold_parts)
+            for part_number, rows in _tables(fold_parts):
+                yield pack_rows(rows, self.number, fold, part_number)
+            self._items[fold] = _joined([self._items.get(fold), _items(fold_parts)])
+            if cutting.negatives is not None and fold_parts.judgments is not None:
+                candidate_sample = self._drawn(log.table, fold_parts.judgments.table, fold)
+                figures.short += candidate_sample.short
+                rows = candidate_sample.table.rename({"doc_id": "item"})
+                yield pack_rows(rows, self.number, fold, CANDIDATES)
 
     def items(self) -> Iterator[dict[str, Any]]:
         """The items of each fold, spread by a hash; the shuffle's key is the ``chunk``."""
         for fold, table in self._items.items():
-            named = table.rename({"doc_id": "query_id"})  # what cells are of
-            for each in self._asked.cells.packed([named], ITEMS):
-                many = len(each["rows"])
-                own = {"stretch": [self.number] * many, "fold": [fold] * many}
-                yield {**own, "chunk": each["key"], "part": each["part"], "rows": each["rows"]}
+            items_as_queries = table.rename({"doc_id": "query_id"})  # cells are of queries
+            for columns in self._asked.cells.packed([items_as_queries], ITEMS):
+                count = len(columns["rows"])
+                keys = {"stretch": [self.number] * count, "fold": [fold] * count}
+                yield {
+                    **keys,
+                    "chunk": columns["key"],
+                    "part": columns["part"],
+                    "rows": columns["rows"],
+                }
 
     def totals(self) -> dict[str, Any]:
         """The figures of all users so far."""
-        folds = {fold: each.to_dict() for fold, each in self._folds.items()}
+        folds = {fold: figures.to_dict() for fold, figures in self._folds.items()}
         return {"totals": [json.dumps({"stretch": self.number, "folds": folds})]}
 
-    def _masks(self, log: Interactions) -> list[Masks]:
-        codes, rows, way = self._asked.facts.codes, len(log.table), self._asked.plan.way
+    def _masks(self, log: Interactions) -> list[FoldMasks]:
+        codes, rows, split_way = self._asked.facts.codes, len(log.table), self._asked.plan.way
         if codes is None:
-            return masks(log, self._asked.plan, self._of)
-        if way == "random":
-            own = codes[self._row : self._row + rows]
-        elif way == "cold-users":
+            return fold_masks_of(log, self._asked.plan, self._of)
+        if split_way == "random":
+            part_codes = codes[self._row : self._row + rows]
+        elif split_way == "cold-users":
             users = log.table["query_id"].rle_id().to_numpy()
-            own = codes[self._user + users]
+            part_codes = codes[self._user + users]
             self._user += int(users[-1]) + 1
         else:
-            own = codes[log.table["item"].to_numpy()]
+            part_codes = codes[log.table["item"].to_numpy()]
         self._row += rows
-        tuned = own == VALIDATION if self._asked.plan.validation else None
-        return [Masks(own == TRAIN, tuned, own == TEST)]
+        is_validation = part_codes == VALIDATION if self._asked.plan.validation else None
+        return [FoldMasks(part_codes == TRAIN, is_validation, part_codes == TEST)]
 
     def _of(self, log: Interactions, plan: SplitPlan) -> Outer:
-        """The masks of a plan, which may need what is known of the whole log."""
+        """The masks of a plan, which may need facts about the whole log."""
         edges = self._asked.facts.edges
         if plan.way == "global":
-            return WAYS[plan.way].masks(log, replace(plan, cut=edges[plan][0]))
+            return SPLIT_METHODS[plan.way].masks(log, replace(plan, cut=edges[plan][0]))
         if plan.way == "windows":
             return masks_between(log, edges[plan])
         if plan.way == "leave-one-out":
             return masks_without_one(log, self._random[int(plan != self._asked.plan)])
-        return WAYS[plan.way].masks(log, plan)
+        return SPLIT_METHODS[plan.way].masks(log, plan)
 
     def _free(self, log: pl.DataFrame, judged: pl.DataFrame, fold: int) -> dict[str, Any]:
-        """How many items may be drawn for each user with judgments."""
+        """The number of items that may be drawn for each user with judgments."""
         users = judged.select("query_id").unique()
-        had = log.join(users, on="query_id", how="semi").group_by("query_id")
-        many = had.agg(pl.col("item").n_unique()).sort("query_id")["item"].to_numpy()
-        free = self._asked.catalogue - many.astype(np.int64)
+        items_of_user = log.join(users, on="query_id", how="semi").group_by("query_id")
+        item_counts = (
+            items_of_user.agg(pl.col("item").n_unique()).sort("query_id")["item"].to_numpy()
+        )
+        free = self._asked.catalogue - item_counts.astype(np.int64)
         self._chunk += 1
-        return counted(free, self.number, self._chunk, fold)
+        return pack_counts(free, self.number, self._chunk, fold)
 
     def _drawn(self, log: pl.DataFrame, judged: pl.DataFrame, fold: int) -> Sample:
         """Candidates of the users with judgments; items are numbers, in the order of their ids."""
-        asked = self._asked
-        assert asked.negatives is not None
-        known = log.select(*_PAIR, "item").unique()
+        cutting = self._asked
+        assert cutting.negatives is not None
+        item_numbers = log.select(*_PAIR, "item").unique()
         return sample(
-            judged.join(known, on=_PAIR).select("query_id", pl.col("item").alias("doc_id")),
+            judged.join(item_numbers, on=_PAIR).select("query_id", pl.col("item").alias("doc_id")),
             log.select("query_id", pl.col("item").alias("doc_id")),
-            asked.negatives,
-            items=pl.int_range(asked.catalogue, dtype=pl.Int32, eager=True),
+            cutting.negatives,
+            items=pl.int_range(cutting.catalogue, dtype=pl.Int32, eager=True),
             random=self._samplers[fold],
         )
 
 
-def _generators(states: States, stretch: int) -> dict[int, np.random.Generator]:
-    """The generators as they are before a stretch."""
-    found = {}
+def _generators(states: States, partition_id: int) -> dict[int, np.random.Generator]:
+    """The generators in their states before a partition."""
+    generators = {}
     for (draws, number), state in states.items():
-        if number == stretch:
-            found[draws] = np.random.default_rng()
-            found[draws].bit_generator.state = state
-    return found
+        if number == partition_id:
+            generators[draws] = np.random.default_rng()
+            generators[draws].bit_generator.state = state
+    return generators
 
 
-def _tables(made: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
+def _tables(fold_parts: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
     """The rows of one fold, by their part."""
-    yield from _logs(made)
-    for part, qrels in ((TUNING, made.tuning), (JUDGMENTS, made.judgments)):
+    yield from _logs(fold_parts)
+    for part_number, qrels in ((TUNING, fold_parts.tuning), (JUDGMENTS, fold_parts.judgments)):
         if qrels is not None:
-            yield part, qrels.table
+            yield part_number, qrels.table
 
 
-def _logs(made: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
+def _logs(fold_parts: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
     """The interactions of one fold, by their part."""
-    for part, log in ((TRAIN, made.train), (VALIDATION, made.validation), (TEST, made.test)):
+    for part_number, log in (
+        (TRAIN, fold_parts.train),
+        (VALIDATION, fold_parts.validation),
+        (TEST, fold_parts.test),
+    ):
         if log is not None:
-            yield part, log.table.select(*SCHEMA)
+            yield part_number, log.table.select(*SCHEMA)
 
 
-def _items(made: FoldParts) -> pl.DataFrame:
+def _items(fold_parts: FoldParts) -> pl.DataFrame:
     """The items of one fold, with a bit for each log that has them."""
-    has = [
-        table.select(pl.col("doc_id").unique(), has=pl.lit(1 << part, pl.Int32))
-        for part, table in _logs(made)
+    item_bits = [
+        table.select(pl.col("doc_id").unique(), has=pl.lit(1 << part_number, pl.Int32))
+        for part_number, table in _logs(fold_parts)
     ]
-    return _joined(has)
+    return _joined(item_bits)
 
 
 def _joined(tables: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
     """Items with the bits of all tables."""
-    every = pl.concat([table for table in tables if table is not None])
-    return every.group_by("doc_id").agg(pl.col("has").bitwise_or())
+    all_items = pl.concat([table for table in tables if table is not None])
+    return all_items.group_by("doc_id").agg(pl.col("has").bitwise_or())
 
 
 @dataclass
 class _FoldFigures:
-    """The figures of one fold that are sums over users, or the first and last of times.
+    """The figures of one fold: sums over users, and first and last times.
 
     Attributes:
-        parts: of each part the rows, users, first and last time, and whether a time or a grade is
-            no whole number.
+        parts: of each part the rows, users, first and last time, and True if a time or a grade
+            is no whole number.
         leaks: the sums of `LeakCount`.
         relevant: judgments of the test above 0.
         short: users with fewer items to draw from than were to be drawn.
@@ -247,33 +258,33 @@ class _FoldFigures:
     relevant: int = 0
     short: int = 0
 
-    def add(self, made: FoldParts) -> None:
-        """Count the parts of some users, whom no other call has."""
-        for part, table in _tables(made):
+    def add(self, fold_parts: FoldParts) -> None:
+        """Count the parts of some users, who are in no other call."""
+        for part_number, table in _tables(fold_parts):
             if len(table):
-                self._count(part, table)
+                self._count(part_number, table)
         leaks = LeakCount(clock=False)
-        leaks.add(made.train, made.validation, made.test)
+        leaks.add(fold_parts.train, fold_parts.validation, fold_parts.test)
         for name, count in leaks.counted.items():
             self.leaks[name] = self.leaks.get(name, 0) + count
-        if made.judgments is not None:
-            self.relevant += int((made.judgments.table["grade"] > 0).sum())
+        if fold_parts.judgments is not None:
+            self.relevant += int((fold_parts.judgments.table["grade"] > 0).sum())
 
     def _count(self, number: int, table: pl.DataFrame) -> None:
-        own = {"rows": 0, "users": 0, "first": None, "last": None, "broken": False}
-        part = self.parts.setdefault(number, own)
-        part["rows"] += len(table)
-        part["users"] += table["query_id"].n_unique()
+        empty_figures = {"rows": 0, "users": 0, "first": None, "last": None, "broken": False}
+        figures = self.parts.setdefault(number, empty_figures)
+        figures["rows"] += len(table)
+        figures["users"] += table["query_id"].n_unique()
         if number in {TUNING, JUDGMENTS}:
-            part["broken"] |= bool((table["grade"] % 1 != 0).any())
+            figures["broken"] |= bool((table["grade"] % 1 != 0).any())
             return
-        at = table["at"]
-        part["broken"] |= bool((at % 1_000_000 != 0).any())
-        if not at.null_count():
-            times = at.to_numpy()
+        times_column = table["at"]
+        figures["broken"] |= bool((times_column % 1_000_000 != 0).any())
+        if not times_column.null_count():
+            times = times_column.to_numpy()
             low, high = int(times.min()), int(times.max())
-            part["first"] = low if part["first"] is None else min(part["first"], low)
-            part["last"] = high if part["last"] is None else max(part["last"], high)
+            figures["first"] = low if figures["first"] is None else min(figures["first"], low)
+            figures["last"] = high if figures["last"] is None else max(figures["last"], high)
 
     def to_dict(self) -> dict[str, Any]:
         """The figures in plain values."""

@@ -1,4 +1,4 @@
-"""What has to be known of a whole log before partitions can be cut: times, draws, generators."""
+"""Facts about a whole log that cutting its partitions needs: times, draws, generators."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.candidates import drawn_places
+from rankgate.data.logs.candidates import draw_positions
 from rankgate.data.logs.interactions import Interactions
-from rankgate.data.logs.splits import cut_place, edges_of, refuse_empty
-from rankgate.data.place import Place
-from rankgate.recommenders.split_parts import masks, plan_of_validation
-from rankgate.spark.splitting.order import around
+from rankgate.data.logs.splits import find_cut_position, refuse_empty, window_edges
+from rankgate.data.place import RowLocation
+from rankgate.recommenders.split_parts import fold_masks_of, plan_of_validation
+from rankgate.spark.splitting.order import time_range_at
 from rankgate.spark.splitting.tables import (
     TEST,
     TRAIN,
     VALIDATION,
-    carried_out,
-    totals_of,
-    unpacked,
+    collect_totals,
+    run_task,
+    unpack_rows,
 )
 
 if TYPE_CHECKING:
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
     from rankgate.data.logs.splits import SplitPlan
     from rankgate.spark.splitting.sorting import SortedLog
-    from rankgate.spark.tables import Rows
+    from rankgate.spark.tables import TableRows
 
 _BINS = 1 << 14  # of times, counted at once
-_FEW = 1 << 16  # times, of which each has a bin
+_EXACT_BINS = 1 << 16  # times, of which each has a bin
 
 States = Mapping[tuple[int, int], Any]
-"""A generator's state by what it draws for, and the stretch before whose first draw it is."""
+"""A generator's state by its purpose and by the partition before whose first draw it is taken."""
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the parts of users depend on besides their own rows.
+class LogFacts:
+    """Facts about the whole log that the parts of users depend on.
 
     Attributes:
         edges: for each plan by time the times between which its test lies.
@@ -58,58 +58,58 @@ class Facts:
     states: States = field(default_factory=dict)
 
 
-def facts_of(log: SortedLog, plan: SplitPlan) -> Facts:
-    """What has to be known of a log for a plan.
+def collect_facts(log: SortedLog, plan: SplitPlan) -> LogFacts:
+    """The facts about a log that a plan needs.
 
     Raises:
         InputError: nothing would be left to learn from, or to predict.
     """
     inner = plan_of_validation(plan) if plan.validation else None
     if plan.way in {"global", "windows"}:
-        return Facts(_edges(log, plan, inner))
+        return LogFacts(_edges(log, plan, inner))
     if plan.way == "leave-one-out":
         drawing = _LeaveOneOut((plan.seed, *([inner.seed] if inner else [])))
-        return Facts(states=states_of(log.frame, drawing, log.rows))
+        return LogFacts(states=collect_generator_states(log.frame, drawing, log.rows))
     if plan.way in {"random", "cold-users", "cold-items"}:
-        return Facts(codes=_codes(log, plan))
-    return Facts()
+        return LogFacts(codes=_codes(log, plan))
+    return LogFacts()
 
 
 def _edges(log: SortedLog, plan: SplitPlan, inner: SplitPlan | None) -> dict[SplitPlan, list[int]]:
     (low, high), label = log.span, log.rows.label
     first = plan.cut
     if not isinstance(first, int):
-        first = _nth(log, cut_place(log.size, plan.share))
+        first = _time_at_rank(log, find_cut_position(log.size, plan.share))
     if plan.way == "windows":
-        return {plan: edges_of(first, high, plan.windows)}
+        return {plan: window_edges(first, high, plan.windows)}
     edges = {plan: [first]}
     if inner:
-        known = bins_of(log.frame, [TRAIN], log.rows, low, first - 1, 1 << 62)[0]
-        refuse_empty(known, log.size - known, label, plan)
-        edges[inner] = [_nth(log, cut_place(known, inner.share))]
+        known_bins = count_bins(log.frame, [TRAIN], log.rows, low, first - 1, 1 << 62)[0]
+        refuse_empty(known_bins, log.size - known_bins, label, plan)
+        edges[inner] = [_time_at_rank(log, find_cut_position(known_bins, inner.share))]
     return edges
 
 
-def _nth(log: SortedLog, place: int) -> int:
-    """The time at a place of the rising order, from 0 on, by counting in ever narrower bins."""
-    low, high, many = around(log.orders, place)
+def _time_at_rank(log: SortedLog, rank: int) -> int:
+    """The time at a rank in ascending order, from 0, by counting in narrower and narrower bins."""
+    low, high, count_in_range = time_range_at(log.orders, rank)
     high = min(high, log.span[1])
     while low < high:
-        width = 1 if many <= _FEW else -(-(high - low + 1) // _BINS)
-        bins = bins_of(log.frame, [TRAIN], log.rows, low, high, width)
-        left = place
+        width = 1 if count_in_range <= _EXACT_BINS else -(-(high - low + 1) // _BINS)
+        bins = count_bins(log.frame, [TRAIN], log.rows, low, high, width)
+        remaining = rank
         for number, count in sorted(bins.items()):
-            if left < count:
+            if remaining < count:
                 low, high = low + number * width, min(high, low + (number + 1) * width - 1)
-                many = count
+                count_in_range = count
                 break
-            left -= count
+            remaining -= count
     return low
 
 
 @dataclass(frozen=True)
 class _Bins:
-    """How many times of a partition lie in each bin; in that of -1 are all before."""
+    """The number of times of a partition in each bin; bin -1 has all earlier ones."""
 
     low: int
     high: int
@@ -117,24 +117,24 @@ class _Bins:
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """Bins, with their counts."""
-        found: Counter[int] = Counter()
-        for _, table in unpacked(batches, ["at"]):
-            at = table["at"].to_numpy()
-            found[-1] += int(np.count_nonzero(at < self.low))
-            inside = at[(at >= self.low) & (at <= self.high)]
-            bins, counts = np.unique((inside - self.low) // self.width, return_counts=True)
-            found.update(dict(zip(bins.tolist(), counts.tolist(), strict=True)))
-        yield {"totals": [json.dumps([*found.items()])]}
+        counts_by_bin: Counter[int] = Counter()
+        for _, table in unpack_rows(batches, ["at"]):
+            times = table["at"].to_numpy()
+            counts_by_bin[-1] += int(np.count_nonzero(times < self.low))
+            times_inside = times[(times >= self.low) & (times <= self.high)]
+            bins, counts = np.unique((times_inside - self.low) // self.width, return_counts=True)
+            counts_by_bin.update(dict(zip(bins.tolist(), counts.tolist(), strict=True)))
+        yield {"totals": [json.dumps([*counts_by_bin.items()])]}
 
 
-def bins_of(
-    frame: DataFrame, parts: Sequence[int], rows: Rows, low: int, high: int, width: int
+def count_bins(
+    frame: DataFrame, parts: Sequence[int], rows: TableRows, low: int, high: int, width: int
 ) -> Counter[int]:
-    """How many times lie in each bin, from 0 on; in that of -1 are all before.
+    """The number of times in each bin, from 0; bin -1 has all earlier ones.
 
     Args:
         frame: with `COLUMNS`.
-        parts: which rows count.
+        parts: the part numbers of the rows that count.
         rows: the log, for errors.
         low: the first time that counts.
         high: the last.
@@ -142,16 +142,18 @@ def bins_of(
     """
     from pyspark.sql import functions as F
 
-    chosen = frame.where(F.col("rows").isNotNull() & F.col("part").isin(*parts))
-    sent = totals_of(carried_out(chosen.select("stretch", "rows"), _Bins(low, high, width)), rows)
-    found: Counter[int] = Counter()
-    for each in sent:
-        found.update(dict(each))
-    return found
+    selected = frame.where(F.col("rows").isNotNull() & F.col("part").isin(*parts))
+    partition_counts = collect_totals(
+        run_task(selected.select("stretch", "rows"), _Bins(low, high, width)), rows
+    )
+    counts_by_bin: Counter[int] = Counter()
+    for bin_counts in partition_counts:
+        counts_by_bin.update(dict(bin_counts))
+    return counts_by_bin
 
 
 def _codes(log: SortedLog, plan: SplitPlan) -> NDArray[np.uint8]:
-    """The parts of rows, users or items by their places, which is all that these ways look at."""
+    """The parts of rows, users or items by their positions, which these ways depend on alone."""
     if plan.way == "random":
         table = pl.DataFrame({"query_id": pl.repeat(0, log.size, dtype=pl.UInt8, eager=True)})
     elif plan.way == "cold-users":
@@ -159,12 +161,12 @@ def _codes(log: SortedLog, plan: SplitPlan) -> NDArray[np.uint8]:
     else:
         assert log.catalogue is not None
         table = pl.DataFrame({"doc_id": pl.int_range(log.catalogue.size, eager=True)})
-    (found,) = masks(Interactions(table, place=Place(log.rows.label)), plan)
-    out = np.full(len(table), TRAIN, np.uint8)
-    out[found.test] = TEST
-    if found.validation is not None:
-        out[found.validation] = VALIDATION
-    return out
+    (fold_masks,) = fold_masks_of(Interactions(table, place=RowLocation(log.rows.label)), plan)
+    part_codes = np.full(len(table), TRAIN, np.uint8)
+    part_codes[fold_masks.test] = TEST
+    if fold_masks.validation is not None:
+        part_codes[fold_masks.validation] = VALIDATION
+    return part_codes
 
 
 @dataclass(frozen=True)
@@ -174,18 +176,18 @@ class _LeaveOneOut:
     seeds: tuple[int, ...]
 
     def generators(self) -> dict[int, np.random.Generator]:
-        """By their number, before any draw."""
+        """The generators by number, before any draw."""
         return {i: np.random.default_rng(seed) for i, seed in enumerate(self.seeds)}
 
     def draw(self, random: Mapping[int, np.random.Generator], fold: int, counts: Any) -> None:  # noqa: ANN401, ARG002 - an array; there is one fold
         """Draw as `masks_without_one` does for users with so many rows."""
-        for each in random.values():
-            each.integers(0, counts)
+        for generator in random.values():
+            generator.integers(0, counts)
             counts = counts - (counts > 1)
 
 
 @dataclass(frozen=True)
-class Sampled:
+class CandidateDraws:
     """The draws of candidates, with a generator for each fold."""
 
     seed: int
@@ -193,47 +195,49 @@ class Sampled:
     negatives: int
 
     def generators(self) -> dict[int, np.random.Generator]:
-        """By their number, before any draw."""
+        """The generators by number, before any draw."""
         return {i: np.random.default_rng(self.seed) for i in range(self.folds)}
 
     def draw(self, random: Mapping[int, np.random.Generator], fold: int, counts: Any) -> None:  # noqa: ANN401 - an array
         """Draw as `sample` does for users with so many free items."""
         for free in counts.tolist():
-            drawn_places(free, self.negatives, random[fold])
+            draw_positions(free, self.negatives, random[fold])
 
 
 @dataclass(frozen=True)
 class _Draws:
-    """One task that makes all draws of all users in order, and keeps none of them.
+    """A task that makes all draws of all users in order, and keeps no drawn values.
 
     A draw can reject numbers, so that where a generator is after some users is known from their
     draws alone. Executors then draw again from where their own users begin.
     """
 
-    drawing: _LeaveOneOut | Sampled
+    drawing: _LeaveOneOut | CandidateDraws
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """The state of each generator before each stretch."""
         random = self.drawing.generators()
-        seen: dict[int, set[int]] = {i: set() for i in random}
+        partitions_of_generator: dict[int, set[int]] = {i: set() for i in random}
         for batch in batches:
             for row in batch.to_pylist():
-                one = isinstance(self.drawing, Sampled)
-                for i in [row["fold"]] if one else [*random]:
-                    if row["stretch"] not in seen[i]:
-                        seen[i].add(row["stretch"])
+                is_sampled = isinstance(self.drawing, CandidateDraws)
+                for i in [row["fold"]] if is_sampled else [*random]:
+                    if row["stretch"] not in partitions_of_generator[i]:
+                        partitions_of_generator[i].add(row["stretch"])
                         state = random[i].bit_generator.state
-                        found = {"draws": i, "stretch": row["stretch"], "state": state}
-                        yield {"totals": [json.dumps(found)]}
+                        generator_state = {"draws": i, "stretch": row["stretch"], "state": state}
+                        yield {"totals": [json.dumps(generator_state)]}
                 self.drawing.draw(random, row["fold"], np.frombuffer(row["counts"], np.int64))
 
 
-def states_of(frame: DataFrame, drawing: _LeaveOneOut | Sampled, rows: Rows) -> States:
-    """Where the generators are before each stretch, by one task that sees a number a user.
+def collect_generator_states(
+    frame: DataFrame, drawing: _LeaveOneOut | CandidateDraws, rows: TableRows
+) -> States:
+    """The states of the generators before each partition, by one task with a number for each user.
 
     Args:
         frame: with ``counts``, as `counted` made them.
-        drawing: what is drawn.
+        drawing: the draws.
         rows: the log, for errors.
     """
     from pyspark.sql import functions as F
@@ -241,6 +245,9 @@ def states_of(frame: DataFrame, drawing: _LeaveOneOut | Sampled, rows: Rows) -> 
     counts = frame.where(F.col("counts").isNotNull()).select(
         "stretch", "chunk", "place", "fold", "counts"
     )
-    ordered = counts.repartition(1).sortWithinPartitions("stretch", "chunk", "place")
-    found = totals_of(carried_out(ordered, _Draws(drawing)), rows)
-    return {(each["draws"], each["stretch"]): each["state"] for each in found}
+    ordered_counts = counts.repartition(1).sortWithinPartitions("stretch", "chunk", "place")
+    generator_states = collect_totals(run_task(ordered_counts, _Draws(drawing)), rows)
+    return {
+        (generator_state["draws"], generator_state["stretch"]): generator_state["state"]
+        for generator_state in generator_states
+    }

@@ -15,54 +15,56 @@ from rankgate.spark.splitting.tables import (
     TEST,
     TRAIN,
     VALIDATION,
-    carried_out,
-    totals_of,
-    unpacked,
+    collect_totals,
+    run_task,
+    unpack_rows,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from rankgate.spark.tables import Rows
+    from rankgate.spark.tables import TableRows
 
 LOGS = {TRAIN: "train", VALIDATION: "validation", TEST: "test"}
 """The parts that are interactions, with their names."""
 
 
-class FoldSums:
-    """The figures of one fold, of all stretches."""
+class FoldTotals:
+    """The figures of one fold, over all partitions."""
 
-    def __init__(self, found: list[dict[str, Any]]) -> None:
-        self._found = [each for each in found if each]
+    def __init__(self, partition_figures: list[dict[str, Any]]) -> None:
+        self._found = [figures for figures in partition_figures if figures]
 
-    def of(self, part: int, name: str) -> int:
+    def of(self, part_number: int, name: str) -> int:
         """A sum over one part."""
-        return sum(self.each(part, name))
+        return sum(self.each(part_number, name))
 
-    def each(self, part: int, name: str) -> list[int]:
-        """What stretches have of one part, where they have it."""
-        found = [each["parts"].get(str(part), {}).get(name) for each in self._found]
-        return [value for value in found if value is not None]
+    def each(self, part_number: int, name: str) -> list[int]:
+        """The values of one part in the partitions that have it."""
+        part_values = [
+            figures["parts"].get(str(part_number), {}).get(name) for figures in self._found
+        ]
+        return [value for value in part_values if value is not None]
 
     def total(self, name: str) -> int:
         """A sum over the fold."""
-        return sum(each[name] for each in self._found)
+        return sum(figures[name] for figures in self._found)
 
     @property
     def leaks(self) -> dict[str, int]:
         """The sums of leaks."""
         names = self._found[0]["leaks"]
-        return {name: sum(each["leaks"][name] for each in self._found) for name in names}
+        return {name: sum(figures["leaks"][name] for figures in self._found) for name in names}
 
     @property
     def broken(self) -> frozenset[int]:
         """The parts whose times, or grades, are no whole numbers."""
         return frozenset(
-            int(part)
-            for each in self._found
-            for part, own in each["parts"].items()
-            if own["broken"]
+            int(part_number)
+            for figures in self._found
+            for part_number, part_figures in figures["parts"].items()
+            if part_figures["broken"]
         )
 
 
@@ -74,15 +76,17 @@ class _ItemCounting:
         """Fold, bits and number of items, as text."""
         tables = [
             table.with_columns(fold=pl.lit(fold, pl.Int32))
-            for fold, table in unpacked(batches, number="fold")
+            for fold, table in unpack_rows(batches, number="fold")
         ]
         if tables:
-            item = pl.concat(tables).group_by("fold", "query_id").agg(pl.col("has").bitwise_or())
-            yield {"totals": [json.dumps(item.group_by("fold", "has").len().rows())]}
+            item_bits = (
+                pl.concat(tables).group_by("fold", "query_id").agg(pl.col("has").bitwise_or())
+            )
+            yield {"totals": [json.dumps(item_bits.group_by("fold", "has").len().rows())]}
 
 
-def items_of(frame: DataFrame, rows: Rows, partitions: int) -> dict[int, dict[int, int]]:
-    """For each fold how many items each part has; under -1 those of the test alone.
+def count_items(frame: DataFrame, rows: TableRows, partitions: int) -> dict[int, dict[int, int]]:
+    """The number of items of each part, by fold; under -1 those of the test alone.
 
     Args:
         frame: with `COLUMNS`.
@@ -91,12 +95,12 @@ def items_of(frame: DataFrame, rows: Rows, partitions: int) -> dict[int, dict[in
     """
     from pyspark.sql import functions as F
 
-    packed = frame.where(F.col("part") == ITEMS).select("chunk", "fold", "rows")
-    together = packed.repartition(partitions, "chunk")
-    found: dict[int, dict[int, int]] = {}
-    for fold, has, count in chain(*totals_of(carried_out(together, _ItemCounting()), rows)):
-        own = found.setdefault(fold, dict.fromkeys((*LOGS, -1), 0))
-        parts = [part for part in LOGS if has >> part & 1]
-        for part in [*parts, *([-1] if parts == [TEST] else [])]:
-            own[part] += count
-    return found
+    packed_items = frame.where(F.col("part") == ITEMS).select("chunk", "fold", "rows")
+    items_by_chunk = packed_items.repartition(partitions, "chunk")
+    counts_by_fold: dict[int, dict[int, int]] = {}
+    for fold, has, count in chain(*collect_totals(run_task(items_by_chunk, _ItemCounting()), rows)):
+        part_counts = counts_by_fold.setdefault(fold, dict.fromkeys((*LOGS, -1), 0))
+        parts = [part_number for part_number in LOGS if has >> part_number & 1]
+        for part_number in [*parts, *([-1] if parts == [TEST] else [])]:
+            part_counts[part_number] += count
+    return counts_by_fold

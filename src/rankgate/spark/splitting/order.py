@@ -1,4 +1,4 @@
-"""Some of the times of a log by their place in the rising order, where all would be too many."""
+"""Some of the times of a log by their rank, where all of them would be too many."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TimeOrder:
     """Every ``step``-th time of some rows, in rising order.
 
     Attributes:
-        rows: how many times there are.
+        rows: the number of times.
         step: the distance between two points, in times; the first point is the first time.
         points: these times.
     """
@@ -40,34 +40,38 @@ class TimeOrder:
         return [self.rows, self.step, self.points]
 
     def before(self, values: NDArray[np.int64]) -> tuple[Any, Any]:
-        """How many times are less than each value: at least, and at most."""
+        """Bounds of the number of times less than each value: at least, and at most."""
         less = np.searchsorted(np.array(self.points), values)
-        least = np.maximum((less - 1) * self.step + 1, 0)
-        most = np.where(less == len(self.points), self.rows, less * self.step)
-        return least, most
+        lower_bound = np.maximum((less - 1) * self.step + 1, 0)
+        upper_bound = np.where(less == len(self.points), self.rows, less * self.step)
+        return lower_bound, upper_bound
 
 
-def around(orders: Sequence[TimeOrder], place: int) -> tuple[int, int, int]:
-    """The times between which the time at a place of the rising order lies, and how many there are.
+def time_range_at(orders: Sequence[TimeOrder], rank: int) -> tuple[int, int, int]:
+    """The times between which the time at a rank lies, and the number of times between them.
 
     Args:
         orders: of all times, with at least one time.
-        place: from 0 on.
+        rank: in ascending order, from 0.
 
     Returns:
-        the lowest and the highest time that it can be, and how many times at most lie there.
+        the lowest and the highest time that it can be, and the largest number of times there.
 
     >>> orders = [TimeOrder(4, 2, (10, 30)), TimeOrder(2, 1, (25, 50))]  # 10 20 30 40, 25 50
-    >>> around(orders, 2)
+    >>> time_range_at(orders, 2)
     (25, 49, 4)
     """
-    values = np.unique([time for each in orders for time in each.points])
-    counts = [each.before(values) for each in orders]
-    least = np.sum([low for low, _ in counts], axis=0)
-    most = np.sum([high for _, high in counts], axis=0)
-    low = int(np.flatnonzero(most <= place)[-1])
-    above = np.flatnonzero(least > place)
-    if len(above):
-        return int(values[low]), int(values[above[0]]) - 1, int(most[above[0]] - least[low])
-    every = sum(each.rows for each in orders)
-    return int(values[low]), np.iinfo(np.int64).max, every - int(least[low])
+    values = np.unique([time for order in orders for time in order.points])
+    counts = [order.before(values) for order in orders]
+    lower_bounds = np.sum([low for low, _ in counts], axis=0)
+    upper_bounds = np.sum([high for _, high in counts], axis=0)
+    low = int(np.flatnonzero(upper_bounds <= rank)[-1])
+    ranks_above = np.flatnonzero(lower_bounds > rank)
+    if len(ranks_above):
+        return (
+            int(values[low]),
+            int(values[ranks_above[0]]) - 1,
+            int(upper_bounds[ranks_above[0]] - lower_bounds[low]),
+        )
+    row_count = sum(order.rows for order in orders)
+    return int(values[low]), np.iinfo(np.int64).max, row_count - int(lower_bounds[low])

@@ -12,9 +12,9 @@ from uuid import uuid4
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.recommenders.split_files import judged, public
-from rankgate.spark.shipping import mapped
-from rankgate.spark.splitting.tables import JUDGMENTS, TUNING, unpacked
+from rankgate.recommenders.split_files import readable_interactions, readable_judgments
+from rankgate.spark.shipping import map_partitions
+from rankgate.spark.splitting.tables import JUDGMENTS, TUNING, unpack_rows
 from rankgate.spark.worker import ERROR
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ _TIMES = {"none": "", "order": "at bigint, ", "place": "at bigint, "}
 
 @dataclass(frozen=True)
 class PartTable:
-    """One table of a split as people read it.
+    """One table of a split in the form for readers.
 
     Attributes:
         fold: of the split, from 0 on.
         part: of the fold.
         name: of its folder.
         form: ``csv`` or ``parquet``.
-        unit: what times were written in.
-        whole: whether all times, or grades, are whole numbers.
+        unit: the unit of times.
+        whole: True if all times, or grades, are whole numbers.
     """
 
     fold: int
@@ -46,14 +46,14 @@ class PartTable:
     whole: bool
 
     def shown(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Rows as people read them."""
+        """Rows in the form for readers."""
         if self.part in {TUNING, JUDGMENTS}:
-            return judged(table.lazy(), whole=self.whole).collect()
-        return public(table.lazy(), self.unit, whole=self.whole).collect()
+            return readable_judgments(table.lazy(), whole=self.whole).collect()
+        return readable_interactions(table.lazy(), self.unit, whole=self.whole).collect()
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
         """The rows of a partition."""
-        for _, table in unpacked(batches):
+        for _, table in unpack_rows(batches):
             yield self.shown(table)
 
     def rows(self, frame: DataFrame) -> DataFrame:
@@ -64,28 +64,28 @@ class PartTable:
         """
         from pyspark.sql import functions as F
 
-        own = frame.where((F.col("part") == self.part) & (F.col("fold") == self.fold))
+        part_rows = frame.where((F.col("part") == self.part) & (F.col("fold") == self.fold))
         if self.part in {TUNING, JUDGMENTS}:
             columns = (
                 f"query_id string, doc_id string, grade {'bigint' if self.whole else 'double'}"
             )
         else:
-            at = _TIMES.get(self.unit, "at string, ")
-            at = at if self.whole else at.replace("bigint", "double")
-            columns = f"query_id string, doc_id string, {at}kind string, value double"
-        return mapped(own.select("stretch", "rows"), self, columns)
+            time_column = _TIMES.get(self.unit, "at string, ")
+            time_column = time_column if self.whole else time_column.replace("bigint", "double")
+            columns = f"query_id string, doc_id string, {time_column}kind string, value double"
+        return map_partitions(part_rows.select("stretch", "rows"), self, columns)
 
 
-def written_by_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Path) -> None:
+def write_on_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Path) -> None:
     """Write tables in one pass; each folder appears when it is complete.
 
     Each attempt of a task writes to new file names, and the driver uses only the files that
-    successful tasks report: failed and overtaken attempts leave nothing.
+    successful tasks report: failed and duplicate attempts leave no files.
 
     Args:
         frame: all parts, packed.
-        tables: what is written.
-        folder: where to; executors see it too.
+        tables: the tables to write.
+        folder: the target; executors see it too.
 
     Raises:
         OSError: a folder that cannot be written, or that executors do not see.
@@ -96,21 +96,27 @@ def written_by_executors(frame: DataFrame, tables: Sequence[PartTable], folder: 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         work.mkdir()
-        own = frame.where(F.col("part").isin([each.part for each in tables]))
+        part_rows = frame.where(F.col("part").isin([table.part for table in tables]))
         writing = _Writing(str(work), tuple(tables))
-        sent = mapped(own.select("fold", "part", "rows"), writing, "totals string").collect()
-        found = [json.loads(row.totals) for row in sent]
-        for each in found:
-            if ERROR in each:
-                raise OSError(each[ERROR]["problem"])
-        files = [each for several in found for each in several]
+        rows = map_partitions(
+            part_rows.select("fold", "part", "rows"), writing, "totals string"
+        ).collect()
+        reports = [json.loads(row.totals) for row in rows]
+        for report in reports:
+            if ERROR in report:
+                raise OSError(report[ERROR]["problem"])
+        files = [written_file for written_files in reports for written_file in written_files]
         for number, table in enumerate(tables):
-            made = work / str(number)
-            made.mkdir()
-            for each in files:
-                if each["table"] == number:
-                    _take(work / each["file"], each, made / f"part-{each['task']:05}.{table.form}")
-            (made / "_SUCCESS").touch()
+            table_folder = work / str(number)
+            table_folder.mkdir()
+            for report in files:
+                if report["table"] == number:
+                    _move_file(
+                        work / report["file"],
+                        report,
+                        table_folder / f"part-{report['task']:05}.{table.form}",
+                    )
+            (table_folder / "_SUCCESS").touch()
         for number, table in enumerate(tables):
             final = folder / table.name
             final.parent.mkdir(exist_ok=True)
@@ -121,13 +127,13 @@ def written_by_executors(frame: DataFrame, tables: Sequence[PartTable], folder: 
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _take(file: Path, made: dict[str, Any], final: Path) -> None:
+def _move_file(file: Path, written_file: dict[str, Any], final: Path) -> None:
     """Move a file that an executor wrote.
 
     Raises:
-        OSError: it is not there, or not whole.
+        OSError: it does not exist, or is incomplete.
     """
-    if not file.is_file() or file.stat().st_size != made["size"]:
+    if not file.is_file() or file.stat().st_size != written_file["size"]:
         problem = "executors do not see this folder; name one that all machines see."
         raise OSError(problem)
     file.replace(final)
@@ -135,18 +141,18 @@ def _take(file: Path, made: dict[str, Any], final: Path) -> None:
 
 @dataclass(frozen=True)
 class _Writing:
-    """What a task does with packed parts.
+    """Write packed parts, as a task of executors.
 
     Attributes:
-        folder: where it writes.
-        tables: what is written.
+        folder: the folder of its files.
+        tables: the tables to write.
     """
 
     folder: str
     tables: tuple[PartTable, ...]
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        """The names and sizes of the files that were written, as text.
+        """The names and sizes of the written files, as text.
 
         Raises:
             UsageError: a file cannot be written, as where the disk is full.
@@ -164,7 +170,7 @@ class _Writing:
 
         context = TaskContext.get()
         task = context.partitionId() if context else 0
-        places = {(each.fold, each.part): i for i, each in enumerate(self.tables)}
+        places = {(table.fold, table.part): i for i, table in enumerate(self.tables)}
         files: dict[int, _TableFile] = {}
         with ExitStack() as stack:
             for batch in batches:
@@ -178,8 +184,13 @@ class _Writing:
                         files[number] = stack.enter_context(_TableFile(path, self.tables[number]))
                     files[number].add(pl.read_ipc_stream(io.BytesIO(value.as_buffer())))
         return [
-            {"table": i, "task": task, "file": each.path.name, "size": each.path.stat().st_size}
-            for i, each in files.items()
+            {
+                "table": i,
+                "task": task,
+                "file": table_file.path.name,
+                "size": table_file.path.stat().st_size,
+            }
+            for i, table_file in files.items()
         ]
 
 
@@ -202,14 +213,14 @@ class _TableFile:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Write some rows."""
-        shown = self._table.shown(rows)
+        readable_rows = self._table.shown(rows)
         if self._table.form == "csv":
-            shown.write_csv(self._stream, include_header=not self._stream.tell())
+            readable_rows.write_csv(self._stream, include_header=not self._stream.tell())
             return
         import polars as pl
         import pyarrow.parquet as pq
 
-        table = shown.to_arrow(compat_level=pl.CompatLevel.oldest())
+        table = readable_rows.to_arrow(compat_level=pl.CompatLevel.oldest())
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._stream, table.schema)
         self._writer.write_table(table)

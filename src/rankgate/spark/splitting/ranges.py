@@ -14,100 +14,103 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats.tables.arrow import collected, scanned
-from rankgate.data.logs.columns import mapped as named
+from rankgate.data.formats.tables.arrow import collect_frame, scan_file
+from rankgate.data.logs.columns import map_columns as named
 from rankgate.data.streams.source import InputFile
-from rankgate.spark.cells import value_of
+from rankgate.spark.cells import encode_rows
 from rankgate.spark.pieces import TASK_BYTES
-from rankgate.spark.shipping import mapped, numbers_in
+from rankgate.spark.shipping import map_partitions, read_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from rankgate.spark.pieces import Piece, Pieces
+    from rankgate.spark.pieces import FilePiece, TableFiles
 
 RANGED = "key int, range int, piece int, place int, rows binary, totals string"
-"""What a task packs: the range of users, its partition's key, and where in the log the rows are."""
+"""Columns of packed rows: the range of users, its partition's key, the position in the log."""
 
-_ROWS = 1 << 22  # that are packed at once
-_RANGE_BYTES = 12 << 20  # of input for one range, which is sorted at once
+_ROWS = 1 << 22  # rows that are packed at once
+_RANGE_BYTES = 12 << 20  # input bytes of one range, which is sorted at once
 _SAMPLES = 1000  # users of each piece of a sample
 _WHOLE = (pl.String, pl.Categorical, pl.Enum)
 _TIMES = (*_WHOLE, pl.Datetime, pl.Date)
 
 
-def columns_of(pieces: Pieces, chosen: Mapping[str, str], label: str) -> dict[str, str] | None:
-    """Which column of a log is which of ours; None where Spark has to read, or to refuse.
+def columns_of(
+    pieces: TableFiles, named_columns: Mapping[str, str], label: str
+) -> dict[str, str] | None:
+    """The columns of a log by our names; None where Spark has to read them, or to refuse them.
 
     Raises:
         InputError: a damaged file, a column that is missing.
     """
-    schema = scanned(InputFile(Path(pieces.every[0].path))).collect_schema()
-    found = named(schema.names(), chosen, label)
-    for ours, theirs in found.items():
-        kind = schema[theirs]
-        plain = kind.is_numeric() if ours in {"at", "value"} else kind.is_integer()
-        text = _TIMES if ours == "at" else () if ours == "value" else _WHOLE
-        if kind.is_decimal() or not (plain or kind in text):
+    schema = scan_file(InputFile(Path(pieces.every[0].path))).collect_schema()
+    theirs_by_ours = named(schema.names(), named_columns, label)
+    for our_name, their_name in theirs_by_ours.items():
+        kind = schema[their_name]
+        is_plain = kind.is_numeric() if our_name in {"at", "value"} else kind.is_integer()
+        text = _TIMES if our_name == "at" else () if our_name == "value" else _WHOLE
+        if kind.is_decimal() or not (is_plain or kind in text):
             return None
-    return found
+    return theirs_by_ours
 
 
 @dataclass(frozen=True)
-class Packing:
+class RangePacking:
     """Read pieces of a log and pack their rows by ranges of users.
 
     Attributes:
         pieces: of the log, in the order of its rows.
-        columns: our name of each column, and theirs.
-        ends: the users with which ranges but the first begin.
-        keys: for each partition a number that Spark puts there; a partition has several ranges.
+        columns: their names by our names.
+        ends: the first users of all ranges but the first.
+        keys: for each partition a number that Spark assigns to it; a partition has several ranges.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FilePiece, ...]
     columns: Mapping[str, str]
     ends: pl.Series
     keys: tuple[int, ...]
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-        """The rows of the pieces whose numbers come, packed.
+        """The rows of the pieces with the given numbers, packed.
 
         Raises:
             InputError: a damaged file, a column that is missing.
         """
-        for number in numbers_in(batches):
-            for place, frame in enumerate(_frames(self.pieces[number], self.columns)):
-                yield self._packed(frame, number, place)
+        for number in read_numbers(batches):
+            for frame_index, frame in enumerate(_frames(self.pieces[number], self.columns)):
+                yield self._packed(frame, number, frame_index)
 
-    def _packed(self, frame: pl.DataFrame, piece: int, place: int) -> dict[str, Any]:
+    def _packed(self, frame: pl.DataFrame, piece: int, frame_index: int) -> dict[str, Any]:
         users = frame["query_id"].fill_null("")
-        every = users.unique().sort()
-        codes = users.cast(pl.Enum(every)).to_physical().to_numpy()
-        firsts = np.asarray(every.search_sorted(self.ends, side="left"))
+        all_users = users.unique().sort()
+        codes = users.cast(pl.Enum(all_users)).to_physical().to_numpy()
+        firsts = np.asarray(all_users.search_sorted(self.ends, side="left"))
         ranges = np.searchsorted(firsts, codes, side="right").astype(np.uint16)
         rows = frame.select(pl.all().gather(np.argsort(ranges, kind="stable")))
         counts = np.bincount(ranges, minlength=len(self.ends) + 1)
         starts = np.cumsum(counts) - counts
-        found = np.flatnonzero(counts).tolist()
+        range_numbers = np.flatnonzero(counts).tolist()
         values = [
-            value_of(rows.slice(int(starts[each]), int(counts[each])), "lz4") for each in found
+            encode_rows(rows.slice(int(starts[range_number]), int(counts[range_number])), "lz4")
+            for range_number in range_numbers
         ]
-        many = len(found)
+        count = len(range_numbers)
         each_key = -(-(len(self.ends) + 1) // len(self.keys))
-        keys = [self.keys[each // each_key] for each in found]
-        places = {"piece": [piece] * many, "place": [place] * many}
-        return {"key": keys, "range": found, **places, "rows": values}
+        keys = [self.keys[range_number // each_key] for range_number in range_numbers]
+        places = {"piece": [piece] * count, "place": [frame_index] * count}
+        return {"key": keys, "range": range_numbers, **places, "rows": values}
 
 
-def unpacked_ranges(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+def unpack_ranges(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
     """The rows of each range of users, in the order of the log; users are whole.
 
     Args:
         batches: columns of `RANGED`, by range, piece and place.
 
     Raises:
-        InputError: files whose columns have types that do not go together.
+        InputError: files whose columns have incompatible types.
     """
     for _, values in groupby(_values(batches), key=itemgetter(0)):
         try:
@@ -118,67 +121,69 @@ def unpacked_ranges(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]
             raise InputError(problem, code="wrong-type") from None
 
 
-def by_range(
-    spark: SparkSession, pieces: Pieces, columns: Mapping[str, str], keys: tuple[int, ...]
+def partition_by_user(
+    spark: SparkSession, pieces: TableFiles, columns: Mapping[str, str], keys: tuple[int, ...]
 ) -> DataFrame:
     """The rows of a log, packed: partitions are in byte order of users, and ranges in them.
 
     Args:
         spark: the session.
         pieces: of the log.
-        columns: our name of each column, and theirs.
-        keys: for each partition of the shuffle a number that Spark puts there.
+        columns: their names by our names.
+        keys: for each partition of the shuffle a number that Spark assigns to it.
     """
     partitions = len(keys)
     ranges = partitions * -(-pieces.size // (_RANGE_BYTES * partitions))
-    packing = Packing(pieces.every, dict(columns), _ends(pieces, columns, ranges), keys)
+    packing = RangePacking(pieces.every, dict(columns), _range_ends(pieces, columns, ranges), keys)
     work = len(pieces.every)
     tasks = max(int(spark.sparkContext.defaultParallelism), -(-pieces.size // TASK_BYTES))
     numbers = spark.range(0, work, 1, min(work, tasks))
-    moved = mapped(numbers, packing, RANGED).repartition(partitions, "key")
+    moved = map_partitions(numbers, packing, RANGED).repartition(partitions, "key")
     return moved.sortWithinPartitions("range", "piece", "place")
 
 
-def _ends(pieces: Pieces, columns: Mapping[str, str], ranges: int) -> pl.Series:
-    """Users that cut the log into ranges of about equal size, of a sample of its rows."""
-    many = min(max(4 * ranges, 16), 256)
-    asked = np.linspace(0, len(pieces.every), many, endpoint=False)
-    found = []
-    for place in asked:
-        piece = pieces.every[int(place)]
+def _range_ends(pieces: TableFiles, columns: Mapping[str, str], ranges: int) -> pl.Series:
+    """Users that cut the log into ranges of about equal size, from a sample of its rows."""
+    sample_count = min(max(4 * ranges, 16), 256)
+    sample_positions = np.linspace(0, len(pieces.every), sample_count, endpoint=False)
+    samples = []
+    for position in sample_positions:
+        piece = pieces.every[int(position)]
         source = InputFile(Path(piece.path))
-        scan = scanned(source, checked=True).select(pl.col(columns["query_id"]).cast(pl.String))
-        begin = piece.begin + int((place % 1) * piece.rows)
-        found.append(collected(scan.slice(begin, _SAMPLES), source).to_series())
-    users = pl.concat(found).drop_nulls().sort()
+        scan = scan_file(source, checked=True).select(pl.col(columns["query_id"]).cast(pl.String))
+        begin = piece.begin + int((position % 1) * piece.rows)
+        samples.append(collect_frame(scan.slice(begin, _SAMPLES), source).to_series())
+    users = pl.concat(samples).drop_nulls().sort()
     places = np.arange(1, ranges) * len(users) // ranges
     return users.gather(places).unique(maintain_order=True) if len(users) else users
 
 
-def _frames(piece: Piece, columns: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+def _frames(piece: FilePiece, columns: Mapping[str, str]) -> Iterator[pl.DataFrame]:
     """The rows of a piece under our names."""
     source = InputFile(Path(piece.path))
-    scan = scanned(source, checked=True)  # when it was cut
+    scan = scan_file(source, checked=True)  # checked when it was cut
     names = scan.collect_schema().names()
-    for theirs in columns.values():
-        if theirs not in names:
-            problem = f"no column '{theirs}' among {', '.join(names[:10])}, as other files have."
+    for their_name in columns.values():
+        if their_name not in names:
+            problem = (
+                f"no column '{their_name}' among {', '.join(names[:10])}, as other files have."
+            )
             raise InputError(problem, source=piece.path, code="missing-column")
     kinds = {"query_id": pl.String, "doc_id": pl.String, "kind": pl.String, "value": pl.Float64}
-    chosen = [
-        pl.col(theirs).cast(kinds[ours]).alias(ours)
-        if ours in kinds
-        else pl.col(theirs).alias(ours)
-        for ours, theirs in columns.items()
+    expressions = [
+        pl.col(their_name).cast(kinds[our_name]).alias(our_name)
+        if our_name in kinds
+        else pl.col(their_name).alias(our_name)
+        for our_name, their_name in columns.items()
     ]
-    frame = scan.select(chosen)
+    frame = scan.select(expressions)
     end = piece.begin + piece.rows
     for begin in range(piece.begin, end, _ROWS):
-        yield collected(frame.slice(begin, min(_ROWS, end - begin)), source)
+        yield collect_frame(frame.slice(begin, min(_ROWS, end - begin)), source)
 
 
 def _values(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
     for batch in batches:
         ranges = batch.column("range").to_pylist()
-        values = (each.as_py() for each in batch.column("rows"))
+        values = (rows_value.as_py() for rows_value in batch.column("rows"))
         yield from zip(ranges, values, strict=True)

@@ -13,14 +13,20 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.interactions import SCHEMA, checked, completed, ordered
-from rankgate.data.place import Place
-from rankgate.data.stretches import starts_of
+from rankgate.data.logs.interactions import SCHEMA, fill_columns, order_rows, parse_log_rows
+from rankgate.data.place import RowLocation
+from rankgate.data.stretches import range_starts
 from rankgate.recommenders.split_parts import refuse_unknown_kinds
 from rankgate.spark.cells import ORDER, Cells
 from rankgate.spark.splitting.order import TimeOrder
-from rankgate.spark.splitting.ranges import by_range, unpacked_ranges
-from rankgate.spark.splitting.tables import carried_out, counted, packed, row_place, totals_of
+from rankgate.spark.splitting.ranges import partition_by_user, unpack_ranges
+from rankgate.spark.splitting.tables import (
+    collect_totals,
+    pack_counts,
+    pack_rows,
+    row_place,
+    run_task,
+)
 from rankgate.spark.splitting.users import whole_users
 
 if TYPE_CHECKING:
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.logs.clock import Unit
     from rankgate.data.logs.relevance import Truth
-    from rankgate.spark.tables import Rows
+    from rankgate.spark.tables import TableRows
 
 _BITS = 33  # of a number of Spark's, for the place in a partition
 _KINDS = 10  # that an error names
@@ -37,15 +43,15 @@ _KINDS = 10  # that an error names
 
 @dataclass(frozen=True)
 class Sorting:
-    """What executors do with the rows of a partition, which has whole users in byte order.
+    """Work of executors on the rows of a partition, which has whole users in byte order.
 
     Attributes:
-        label: where the log comes from, for errors.
+        label: the source of the log, for errors.
         unit: the unit of times that are numbers, if it is known.
-        same: what rows are that are equal in every column: counted ``once``, or ``each``.
-        kinds: kinds of interactions that are asked about.
-        lengths: whether the number of rows of each user is wanted.
-        packed: whether rows come as `ranges` packs them, not sorted.
+        same: the rule for rows that are equal in every column: counted ``once``, or ``each``.
+        kinds: kinds of interactions that the rule names.
+        lengths: True to send the number of rows of each user.
+        packed: True if rows come as `ranges` packs them, not sorted.
     """
 
     label: str
@@ -56,7 +62,7 @@ class Sorting:
     packed: bool = False
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
-        """The rows as `Interactions` has them; at the end the figures of the partition.
+        """The rows in the form of `Interactions`; at the end the figures of the partition.
 
         Raises:
             InputError: as `interactions_of`.
@@ -64,69 +70,72 @@ class Sorting:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        stretch = context.partitionId() if context else 0
-        total = {"stretch": stretch, "read": 0, "rows": 0, "users": 0}
+        partition_id = context.partitionId() if context else 0
+        total = {"stretch": partition_id, "read": 0, "rows": 0, "users": 0}
         ends: list[int] = []
         orders: list[Any] = []
         units: dict[str, Any] = {}
         kinds: set[str] = set()
         for chunk, frame in enumerate(self._frames(batches)):
             table, unit = self._sorted(frame)
-            units.setdefault(unit, content_of(frame, 0))
-            starts = starts_of(table["query_id"])
+            units.setdefault(unit, row_content(frame, 0))
+            starts = range_starts(table["query_id"])
             total["read"] += len(frame)
             total["rows"] += len(table)
             total["users"] += len(starts)
             if unit != "none":
                 times = table["at"].to_numpy()
-                own = [int(times.min()), int(times.max())]
-                ends = [min([*ends, *own]), max([*ends, *own])]
+                times_range = [int(times.min()), int(times.max())]
+                ends = [min([*ends, *times_range]), max([*ends, *times_range])]
                 orders.append(TimeOrder.of(times).to_list())
-            here = set(table["kind"].unique())
-            kinds = {*(here | kinds).intersection(self.kinds), *sorted(here | kinds)[:_KINDS]}
-            yield packed(table, stretch)
+            chunk_kinds = set(table["kind"].unique())
+            kinds = {
+                *(chunk_kinds | kinds).intersection(self.kinds),
+                *sorted(chunk_kinds | kinds)[:_KINDS],
+            }
+            yield pack_rows(table, partition_id)
             if self.lengths:
-                yield counted(np.diff(starts, append=len(table)), stretch, chunk, 0)
+                yield pack_counts(np.diff(starts, append=len(table)), partition_id, chunk, 0)
         first, last = ends or (None, None)
-        found = {
+        figures = {
             "first": first,
             "last": last,
             "orders": orders,
             "units": units,
             "kinds": sorted(kinds),
         }
-        yield {"totals": [json.dumps({**total, **found})]}
+        yield {"totals": [json.dumps({**total, **figures})]}
 
     def _frames(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
         """Rows of whole users."""
         if self.packed:
-            return unpacked_ranges(batches)
-        return whole_users(pl.DataFrame(pl.from_arrow(each)) for each in batches)
+            return unpack_ranges(batches)
+        return whole_users(pl.DataFrame(pl.from_arrow(batch)) for batch in batches)
 
     def _sorted(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Unit]:
-        place = Place(self.label, lambda row: row)
+        location = RowLocation(self.label, lambda row: row)
         try:
-            table, unit = checked(frame, place, self.unit)
+            table, unit = parse_log_rows(frame, location, self.unit)
         except InputError as error:
             if error.line is not None:
-                error.at = content_of(frame, error.line)  # type: ignore[attr-defined]
+                error.at = row_content(frame, error.line)  # type: ignore[attr-defined]
             raise
         if "item" in frame.columns:
             table = table.with_columns(frame["item"])
-        table = ordered(table, unit, self.same)
-        others = [table["item"]] if "item" in table.columns else []
-        return completed(table).with_columns(others), unit
+        table = order_rows(table, unit, self.same)
+        item_columns = [table["item"]] if "item" in table.columns else []
+        return fill_columns(table).with_columns(item_columns), unit
 
 
-def content_of(frame: pl.DataFrame, row: int) -> list[tuple[str, str | None]]:
-    """What a row holds that is the same text on Spark, for the driver to find it."""
-    plain = [
+def row_content(frame: pl.DataFrame, row: int) -> list[tuple[str, str | None]]:
+    """The values of a row that are the same text on Spark, for the driver to find the row."""
+    plain_columns = [
         name
         for name, kind in frame.schema.items()
         if name in SCHEMA and (kind == pl.String or kind.is_integer())
     ]
-    found = [(name, frame[name][row]) for name in plain]
-    return [(name, None if value is None else str(value)) for name, value in found]
+    plain_values = [(name, frame[name][row]) for name in plain_columns]
+    return [(name, None if value is None else str(value)) for name, value in plain_values]
 
 
 @dataclass(frozen=True)
@@ -134,9 +143,9 @@ class Catalogue:
     """All items of a log, numbered in byte order.
 
     Attributes:
-        items: ``doc_id`` and ``item``, its place.
-        size: how many there are.
-        kept: what is kept on executors, as another run would give other numbers.
+        items: ``doc_id`` and ``item``, its number.
+        size: the number of items.
+        kept: the frame that executors keep, as another run would give other numbers.
     """
 
     items: DataFrame
@@ -151,19 +160,19 @@ class SortedLog:
     Attributes:
         frame: the columns of `COLUMNS`.
         rows: the log as it was read.
-        unit: what its times are written in.
+        unit: the unit of its times.
         repeated: rows that were left out, as equal to another.
-        before: for each stretch the rows and users of those before it.
+        before: for each partition the rows and users of those before it.
         size: all rows.
         users: all users.
         span: the first and the last time.
         orders: of all times.
-        catalogue: all items, if asked for.
-        cells: over which items are spread.
+        catalogue: all items, if requested.
+        cells: the cells of items.
     """
 
     frame: DataFrame
-    rows: Rows
+    rows: TableRows
     unit: Unit
     repeated: int
     before: Mapping[int, tuple[int, int]]
@@ -175,9 +184,9 @@ class SortedLog:
     cells: Cells
 
 
-def sorted_log(
+def sort_log(
     spark: SparkSession,
-    rows: Rows,
+    rows: TableRows,
     unit: Unit | None,
     same: str,
     rule: Truth,
@@ -191,107 +200,129 @@ def sorted_log(
     Args:
         spark: the session.
         rows: the log.
-        unit: as of `Sorting`, like what follows.
+        unit: as of `Sorting`, like the next.
         same: as there.
-        rule: how interactions become judgments; its kinds have to be there.
-        partitions: how many.
-        items: whether items are numbered.
-        lengths: whether the number of rows of each user is wanted.
+        rule: the rule by which interactions become judgments; the log must have its kinds.
+        partitions: the number of partitions.
+        items: True to number the items.
+        lengths: True to send the number of rows of each user.
 
     Raises:
         InputError: as `interactions_of`, with file and line.
-        UsageError: the rule names a kind that is not there.
+        UsageError: the rule names a kind that the log does not have.
     """
     numbered = None
     cells = Cells.of(spark, partitions, partitions)
     task = Sorting(rows.label, unit, same, (*rule.weights, *rule.least), lengths)
     if rows.files is not None and not items:
-        by_user = by_range(spark, rows.files, rows.files.known, cells.keys)
+        by_user = partition_by_user(spark, rows.files, rows.files.known, cells.keys)
         task = replace(task, packed=True)
     else:
         by_user, numbered = _by_spark(rows, partitions, items=items)
-    frame = carried_out(by_user, task).persist()
+    frame = run_task(by_user, task).persist()
     try:
-        found = sorted(totals_of(frame, rows), key=lambda each: int(each["stretch"]))
-        return _log(frame, rows, found, rule, numbered, cells)
+        partition_figures = sorted(
+            collect_totals(frame, rows), key=lambda figures: int(figures["stretch"])
+        )
+        return _log(frame, rows, partition_figures, rule, numbered, cells)
     except Exception:
-        for kept in (frame, *([numbered.kept] if numbered else [])):
-            kept.unpersist()
+        for kept_frame in (frame, *([numbered.kept] if numbered else [])):
+            kept_frame.unpersist()
         raise
 
 
-def _by_spark(rows: Rows, partitions: int, *, items: bool) -> tuple[DataFrame, Catalogue | None]:
+def _by_spark(
+    rows: TableRows, partitions: int, *, items: bool
+) -> tuple[DataFrame, Catalogue | None]:
     """The rows that Spark reads, by user, and all items if they are numbered."""
     from pyspark.sql import functions as F
 
-    whole = rows.numbered().drop("_metadata")
-    order = [name for name in whole.columns if name.startswith(ORDER)]
+    numbered_rows = rows.numbered().drop("_metadata")
+    order = [name for name in numbered_rows.columns if name.startswith(ORDER)]
     numbered = None
     if items:
-        ids = whole.select("doc_id").where(F.col("doc_id").isNotNull()).distinct()
+        ids = numbered_rows.select("doc_id").where(F.col("doc_id").isNotNull()).distinct()
         numbered = _numbered(ids, partitions)
-        whole = whole.join(numbered.items, "doc_id", "left")
-    by_user = whole.repartitionByRange(partitions, "query_id")
+        numbered_rows = numbered_rows.join(numbered.items, "doc_id", "left")
+    by_user = numbered_rows.repartitionByRange(partitions, "query_id")
     return by_user.sortWithinPartitions("query_id", *order).drop(*order), numbered
 
 
 def _log(
     frame: DataFrame,
-    rows: Rows,
-    found: list[dict[str, Any]],
+    rows: TableRows,
+    partition_figures: list[dict[str, Any]],
     rule: Truth,
     catalogue: Catalogue | None,
     cells: Cells,
 ) -> SortedLog:
-    """The log of the figures of all partitions, in their order."""
-    size, read = (sum(each[name] for each in found) for name in ("rows", "read"))
+    """The log from the figures of all partitions, in their order."""
+    size, read = (sum(figures[name] for figures in partition_figures) for name in ("rows", "read"))
     if not read:
         raise InputError("no interactions found.", source=rows.label, code="no-interactions")
-    unit = _one_unit([each["units"] for each in found], rows)
-    refuse_unknown_kinds(rule, {kind for each in found for kind in each["kinds"]})
-    ends = accumulate(((each["rows"], each["users"]) for each in found), _plus, initial=(0, 0))
-    before = {each["stretch"]: start for each, start in zip(found, ends, strict=False)}
-    users = sum(each["users"] for each in found)
-    times = [each[name] for each in found for name in ("first", "last") if each[name] is not None]
+    unit = _one_unit([figures["units"] for figures in partition_figures], rows)
+    refuse_unknown_kinds(rule, {kind for figures in partition_figures for kind in figures["kinds"]})
+    ends = accumulate(
+        ((figures["rows"], figures["users"]) for figures in partition_figures),
+        _add_counts,
+        initial=(0, 0),
+    )
+    counts_before = {
+        figures["stretch"]: start for figures, start in zip(partition_figures, ends, strict=False)
+    }
+    users = sum(figures["users"] for figures in partition_figures)
+    times = [
+        figures[name]
+        for figures in partition_figures
+        for name in ("first", "last")
+        if figures[name] is not None
+    ]
     span = (min(times), max(times)) if times else (0, 0)
-    orders = tuple(TimeOrder(*order) for each in found for order in each["orders"])
+    orders = tuple(
+        TimeOrder(*order) for figures in partition_figures for order in figures["orders"]
+    )
     return SortedLog(
-        frame, rows, unit, read - size, before, size, users, span, orders, catalogue, cells
+        frame, rows, unit, read - size, counts_before, size, users, span, orders, catalogue, cells
     )
 
 
-def _plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return one[0] + other[0], one[1] + other[1]
+def _add_counts(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    return first[0] + second[0], first[1] + second[1]
 
 
-def _one_unit(found: list[dict[str, Any]], rows: Rows) -> Unit:
+def _one_unit(units_by_partition: list[dict[str, Any]], rows: TableRows) -> Unit:
     """The unit of all partitions.
 
     Raises:
         InputError: there are several.
     """
     first: dict[str, Any] = {}
-    for each in found:
-        first |= {unit: row for unit, row in each.items() if unit not in first}
+    for partition_units in units_by_partition:
+        first |= {unit: row for unit, row in partition_units.items() if unit not in first}
     unit: Unit
-    unit, *others = first  # type: ignore[assignment]
-    if others:
-        file, line = row_place(rows, dict(first[others[0]]))
-        problem = f"times are in '{others[0]}' here and in '{unit}' elsewhere; fix them."
+    unit, *other_units = first  # type: ignore[assignment]
+    if other_units:
+        file, line = row_place(rows, dict(first[other_units[0]]))
+        problem = f"times are in '{other_units[0]}' here and in '{unit}' elsewhere; fix them."
         raise InputError(problem, source=file, line=line, code="mixed-times")
     return unit
 
 
 def _numbered(ids: DataFrame, partitions: int) -> Catalogue:
-    """Each item with its place in byte order, by one shuffle by ranges of items."""
+    """Each item with its number in byte order, by one shuffle by ranges of items."""
     from pyspark.sql import functions as F
 
     in_order = ids.repartitionByRange(partitions, "doc_id").sortWithinPartitions("doc_id")
-    placed = in_order.select("doc_id", F.monotonically_increasing_id().alias("id")).persist()
-    part = F.shiftright("id", _BITS)
-    sizes = {each.p: each["count"] for each in placed.groupBy(part.alias("p")).count().collect()}
+    items_with_ids = in_order.select(
+        "doc_id", F.monotonically_increasing_id().alias("id")
+    ).persist()
+    partition_column = F.shiftright("id", _BITS)
+    sizes = {
+        row.p: row["count"]
+        for row in items_with_ids.groupBy(partition_column.alias("p")).count().collect()
+    }
     starts = accumulate((sizes.get(i, 0) for i in range(max(sizes, default=0) + 1)), initial=0)
-    offset = F.get(F.array(*(F.lit(start) for start in starts)), part.cast("int"))
-    item = offset + F.col("id").bitwiseAND((1 << _BITS) - 1)
-    found = placed.select("doc_id", item.cast("int").alias("item"))
-    return Catalogue(found, sum(sizes.values()), placed)
+    offset = F.get(F.array(*(F.lit(start) for start in starts)), partition_column.cast("int"))
+    item_number = offset + F.col("id").bitwiseAND((1 << _BITS) - 1)
+    numbered_items = items_with_ids.select("doc_id", item_number.cast("int").alias("item"))
+    return Catalogue(numbered_items, sum(sizes.values()), items_with_ids)

@@ -1,4 +1,4 @@
-"""The one table that executors write for a split, and how work is carried out on partitions."""
+"""The table that executors write for a split, and tasks on its partitions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import polars as pl
 
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.spark.cells import value_of
-from rankgate.spark.failures import translated
-from rankgate.spark.places import places_where
-from rankgate.spark.shipping import mapped
+from rankgate.spark.cells import encode_rows
+from rankgate.spark.failures import translate_errors
+from rankgate.spark.places import row_locations
+from rankgate.spark.shipping import map_partitions
 from rankgate.spark.worker import ERROR
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
-    from rankgate.spark.tables import Rows
+    from rankgate.spark.tables import TableRows
 
 COLUMNS = (
     "stretch int, chunk int, place int, fold int, part byte, rows binary, counts binary, "
@@ -40,120 +40,130 @@ _COUNTS = 256  # numbers of users in a value
 _ROWS = 1 << 18  # rows in a value
 
 
-def packed(table: pl.DataFrame, stretch: int, fold: int = 0, part: int = 0) -> dict[str, Any]:
+def pack_rows(
+    table: pl.DataFrame, partition_id: int, fold: int = 0, part_number: int = 0
+) -> dict[str, Any]:
     """Rows as columns of `COLUMNS`; Spark moves and keeps a few values at a fraction of the cost.
 
     Args:
         table: the rows.
-        stretch: whose they are.
-        fold: of a split.
-        part: of it.
+        partition_id: the partition of the sorted log.
+        fold: the number of the split.
+        part_number: the part of the split.
     """
-    values = [value_of(rows, "lz4") for rows in table.iter_slices(_ROWS)]
-    many = len(values)
-    own = {"stretch": [stretch] * many, "fold": [fold] * many, "part": [part] * many}
-    return {**own, "rows": values}
+    values = [encode_rows(rows, "lz4") for rows in table.iter_slices(_ROWS)]
+    count = len(values)
+    keys = {
+        "stretch": [partition_id] * count,
+        "fold": [fold] * count,
+        "part": [part_number] * count,
+    }
+    return {**keys, "rows": values}
 
 
-def unpacked(
+def unpack_rows(
     batches: Iterable[pa.RecordBatch],
     columns: Sequence[str] | None = None,
     number: str = "stretch",
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Stretches, and rows of them.
+    """Partition numbers, with rows of the partitions.
 
     Args:
         batches: with ``stretch`` and ``rows``.
         columns: of the rows; all if not given.
-        number: the column that comes with the rows.
+        number: the column of the numbers.
     """
-    own = None if columns is None else [*columns]
+    column_names = None if columns is None else [*columns]
     for batch in batches:
-        stretches, rows = batch.column(number).to_pylist(), batch.column("rows")
-        for stretch, value in zip(stretches, rows, strict=True):
+        numbers, rows = batch.column(number).to_pylist(), batch.column("rows")
+        for number_of_rows, value in zip(numbers, rows, strict=True):
             buffer = io.BytesIO(value.as_buffer())
-            yield stretch, pl.read_ipc_stream(buffer, columns=own)
+            yield number_of_rows, pl.read_ipc_stream(buffer, columns=column_names)
 
 
-def counted(numbers: NDArray[np.int64], stretch: int, chunk: int, fold: int) -> dict[str, Any]:
+def pack_counts(
+    numbers: NDArray[np.int64], partition_id: int, chunk: int, fold: int
+) -> dict[str, Any]:
     """A number for each of some users as columns of `COLUMNS`."""
-    heads = range(0, len(numbers), _COUNTS)
-    values = [numbers[head : head + _COUNTS].astype(np.int64).tobytes() for head in heads]
-    many = len(values)
-    own = {"stretch": [stretch] * many, "chunk": [chunk] * many, "fold": [fold] * many}
-    return {**own, "place": [*range(many)], "counts": values}
+    starts = range(0, len(numbers), _COUNTS)
+    values = [numbers[start : start + _COUNTS].astype(np.int64).tobytes() for start in starts]
+    count = len(values)
+    keys = {"stretch": [partition_id] * count, "chunk": [chunk] * count, "fold": [fold] * count}
+    return {**keys, "place": [*range(count)], "counts": values}
 
 
-def carried_out(frame: DataFrame, task: Any) -> DataFrame:  # noqa: ANN401 - has `over`
-    """What a task makes of the partitions of a frame: a DataFrame with `COLUMNS`."""
-    return mapped(frame, task, COLUMNS)
+def run_task(frame: DataFrame, task: Any) -> DataFrame:  # noqa: ANN401 - an object with `over`
+    """The result of a task on the partitions of a frame: a DataFrame with `COLUMNS`."""
+    return map_partitions(frame, task, COLUMNS)
 
 
 @dataclass(frozen=True)
 class _Unpacking:
-    """The rows of a part as Spark knows rows."""
+    """The rows of a part as rows of Spark."""
 
     columns: tuple[str, ...]
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
         """The rows."""
-        for _, table in unpacked(batches):
+        for _, table in unpack_rows(batches):
             yield table.select(self.columns)
 
 
-def rows_in(frame: DataFrame, part: int, columns: str, fold: int | None = None) -> DataFrame:
+def rows_in(frame: DataFrame, part_number: int, columns: str, fold: int | None = None) -> DataFrame:
     """The rows of a part, of one fold or with the number of their fold.
 
     Args:
         frame: with `COLUMNS`.
-        part: which rows.
+        part_number: the part.
         columns: of them, as ``name type, ...``.
         fold: of the split.
     """
     from pyspark.sql import functions as F
 
-    chosen = frame.where(F.col("part") == part)
+    part_rows = frame.where(F.col("part") == part_number)
     if fold is not None:
-        chosen = chosen.where(F.col("fold") == fold)
-    names = tuple(each.split()[0] for each in columns.split(", "))
-    return mapped(chosen.select("stretch", "rows"), _Unpacking(names), columns)
+        part_rows = part_rows.where(F.col("fold") == fold)
+    names = tuple(column.split()[0] for column in columns.split(", "))
+    return map_partitions(part_rows.select("stretch", "rows"), _Unpacking(names), columns)
 
 
-def totals_of(frame: DataFrame, rows: Rows) -> list[Any]:
+def collect_totals(frame: DataFrame, rows: TableRows) -> list[Any]:
     """The figures of all partitions.
 
     Args:
-        frame: what `carried_out` returns; it is computed.
-        rows: the log, for the places of rows that are wrong.
+        frame: the result of `run_task`; it is computed here.
+        rows: the log, for the places of wrong rows.
 
     Raises:
-        InputError, UsageError: what is wrong with the data, with file and line.
+        InputError, UsageError: the data are wrong, with file and line.
     """
     from pyspark.sql import functions as F
 
-    with translated(rows.label):
-        sent = frame.where(F.col("totals").isNotNull()).select("totals").collect()
-    found = [json.loads(each.totals) for each in sent]
-    errors = [each[ERROR] for each in found if ERROR in each]
+    with translate_errors(rows.label):
+        rows_of_totals = frame.where(F.col("totals").isNotNull()).select("totals").collect()
+    partition_totals = [json.loads(row.totals) for row in rows_of_totals]
+    errors = [totals[ERROR] for totals in partition_totals if ERROR in totals]
     if errors:
         raise _error(min(errors, key=json.dumps), rows)
-    return found
+    return partition_totals
 
 
-def _error(sent: dict[str, Any], rows: Rows) -> RankgateError:
+def _error(error_fields: dict[str, Any], rows: TableRows) -> RankgateError:
     """An error of an executor, with the place of its row."""
-    if sent["class"] == UsageError.__name__:
-        return UsageError(sent["problem"], code=sent["code"])
-    file, line = row_place(rows, dict(sent["at"])) if sent["at"] else (rows.label, None)
-    return InputError(sent["problem"], source=file, line=line, code=sent["code"])
+    if error_fields["class"] == UsageError.__name__:
+        return UsageError(error_fields["problem"], code=error_fields["code"])
+    file, line = (
+        row_place(rows, dict(error_fields["at"])) if error_fields["at"] else (rows.label, None)
+    )
+    return InputError(error_fields["problem"], source=file, line=line, code=error_fields["code"])
 
 
-def row_place(rows: Rows, content: dict[str, str | None]) -> tuple[str, int | None]:
+def row_place(rows: TableRows, content: dict[str, str | None]) -> tuple[str, int | None]:
     """The place of the first row with this content, by column."""
     from pyspark.sql import functions as F
 
     same: Column = F.lit(True)  # noqa: FBT003 - a value
     for name, value in content.items():
         same &= F.col(name).cast("string").eqNullSafe(F.lit(value))
-    places = places_where(rows, same)
+    places = row_locations(rows, same)
     return (places[0][0] or rows.label, places[0][1]) if places else (rows.label, None)

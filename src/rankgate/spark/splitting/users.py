@@ -14,20 +14,20 @@ def whole_users(frames: Iterable[pl.DataFrame], rows: int = _CHUNK) -> Iterator[
 
     Args:
         frames: with ``query_id``.
-        rows: how many a frame has at least, but for the last.
+        rows: the least number of rows of a frame, but for the last.
     """
-    kept: list[pl.DataFrame] = []
+    gathered: list[pl.DataFrame] = []
     size = 0
     for frame in frames:
         if frame.is_empty():
             continue
-        kept.append(frame)
+        gathered.append(frame)
         size += len(frame)
-        if size < rows or frame["query_id"][-1] == kept[0]["query_id"][0]:
-            continue  # too few, or one user so far
-        whole = pl.concat(kept, rechunk=False)
-        end = size - int(whole["query_id"].rle().struct.field("len")[-1])
-        yield whole.head(end)
-        kept, size = [whole.slice(end)], size - end
+        if size < rows or frame["query_id"][-1] == gathered[0]["query_id"][0]:
+            continue  # too few rows, or one user so far
+        joined = pl.concat(gathered, rechunk=False)
+        end = size - int(joined["query_id"].rle().struct.field("len")[-1])
+        yield joined.head(end)
+        gathered, size = [joined.slice(end)], size - end
     if size:
-        yield pl.concat(kept, rechunk=False)
+        yield pl.concat(gathered, rechunk=False)

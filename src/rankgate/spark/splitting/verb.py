@@ -7,21 +7,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.clock import Unit, shown
+from rankgate.data.logs.clock import Unit, format_instant
 from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import SplitPlan, Way, refuse_empty, refuse_untimed
+from rankgate.data.logs.splits import SplitMethodName, SplitPlan, refuse_empty, refuse_untimed
 from rankgate.recommenders.leaks import Leaks, SplitPart
-from rankgate.recommenders.split import ORDERED, Fold, Split, warnings_of
-from rankgate.recommenders.split_parts import nothing_judged, plan_of_validation
-from rankgate.recommenders.splitting import EqualRows, marked, negatives_of
+from rankgate.recommenders.split import ORDERED_WAYS, Fold, Split, warnings_of
+from rankgate.recommenders.split_parts import no_judgments_error, plan_of_validation
+from rankgate.recommenders.splitting import EqualRows, candidates_label, negative_count
 from rankgate.spark.prepared import partitions_for
-from rankgate.spark.sessions import session
+from rankgate.spark.sessions import partitions, session
 from rankgate.spark.splitting.cutting import Cutting
-from rankgate.spark.splitting.facts import Sampled, bins_of, facts_of, states_of
-from rankgate.spark.splitting.figures import LOGS, FoldSums, items_of
-from rankgate.spark.splitting.logs import log_of
-from rankgate.spark.splitting.result import SparkFold, SparkSplit
-from rankgate.spark.splitting.sorting import SortedLog, sorted_log
+from rankgate.spark.splitting.facts import (
+    CandidateDraws,
+    collect_facts,
+    collect_generator_states,
+    count_bins,
+)
+from rankgate.spark.splitting.figures import LOGS, FoldTotals, count_items
+from rankgate.spark.splitting.logs import read_log
+from rankgate.spark.splitting.result import SparkFold, SparkParts
+from rankgate.spark.splitting.sorting import SortedLog, sort_log
 from rankgate.spark.splitting.tables import (
     CANDIDATES,
     JUDGMENTS,
@@ -29,9 +34,9 @@ from rankgate.spark.splitting.tables import (
     TRAIN,
     TUNING,
     VALIDATION,
-    carried_out,
+    collect_totals,
     rows_in,
-    totals_of,
+    run_task,
 )
 
 if TYPE_CHECKING:
@@ -39,36 +44,19 @@ if TYPE_CHECKING:
 
 
 def split(
-    log: Any,  # noqa: ANN401 - a DataFrame, a path, or what the local engine reads
-    plan: Way | SplitPlan = "global",
-    rule: Truth | None = None,
+    log: Any,  # noqa: ANN401 - a table on Spark
+    plan: SplitMethodName | SplitPlan,
+    rule: Truth | None,
     *,
-    candidates: str = "unseen",
-    negatives: int = 99,
-    columns: Mapping[str, str] | None = None,
-    from_: str | None = None,
-    time_unit: Unit | None = None,
-    equal_rows: EqualRows = "once",
-    partitions: int | None = None,
-    spark: SparkSession | None = None,
-) -> SparkSplit:
-    """Split a log into training and test sets, as ``rankgate.split`` does: with the same rows.
+    candidates: str,
+    negatives: int,
+    columns: Mapping[str, str] | None,
+    time_unit: Unit | None,
+    equal_rows: EqualRows,
+) -> Split:
+    """Split a log on Spark; arguments, rows, draws and figures are those of ``rankgate.split``.
 
-    Args:
-        log: a Spark DataFrame; ``table:NAME``; a path, or several, of Parquet, Delta, CSV, TSV or
-            JSON lines files; or what ``rankgate.split`` takes, which is sent to the cluster. Rows
-            of one user and time are in the order of the file.
-        plan: as of ``rankgate.split``, like all that has no description here; draws are those of
-            one machine.
-        rule: as there.
-        candidates: as there.
-        negatives: as there.
-        columns: as there.
-        from_: the format of the files; by their names if not given.
-        time_unit: as there.
-        equal_rows: as there.
-        partitions: of the shuffle; one for 48 MB of input if not given.
-        spark: the session; the active one, or a new one on this machine, if not given.
+    Rows of one user and time are in the order of the file.
 
     Raises:
         InputError: a log that cannot be read, with file and line; nothing to learn from or to
@@ -77,30 +65,30 @@ def split(
         MissingExtraError: PySpark is not installed.
     """
     plan, rule = SplitPlan.of(plan), rule or Truth()
-    number = negatives_of(candidates, negatives)
-    active = spark or session()
-    rows, unit = log_of(active, log, columns, from_, time_unit)
-    many = partitions or partitions_for(active, [rows])
+    number = negative_count(candidates, negatives)
+    active = session()
+    rows, unit = read_log(active, log, columns, time_unit)
+    partition_count = partitions(active) or partitions_for(active, [rows])
     numbered = number is not None or plan.way == "cold-items"
     lengths = plan.way == "leave-one-out"
-    ordered = sorted_log(
-        active, rows, unit, equal_rows, rule, many, items=numbered, lengths=lengths
+    sorted_interactions = sort_log(
+        active, rows, unit, equal_rows, rule, partition_count, items=numbered, lengths=lengths
     )
     try:
-        plan = plan.dated(ordered.unit)
-        refuse_untimed(ordered.unit, rows.name, plan)
-        asked = _Asked(ordered, plan, rule, candidates, number)
-        return asked.result(active)
+        plan = plan.dated(sorted_interactions.unit)
+        refuse_untimed(sorted_interactions.unit, rows.name, plan)
+        task = _SplitTask(sorted_interactions, plan, rule, candidates, number)
+        return task.result(active)
     finally:
-        ordered.frame.unpersist()
+        sorted_interactions.frame.unpersist()
 
 
 _LOG = "query_id string, doc_id string, at bigint, kind string, value double"
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A sorted log, and how it is to be split."""
+class _SplitTask:
+    """A sorted log, with the plan of its split."""
 
     log: SortedLog
     plan: SplitPlan
@@ -108,18 +96,18 @@ class _Asked:
     candidates: str
     negatives: int | None
 
-    def result(self, spark: SparkSession) -> SparkSplit:
-        """The parts, computed."""
-        frame = carried_out(self._rows(), self._cutting()).persist()
+    def result(self, spark: SparkSession) -> Split:
+        """The parts of the log, computed."""
+        frame = run_task(self._rows(), self._cutting()).persist()
         try:
-            found = totals_of(frame, self.log.rows)
-            summary, broken = self._summary(frame, found)
+            partition_figures = collect_totals(frame, self.log.rows)
+            summary, broken = self._summary(frame, partition_figures)
         except Exception:
             frame.unpersist()
             raise
-        folds = tuple(self._fold(frame, i, each) for i, each in enumerate(broken))
-        kept = (frame, *([self.log.catalogue.kept] if self.log.catalogue else []))
-        return SparkSplit(summary, folds, kept, spark)
+        folds = tuple(self._fold(frame, i, broken_parts) for i, broken_parts in enumerate(broken))
+        kept_frames = (frame, *([self.log.catalogue.kept] if self.log.catalogue else []))
+        return replace(summary, maker=SparkParts(folds, kept_frames, spark))
 
     def _rows(self) -> DataFrame:
         """The rows of the log."""
@@ -128,38 +116,47 @@ class _Asked:
         return self.log.frame.where(F.col("rows").isNotNull()).select("stretch", "rows")
 
     def _cutting(self) -> Cutting:
-        """What executors do, with all that they have to know of the whole log."""
+        """The work of executors, with all facts about the whole log."""
         log = self.log
-        plain = Cutting(
+        plain_cutting = Cutting(
             self.plan,
             self.rule,
             self.candidates != "all",
             log.unit,
             log.rows.label,
             log.before,
-            facts_of(log, self.plan),
+            collect_facts(log, self.plan),
             log.cells,
             log.catalogue.size if log.catalogue else 0,
             self.negatives,
         )
         if self.negatives is None:
-            return plain
-        many = self.plan.windows if self.plan.way == "windows" else 1
-        drawing = Sampled(self.plan.seed, many, self.negatives)
-        return replace(plain, states=states_of(carried_out(self._rows(), plain), drawing, log.rows))
+            return plain_cutting
+        fold_count = self.plan.windows if self.plan.way == "windows" else 1
+        drawing = CandidateDraws(self.plan.seed, fold_count, self.negatives)
+        return replace(
+            plain_cutting,
+            states=collect_generator_states(
+                run_task(self._rows(), plain_cutting), drawing, log.rows
+            ),
+        )
 
     def _summary(
-        self, frame: DataFrame, found: list[dict[str, Any]]
+        self, frame: DataFrame, partition_figures: list[dict[str, Any]]
     ) -> tuple[Split, list[frozenset[int]]]:
         """The figures of the local engine, and the parts that are broken, for each fold."""
         log, plan = self.log, self.plan
-        many = plan.windows if plan.way == "windows" else 1
-        sums = [FoldSums([each["folds"].get(str(i), {}) for each in found]) for i in range(many)]
-        for each in sums:
-            self._refuse_empty(each)
-        items = items_of(frame, log.rows, len(log.cells.keys))
+        fold_count = plan.windows if plan.way == "windows" else 1
+        sums = [
+            FoldTotals([figures["folds"].get(str(i), {}) for figures in partition_figures])
+            for i in range(fold_count)
+        ]
+        for fold_sums in sums:
+            self._refuse_empty(fold_sums)
+        item_counts = count_items(frame, log.rows, len(log.cells.keys))
         folds = tuple(
-            self._figures(each, items[i], self._ahead(frame, each)) for i, each in enumerate(sums)
+            self._figures(fold_sums, item_counts[i], self._ahead(frame, fold_sums))
+            for i, fold_sums in enumerate(sums)
         )
         figures = Split(
             log.rows.name,
@@ -167,47 +164,50 @@ class _Asked:
             log.repeated,
             plan,
             self.rule,
-            marked(self.candidates, self.negatives),
+            candidates_label(self.candidates, self.negatives),
             folds,
             warnings_of(plan, self.candidates, folds),
         )
-        return figures, [each.broken for each in sums]
+        return figures, [fold_sums.broken for fold_sums in sums]
 
-    def _refuse_empty(self, sums: FoldSums) -> None:
+    def _refuse_empty(self, sums: FoldTotals) -> None:
         """Refuse a fold without rows to learn from or to predict, or without judgments."""
         label = self.log.rows.label
-        learned = sums.of(TRAIN, "rows") + sums.of(VALIDATION, "rows")
-        refuse_empty(learned, sums.of(TEST, "rows"), label, self.plan)
-        wanted = [JUDGMENTS]
+        learned_rows = sums.of(TRAIN, "rows") + sums.of(VALIDATION, "rows")
+        refuse_empty(learned_rows, sums.of(TEST, "rows"), label, self.plan)
+        required_parts = [JUDGMENTS]
         if self.plan.validation:
             inner = plan_of_validation(self.plan)
             refuse_empty(sums.of(TRAIN, "rows"), sums.of(VALIDATION, "rows"), label, inner)
-            wanted.append(TUNING)
-        if not all(sums.of(part, "rows") for part in wanted):
-            raise nothing_judged(self.rule, label)
+            required_parts.append(TUNING)
+        if not all(sums.of(part_number, "rows") for part_number in required_parts):
+            raise no_judgments_error(self.rule, label)
 
-    def _ahead(self, frame: DataFrame, sums: FoldSums) -> int:
+    def _ahead(self, frame: DataFrame, sums: FoldTotals) -> int:
         """Rows of training and validation that are not before the first row of the test."""
-        if self.log.unit in {"none", "place"} or self.plan.way in ORDERED:
+        if self.log.unit in {"none", "place"} or self.plan.way in ORDERED_WAYS:
             return 0
         first = min(sums.each(TEST, "first"))
         last = self.log.span[1]
         span = max(last - first + 1, 1)
-        return bins_of(frame, [TRAIN, VALIDATION], self.log.rows, first, last, span)[0]
+        return count_bins(frame, [TRAIN, VALIDATION], self.log.rows, first, last, span)[0]
 
-    def _figures(self, sums: FoldSums, items: Mapping[int, int], ahead: int) -> Fold:
+    def _figures(self, sums: FoldTotals, item_counts: Mapping[int, int], ahead: int) -> Fold:
         """The figures of one fold."""
         unit = self.log.unit
         parts = []
-        for part, name in LOGS.items():
-            if part == VALIDATION and not self.plan.validation:
+        for part_number, name in LOGS.items():
+            if part_number == VALIDATION and not self.plan.validation:
                 continue
-            ends = [min(sums.each(part, "first"), default=None)]
-            ends.append(max(sums.each(part, "last"), default=None))
-            times = ["" if at is None or unit == "place" else shown(at, unit) for at in ends]
-            size, users = sums.of(part, "rows"), sums.of(part, "users")
-            parts.append(SplitPart(name, size, users, items.get(part, 0), *times))
-        leaks = Leaks(items_only_test=items.get(-1, 0), **{**sums.leaks, "ahead": ahead})
+            ends = [min(sums.each(part_number, "first"), default=None)]
+            ends.append(max(sums.each(part_number, "last"), default=None))
+            times = [
+                "" if time is None or unit == "place" else format_instant(time, unit)
+                for time in ends
+            ]
+            size, users = sums.of(part_number, "rows"), sums.of(part_number, "users")
+            parts.append(SplitPart(name, size, users, item_counts.get(part_number, 0), *times))
+        leaks = Leaks(items_only_test=item_counts.get(-1, 0), **{**sums.leaks, "ahead": ahead})
         judged = sums.of(JUDGMENTS, "rows")
         return Fold(tuple(parts), leaks, judged, sums.total("relevant"), sums.total("short"))
 
@@ -220,20 +220,20 @@ class _Asked:
         def judged(number: int) -> DataFrame:
             return rows_in(frame, number, "query_id string, doc_id string, grade double", fold)
 
-        drawn = None
+        candidate_rows = None
         if self.negatives is not None:
             assert self.log.catalogue is not None
-            mark = F.lit(marked(self.candidates, self.negatives)).alias("candidates")
+            mark = F.lit(candidates_label(self.candidates, self.negatives)).alias("candidates")
             names = self.log.catalogue.items
-            drawn = rows_in(frame, CANDIDATES, "query_id string, item int", fold)
-            drawn = drawn.join(names, "item").select("query_id", "doc_id", mark)
-        tuned = self.plan.validation
+            candidate_rows = rows_in(frame, CANDIDATES, "query_id string, item int", fold)
+            candidate_rows = candidate_rows.join(names, "item").select("query_id", "doc_id", mark)
+        has_validation = self.plan.validation
         return SparkFold(
             part(TRAIN),
-            part(VALIDATION) if tuned else None,
+            part(VALIDATION) if has_validation else None,
             part(TEST),
             judged(JUDGMENTS),
-            judged(TUNING) if tuned else None,
-            drawn,
+            judged(TUNING) if has_validation else None,
+            candidate_rows,
             broken,
         )

@@ -45,9 +45,14 @@ class Client:
         self._base = url.rstrip("/")
         self._project = f"/projects/{quote(project, safe='')}"
         self._headers = {"authorization": f"Bearer {secret}"}
-        retries = urllib3.Retry(3, backoff_factor=0.5, status_forcelist=(429, 503),
-                                allowed_methods=None, redirect=False,
-                                raise_on_status=False)  # fmt: skip
+        retries = urllib3.Retry(
+            3,
+            backoff_factor=0.5,
+            status_forcelist=(429, 503),
+            allowed_methods=None,
+            redirect=False,
+            raise_on_status=False,
+        )
         self._http = urllib3.PoolManager(retries=retries, timeout=timeout)
 
     def __enter__(self) -> Self:
@@ -69,9 +74,9 @@ class Client:
         Raises:
             UsageError: the server refuses, with its code.
         """
-        place = f"{self._project}/{path}" if path else self._project
-        found: dict[str, Any] = json.loads(self._ask("GET", f"{place}.json", query=query))
-        return found
+        url_path = f"{self._project}/{path}" if path else self._project
+        page: dict[str, Any] = json.loads(self._ask("GET", f"{url_path}.json", query=query))
+        return page
 
     def post(self, path: str, **values: Any) -> dict[str, Any]:
         """Do something in the project: ``post("ratings", task=1, grade=2)``.
@@ -79,10 +84,10 @@ class Client:
         Raises:
             UsageError: the server refuses, with its code.
         """
-        found: dict[str, Any] = json.loads(
+        answer: dict[str, Any] = json.loads(
             self._ask("POST", f"{self._project}/{path}", json=values)
         )
-        return found
+        return answer
 
     def next_task(self, batch: int | None = None) -> dict[str, Any] | None:
         """The next task of the token's user, with its query and document; None if all is done."""
@@ -112,8 +117,8 @@ class Client:
             ``rating_id``, ``new``, and the next ``task``.
         """
         values = {"task": task, "grade": grade, "reason": reason, "comment": comment}
-        given = {name: value for name, value in values.items() if value is not None}
-        return self.post("ratings", rating_id=rating_id or str(uuid.uuid4()), **given)
+        fields = {name: value for name, value in values.items() if value is not None}
+        return self.post("ratings", rating_id=rating_id or str(uuid.uuid4()), **fields)
 
     def rate_many(self, answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Rate many tasks in one request: all are recorded, or none if one is refused.
@@ -125,9 +130,9 @@ class Client:
         Returns:
             ``task``, ``rating_id`` and ``new`` of each.
         """
-        rows = [{"rating_id": str(uuid.uuid4()), **each} for each in answers]
-        found: list[dict[str, Any]] = self.post("ratings/many", answers=rows)["answers"]
-        return found
+        rows = [{"rating_id": str(uuid.uuid4()), **answer} for answer in answers]
+        results: list[dict[str, Any]] = self.post("ratings/many", answers=rows)["answers"]
+        return results
 
     def add_batch(self, name: str, pool: str | Path, **more: Any) -> dict[str, Any]:
         """Add a batch of a pool's file; ``queries``, ``documents`` and ``gold`` are files too.
@@ -137,10 +142,10 @@ class Client:
             UsageError: the server refuses, with its code.
         """
         files = {"pool": pool} | {
-            part: more.pop(part) for part in ("queries", "documents", "gold") if part in more
+            kind: more.pop(kind) for kind in ("queries", "documents", "gold") if kind in more
         }
-        fields: dict[str, Any] = {"name": name} | {key: str(each) for key, each in more.items()}
-        return self.send("batches", fields | {part: _file(each) for part, each in files.items()})
+        fields: dict[str, Any] = {"name": name} | {key: str(value) for key, value in more.items()}
+        return self.send("batches", fields | {kind: _file(path) for kind, path in files.items()})
 
     def add_file(self, file: str | Path) -> dict[str, Any]:
         """Add what a file holds: queries, documents, a run or judgments."""
@@ -166,8 +171,8 @@ class Client:
 
     def model_job(self, job: int) -> dict[str, Any]:
         """How far a job is: ``state``, ``done`` of ``total``, requests, tokens, cost."""
-        found: dict[str, Any] = self.get(f"models/jobs/{job}")["job"]
-        return found
+        job_fields: dict[str, Any] = self.get(f"models/jobs/{job}")["job"]
+        return job_fields
 
     def cancel_model(self, job: int) -> dict[str, Any]:
         """End a job; what it answered stays."""
@@ -183,10 +188,10 @@ class Client:
 
     def send(self, path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Send a form with files: ``send("batches", {"pool": ("pool.csv", content), …})``."""
-        found: dict[str, Any] = json.loads(
+        answer: dict[str, Any] = json.loads(
             self._ask("POST", f"{self._project}/{path}", fields=fields)
         )
-        return found
+        return answer
 
     def ratings(self) -> pl.DataFrame:
         """Every single rating, as a frame."""
@@ -223,9 +228,9 @@ class Client:
 
 
 def _file(path: str | Path) -> tuple[str, bytes]:
-    place = Path(path)
+    file_path = Path(path)
     try:
-        return place.name, place.read_bytes()
+        return file_path.name, file_path.read_bytes()
     except OSError as error:
         problem = f"cannot be read: {error.strerror}."
         raise InputError(problem, source=str(path), code="cannot-read") from None

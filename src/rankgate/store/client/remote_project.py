@@ -9,21 +9,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.core.errors import UsageError
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import Run
 from rankgate.data.streams.closing import Closing
 from rankgate.store.client.client import Client
+from rankgate.store.project_collection import project_collection
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rankgate.data.collection import Collection
 
 ALL = "all"
 """The name of the ratings of all batches, and of no batch."""
 
 
-class Kept(Protocol):
+class ResultLike(Protocol):
     """A result, as all verbs return it."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,14 +61,20 @@ class RemoteProject(Closing):
         Raises:
             UsageError: no run has this name; the error lists the names of all runs.
         """
-        found = self._named("run", self._contents["runs"], name)
+        run_row = self._named("run", self._contents["runs"], name)
 
         def pieces() -> Iterator[pl.DataFrame]:
             yield self._table("run", name)
 
-        states = self._table("states", name) if found["states"] else None
-        return Run(name, pieces, tag=found["tag"], queries=states, place=Place(name),
-                   ordered=found["ordered"])  # fmt: skip
+        states = self._table("states", name) if run_row["states"] else None
+        return Run(
+            name,
+            pieces,
+            tag=run_row["tag"],
+            queries=states,
+            place=RowLocation(name),
+            ordered=run_row["ordered"],
+        )
 
     def judgments(self, name: str) -> Qrels:
         """Resolved judgments.
@@ -73,10 +82,29 @@ class RemoteProject(Closing):
         Raises:
             UsageError: there are none; the names of those that there are.
         """
-        found = self._named("judgments", self._contents["judgments"], name)
-        made_by = found["made_by"] or None
-        return Qrels(self._table("judgments", name), name, _scale(found["scale"]),
-                     tuple(found["unjudged"]), made_by, Place(name))  # fmt: skip
+        judgments_row = self._named("judgments", self._contents["judgments"], name)
+        made_by = judgments_row["made_by"] or None
+        return Qrels(
+            self._table("judgments", name),
+            name,
+            _scale(judgments_row["scale"]),
+            tuple(judgments_row["unjudged"]),
+            made_by,
+            RowLocation(name),
+        )
+
+    def rows(self, table: str) -> pl.DataFrame | None:
+        """The queries or the documents as a table of texts; None without any."""
+        rows = self._table(table)
+        return rows if len(rows) else None
+
+    def collection(self, stated: str | Collection, *, files: bool = False) -> Collection:
+        """A collection of the project, as that of ``StoredProject``.
+
+        Raises:
+            UsageError: a name that the project does not have.
+        """
+        return project_collection(self, stated, files=files)
 
     def ratings(self, batch: str = ALL) -> Ratings:
         """The ratings of single raters, of one batch or of all.
@@ -97,9 +125,9 @@ class RemoteProject(Closing):
     def _ratings(self, batch: str, **how: str) -> Ratings:
         if batch != ALL:
             self.batch(batch)
-        given = {} if batch == ALL else {"name": batch}
-        table = self._table("ratings", **given, **how)
-        return Ratings(table, self.name, _scale(self._contents["scale"]), Place(self.name))
+        query = {} if batch == ALL else {"name": batch}
+        table = self._table("ratings", **query, **how)
+        return Ratings(table, self.name, _scale(self._contents["scale"]), RowLocation(self.name))
 
     def batch(self, name: str) -> int:
         """The number of a batch.
@@ -115,74 +143,91 @@ class RemoteProject(Closing):
         Raises:
             UsageError: there are neither.
         """
-        known = {each["name"] for each in self._contents["judgments"]}
-        if name in known or name not in {
-            ALL, *(each["name"] for each in self._contents["batches"])
-        }:  # fmt: skip
+        names = {judgments_row["name"] for judgments_row in self._contents["judgments"]}
+        if name in names or name not in {
+            ALL,
+            *(batch_row["name"] for batch_row in self._contents["batches"]),
+        }:
             return self.judgments(name)
         return self.counted(name)
 
-    def _named(self, what: str, found: list[dict[str, Any]], name: str) -> dict[str, Any]:
-        for each in found:
-            if each["name"] == name:
-                return each
-        raise self._unknown(what, name, [each["name"] for each in found])
+    def _named(self, kind: str, rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
+        for row in rows:
+            if row["name"] == name:
+                return row
+        raise self._unknown(kind, name, [row["name"] for row in rows])
 
-    def _unknown(self, what: str, name: str, known: list[str]) -> UsageError:
-        listed = f"; there are {', '.join(known[:10])}" if known else ""
+    def _unknown(self, kind: str, name: str, names: list[str]) -> UsageError:
+        hint = f"; there are {', '.join(names[:10])}" if names else ""
         return UsageError(
-            f"the project {self.name} has no {what} {name!r}{listed}.", code=f"unknown-{what}"
+            f"the project {self.name} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}"
         )
 
     def _table(self, kind: str, name: str = "", **query: str) -> pl.DataFrame:
-        given = {"name": name} if name else {}
-        return self.client.table(f"tables/{kind}/file", **given, **query)
+        name_query = {"name": name} if name else {}
+        return self.client.table(f"tables/{kind}/file", **name_query, **query)
 
     def add_batch(self, pairs: pl.DataFrame, name: str, strategy: str = "1") -> int:
-        """Make a batch of pairs to be rated; how many there are.
+        """Make a batch of pairs to be rated; return their number.
 
         Raises:
             UsageError: the name is taken.
         """
         rows = pairs.rename({"query_id": "query", "doc_id": "document"})
-        sent = {"name": name, "strategy": strategy, "pool": ("pool.csv", rows.write_csv().encode())}
-        return int(self.client.send("batches", sent)["tasks"])
+        fields = {
+            "name": name,
+            "strategy": strategy,
+            "pool": ("pool.csv", rows.write_csv().encode()),
+        }
+        return int(self.client.send("batches", fields)["tasks"])
 
     def add_judgments(self, qrels: Qrels, name: str) -> None:
-        """Keep judgments, with how they were made.
+        """Keep judgments, with their origin.
 
         Raises:
             UsageError: the name is that of other judgments.
         """
         out, scale = io.BytesIO(), qrels.scale
         qrels.table.write_parquet(out)
-        about = {
-            "scale": None if scale is None else {
-                "lowest": scale.lowest, "highest": scale.highest,
-                "labels": [list(each) for each in scale.labels]},
+        details = {
+            "scale": None
+            if scale is None
+            else {
+                "lowest": scale.lowest,
+                "highest": scale.highest,
+                "labels": [list(label) for label in scale.labels],
+            },
             "unjudged": list(qrels.unjudged),
             "made_by": dict(qrels.made_by or {}),
-        }  # fmt: skip
-        self.client.send("tables/judgments", {
-            "name": name, "about": json.dumps(about), "table": ("table.parquet", out.getvalue())
-        })  # fmt: skip
+        }
+        self.client.send(
+            "tables/judgments",
+            {
+                "name": name,
+                "about": json.dumps(details),
+                "table": ("table.parquet", out.getvalue()),
+            },
+        )
 
     def add_result(
-        self, result: Kept, name: str = "", summary: Mapping[str, Any] | None = None
+        self, result: ResultLike, name: str = "", summary: Mapping[str, Any] | None = None
     ) -> int:
-        """Keep a result; its number."""
-        words = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False).encode()
-        sent = {"name": name, "about": json.dumps(dict(summary or {})),
-                "result": ("result.json", words)}  # fmt: skip
-        return int(self.client.send("results", sent)["result"])
+        """Keep a result; return its number."""
+        json_bytes = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False).encode()
+        fields = {
+            "name": name,
+            "about": json.dumps(dict(summary or {})),
+            "result": ("result.json", json_bytes),
+        }
+        return int(self.client.send("results", fields)["result"])
 
     def close(self) -> None:
         """Close the connections."""
         self.client.close()
 
 
-def _scale(found: Mapping[str, Any] | None) -> Scale | None:
-    if not found:
+def _scale(fields: Mapping[str, Any] | None) -> Scale | None:
+    if not fields:
         return None
-    labels = tuple((grade, str(label)) for grade, label in found["labels"])
-    return Scale(found["lowest"], found["highest"], labels)
+    labels = tuple((grade, str(label)) for grade, label in fields["labels"])
+    return Scale(fields["lowest"], fields["highest"], labels)

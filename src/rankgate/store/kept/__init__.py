@@ -1,1 +1,1 @@
-"""What is kept as blobs: runs, judgments, results."""
+"""Runs, judgments and results, which are kept as blobs."""

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.core.extras import require
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replacing
+from rankgate.core.target import replace_file
 from rankgate.store.address import PRIVATE, file_of
 from rankgate.store.tables import results
 
@@ -44,7 +44,7 @@ class Blobs(Protocol):
         ...
 
     def put(self, content: bytes) -> str:
-        """Keep bytes; their hash."""
+        """Store bytes; return their hash."""
         ...
 
     def names(self) -> Iterator[str]:
@@ -60,23 +60,23 @@ class Blobs(Protocol):
         ...
 
 
-def blobs_at(words: str, url: URL) -> Blobs:
+def open_blobs(location: str, url: URL) -> Blobs:
     """The place that a store names.
 
     Args:
-        words: a folder, from that of a SQLite file if it is relative; an fsspec URL; empty is a
+        location: a folder, from that of a SQLite file if it is relative; an fsspec URL; empty is a
             folder next to the SQLite file.
         url: of the store.
 
     Raises:
         MissingExtraError: a URL, and fsspec is not installed.
     """
-    if "://" in words:
-        return _remote(words)
+    if "://" in location:
+        return _open_remote(location)
     file = file_of(url)
     if file is None:
-        return Folder(Path(words))
-    return Folder(file.parent / words if words else file.with_name(f"{file.name}.blobs"))
+        return Folder(Path(location))
+    return Folder(file.parent / location if location else file.with_name(f"{file.name}.blobs"))
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class Folder:
     def get(self, sha256: str) -> bytes:
         """The bytes with a hash."""
         try:
-            return _same(self._path(sha256).read_bytes(), sha256, self.where)
+            return _verify_hash(self._path(sha256).read_bytes(), sha256, self.where)
         except FileNotFoundError:
-            raise _lost(sha256, self.where) from None
+            raise _missing_error(sha256, self.where) from None
 
     def put(self, content: bytes) -> str:
-        """Keep bytes, in a file that is whole or not there."""
+        """Store bytes in a complete file or in none; return their hash."""
         name = hashlib.sha256(content).hexdigest()
         path = self._path(name)
         if path.is_file():
@@ -114,7 +114,7 @@ class Folder:
                 raise UsageError(
                     f"{path.parent}: cannot be made: {error.strerror}.", code="cannot-write"
                 ) from None
-            with replacing(path, mode=PRIVATE) as stream:
+            with replace_file(path, mode=PRIVATE) as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -122,7 +122,7 @@ class Folder:
 
     def names(self) -> Iterator[str]:
         """The hashes of all blobs."""
-        yield from sorted(each.name for each in self.folder.glob("??/*") if len(each.name) == 64)
+        yield from sorted(path.name for path in self.folder.glob("??/*") if len(path.name) == 64)
 
     def age(self, sha256: str) -> float:
         """Seconds since a blob was written."""
@@ -144,12 +144,12 @@ class Remote:
     def get(self, sha256: str) -> bytes:
         """The bytes with a hash."""
         try:
-            return _same(self.system.cat_file(f"{self.path}/{sha256}"), sha256, self.where)
+            return _verify_hash(self.system.cat_file(f"{self.path}/{sha256}"), sha256, self.where)
         except FileNotFoundError:
-            raise _lost(sha256, self.where) from None
+            raise _missing_error(sha256, self.where) from None
 
     def put(self, content: bytes) -> str:
-        """Keep bytes; an object is written whole."""
+        """Store bytes as one object; return their hash."""
         name = hashlib.sha256(content).hexdigest()
         if not self.system.exists(f"{self.path}/{name}"):
             self.system.makedirs(self.path, exist_ok=True)
@@ -159,16 +159,16 @@ class Remote:
     def names(self) -> Iterator[str]:
         """The hashes of all blobs."""
         if self.system.exists(self.path):
-            found = self.system.ls(self.path, detail=False)
-            yield from sorted(str(each).rpartition("/")[2] for each in found)
+            paths = self.system.ls(self.path, detail=False)
+            yield from sorted(str(path).rpartition("/")[2] for path in paths)
 
     def age(self, sha256: str) -> float:
         """Seconds since a blob was written."""
         try:
-            written: datetime = self.system.modified(f"{self.path}/{sha256}")
-        except NotImplementedError:  # a place that does not know keeps it
+            modified_at: datetime = self.system.modified(f"{self.path}/{sha256}")
+        except NotImplementedError:  # storage without times keeps the blob
             return 0.0
-        zone = written if written.tzinfo else written.replace(tzinfo=UTC)
+        zone = modified_at if modified_at.tzinfo else modified_at.replace(tzinfo=UTC)
         return (datetime.now(UTC) - zone).total_seconds()
 
     def remove(self, sha256: str) -> None:
@@ -177,14 +177,14 @@ class Remote:
 
 
 @dataclass(frozen=True)
-class Hashes:
-    """No place: blobs get their hash and are not kept, for a transaction that is undone."""
+class HashOnlyBlobs:
+    """No storage: blobs get their hash and are not kept, for a transaction that is undone."""
 
     where: str = "nowhere"
 
     def get(self, sha256: str) -> bytes:
-        """Nothing is here."""
-        raise _lost(sha256, self.where)
+        """Raise an error: no blob is kept."""
+        raise _missing_error(sha256, self.where)
 
     def put(self, content: bytes) -> str:
         """The hash of bytes."""
@@ -195,14 +195,14 @@ class Hashes:
         yield from ()
 
     def age(self, sha256: str) -> float:  # noqa: ARG002 - as of every place
-        """Nothing is here."""
+        """0, as no blob is kept."""
         return 0.0
 
     def remove(self, sha256: str) -> None:
-        """Nothing is here."""
+        """Do nothing, as no blob is kept."""
 
 
-def _remote(url: str) -> Remote:
+def _open_remote(url: str) -> Remote:
     require("blobs in object storage need fsspec", "fsspec")
     import fsspec
 
@@ -215,25 +215,25 @@ def _remote(url: str) -> Remote:
     return Remote(url.split("?", maxsplit=1)[0], system, str(path).rstrip("/"))
 
 
-def _same(content: bytes, sha256: str, where: str) -> bytes:
+def _verify_hash(content: bytes, sha256: str, location: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != sha256:
         problem = f"blob {sha256} is damaged; restore it from a backup."
-        raise InputError(problem, source=where, code="damaged-blob")
+        raise InputError(problem, source=location, code="damaged-blob")
     return content
 
 
-def _lost(sha256: str, where: str) -> InputError:
+def _missing_error(sha256: str, location: str) -> InputError:
     problem = f"blob {sha256} is not there; restore it from a backup."
-    return InputError(problem, source=where, code="missing-blob")
+    return InputError(problem, source=location, code="missing-blob")
 
 
-def keep(connection: Connection, blobs: Blobs, content: bytes) -> str:
-    """Keep bytes, and note that the store has them; their hash."""
+def save_blob(connection: Connection, blobs: Blobs, content: bytes) -> str:
+    """Store bytes, record them in the database, and return their hash."""
     name = blobs.put(content)
-    known = connection.scalar(
+    known_hash = connection.scalar(
         sa.select(results.blobs.c.sha256).where(results.blobs.c.sha256 == name)
     )
-    if known is None:
+    if known_hash is None:
         values = {"sha256": name, "bytes": len(content), "created_at": datetime.now(UTC)}
         connection.execute(sa.insert(results.blobs).values(values))
     return name

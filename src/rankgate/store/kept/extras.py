@@ -1,4 +1,4 @@
-"""What only one format knows of an imported file, kept so that an export gives it back."""
+"""Data of an imported file that only its format has, kept so that an export restores it."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _KIND = "import"
 _ENTRIES = "\x1fentries"  # a key that no file has: JSON has no keys but texts
 
 
-def keep(
+def save_extra(
     connection: Connection, blobs: Blobs, project: int, source: str, extra: Mapping[str, Any]
 ) -> None:
-    """Keep what only a format knows of a file; once for each file's name."""
-    known = results.listed(connection, project, _KIND, most=1_000)
-    if all(each.name != source for each in known):
-        made = {"kind": _KIND, "extra": _plain(dict(extra))}
-        results.add(connection, blobs, project, made, name=source)
+    """Keep the data that only the format of a file has; once for each file name."""
+    imports = results.list_results(connection, project, _KIND, most=1_000)
+    if all(stored_result.name != source for stored_result in imports):
+        result = {"kind": _KIND, "extra": _to_json(dict(extra))}
+        results.add_result(connection, blobs, project, result, name=source)
 
 
-def kept(connection: Connection, blobs: Blobs, project: int) -> dict[str, Any]:
-    """What is kept of all imports, by format; of several files of a format the first."""
-    found: dict[str, Any] = {}
-    for each in results.listed(connection, project, _KIND, most=1_000):
-        found |= _extra(results.read(each, blobs)["extra"])
-    return found
+def read_extras(connection: Connection, blobs: Blobs, project: int) -> dict[str, Any]:
+    """The kept data of all imports, by format; of several files of a format the first."""
+    extra: dict[str, Any] = {}
+    for stored_result in results.list_results(connection, project, _KIND, most=1_000):
+        extra |= _from_json(results.read_result(stored_result, blobs)["extra"])
+    return extra
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
-            return {key: _plain(each) for key, each in value.items()}
-        return {_ENTRIES: [[list(key), _plain(each)] for key, each in value.items()]}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+            return {key: _to_json(child) for key, child in value.items()}
+        return {_ENTRIES: [[list(key), _to_json(child)] for key, child in value.items()]}
+    return [_to_json(child) for child in value] if isinstance(value, list | tuple) else value
 
 
-def _extra(value: Any) -> Any:
+def _from_json(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {_ENTRIES}:
-            return {tuple(key): _extra(each) for key, each in value[_ENTRIES]}
-        return {key: _extra(each) for key, each in value.items()}
-    return [_extra(each) for each in value] if isinstance(value, list) else value
+            return {tuple(key): _from_json(child) for key, child in value[_ENTRIES]}
+        return {key: _from_json(child) for key, child in value.items()}
+    return [_from_json(child) for child in value] if isinstance(value, list) else value

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels, Scale
-from rankgate.store.kept.blobs import Blobs, keep
-from rankgate.store.kept.parquet import packed, unpacked
+from rankgate.store.kept.blobs import Blobs, save_blob
+from rankgate.store.kept.parquet import from_parquet, to_parquet
 from rankgate.store.rows import (
     addressable,
-    all_of,
-    named,
+    find_by_name,
+    list_rows,
     new_id,
     now,
     refuse_unaddressable,
-    taken,
-    unknown,
+    taken_error,
+    unknown_error,
 )
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.results import judgments
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredJudgments:
-    """What is known of judgments without their grades.
+    """Stored judgments without their grades.
 
     Attributes:
         id: the number.
@@ -40,7 +40,7 @@ class StoredJudgments:
         sha256: of the canonical table, as `Qrels.sha256`.
         rows: how many.
         blob: the hash of the grades.
-        scale: lowest, highest, labels; empty where nobody knows.
+        scale: lowest, highest, labels; empty if unknown.
         unjudged: queries without judgments.
         made_by: rule and parameters.
         last_rating: the number of the last rating that the store had then.
@@ -61,7 +61,7 @@ class StoredJudgments:
     created_by: int | None
 
 
-def add(
+def add_judgments(
     connection: Connection,
     blobs: Blobs,
     project: int,
@@ -86,52 +86,66 @@ def add(
     if name:
         refuse_unaddressable("judgments", name)
     name = name or addressable(qrels.name)
-    known = find(connection, project, name)
-    if known is not None:
-        if known.sha256 != qrels.sha256:
-            raise taken("judgments", name)
-        return known
+    existing = find_judgments(connection, project, name)
+    if existing is not None:
+        if existing.sha256 != qrels.sha256:
+            raise taken_error("judgments", name)
+        return existing
     last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
     scale = qrels.scale
     new_id(
-        connection, judgments, project=project, name=name, sha256=qrels.sha256,
-        rows=len(qrels.table), blob=keep(connection, blobs, packed(qrels.table)),
-        scale={} if scale is None else {
-            "lowest": scale.lowest, "highest": scale.highest,
-            "labels": [list(each) for each in scale.labels]},
-        unjudged=list(qrels.unjudged), made_by=dict(qrels.made_by or {}),
-        last_rating=connection.scalar(last) or 0, created_at=now(), created_by=created_by,
-    )  # fmt: skip
-    found = find(connection, project, name)
-    assert found is not None
-    return found
+        connection,
+        judgments,
+        project=project,
+        name=name,
+        sha256=qrels.sha256,
+        rows=len(qrels.table),
+        blob=save_blob(connection, blobs, to_parquet(qrels.table)),
+        scale={}
+        if scale is None
+        else {
+            "lowest": scale.lowest,
+            "highest": scale.highest,
+            "labels": [list(label) for label in scale.labels],
+        },
+        unjudged=list(qrels.unjudged),
+        made_by=dict(qrels.made_by or {}),
+        last_rating=connection.scalar(last) or 0,
+        created_at=now(),
+        created_by=created_by,
+    )
+    stored = find_judgments(connection, project, name)
+    assert stored is not None
+    return stored
 
 
-def find(connection: Connection, project: int, name: str) -> StoredJudgments | None:
+def find_judgments(connection: Connection, project: int, name: str) -> StoredJudgments | None:
     """Judgments of a project by name, without their grades; None where there are none."""
-    return named(connection, StoredJudgments, judgments, project, name)
+    return find_by_name(connection, StoredJudgments, judgments, project, name)
 
 
-def listed(
+def list_judgments(
     connection: Connection, project: int, *, archived: bool = False
 ) -> list[StoredJudgments]:
-    """All judgments of a project, the oldest first; those that are archived only where wanted."""
-    return all_of(connection, StoredJudgments, judgments, project, archived=archived)
+    """All judgments of a project, the oldest first; archived ones only on request."""
+    return list_rows(connection, StoredJudgments, judgments, project, archived=archived)
 
 
-def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Qrels:
+def read_judgments(connection: Connection, blobs: Blobs, project: int, name: str) -> Qrels:
     """Judgments with their grades.
 
     Raises:
         UsageError: there are none of this name.
         InputError: their blob is missing or damaged.
     """
-    found = find(connection, project, name)
-    if found is None:
-        raise unknown("judgments", name)
+    stored = find_judgments(connection, project, name)
+    if stored is None:
+        raise unknown_error("judgments", name)
     scale = None
-    if found.scale:
-        labels = tuple((grade, str(label)) for grade, label in found.scale["labels"])
-        scale = Scale(found.scale["lowest"], found.scale["highest"], labels)
-    table = unpacked(blobs.get(found.blob), blobs.where)
-    return Qrels(table, name, scale, tuple(found.unjudged), found.made_by or None, Place(name))
+    if stored.scale:
+        labels = tuple((grade, str(label)) for grade, label in stored.scale["labels"])
+        scale = Scale(stored.scale["lowest"], stored.scale["highest"], labels)
+    table = from_parquet(blobs.get(stored.blob), blobs.where)
+    return Qrels(
+        table, name, scale, tuple(stored.unjudged), stored.made_by or None, RowLocation(name)
+    )

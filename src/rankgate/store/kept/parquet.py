@@ -9,14 +9,14 @@ import polars as pl
 from rankgate.core.errors import InputError
 
 
-def packed(table: pl.DataFrame) -> bytes:
+def to_parquet(table: pl.DataFrame) -> bytes:
     """A table as Parquet."""
     out = io.BytesIO()
     table.write_parquet(out, compression="zstd", compression_level=3, statistics=False)
     return out.getvalue()
 
 
-def unpacked(content: bytes, source: str) -> pl.DataFrame:
+def from_parquet(content: bytes, source: str) -> pl.DataFrame:
     """A table from Parquet.
 
     Raises:

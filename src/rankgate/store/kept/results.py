@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.store.kept.blobs import Blobs, keep
-from rankgate.store.rows import new_id, now, numbered, value_of
+from rankgate.store.kept.blobs import Blobs, save_blob
+from rankgate.store.rows import get_by_number, new_id, now, value_of
 from rankgate.store.tables.results import results
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredResult:
-    """What is known of a result without its JSON.
+    """A stored result without its JSON.
 
     Attributes:
         id: the number.
@@ -43,7 +43,7 @@ class StoredResult:
     created_by: int | None
 
 
-def add(
+def add_result(
     connection: Connection,
     blobs: Blobs,
     project: int,
@@ -61,41 +61,47 @@ def add(
     kind = result.get("kind")
     if not isinstance(kind, str):
         raise InputError("the result has no kind.", source="result", code="invalid-json")
-    words = json.dumps(dict(result), ensure_ascii=False, allow_nan=False, sort_keys=False)
-    content = gzip.compress(words.encode(), mtime=0)
+    json_text = json.dumps(dict(result), ensure_ascii=False, allow_nan=False, sort_keys=False)
+    content = gzip.compress(json_text.encode(), mtime=0)
     number = new_id(
-        connection, results, project=project, kind=kind, name=name, created_at=now(),
-        summary=dict(summary or {}), created_by=created_by,
-        blob=keep(connection, blobs, content),
-    )  # fmt: skip
-    return get(connection, number)
+        connection,
+        results,
+        project=project,
+        kind=kind,
+        name=name,
+        created_at=now(),
+        summary=dict(summary or {}),
+        created_by=created_by,
+        blob=save_blob(connection, blobs, content),
+    )
+    return get_result(connection, number)
 
 
-def get(connection: Connection, result: int) -> StoredResult:
+def get_result(connection: Connection, result: int) -> StoredResult:
     """A result by number.
 
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, StoredResult, results, result, "result")
+    return get_by_number(connection, StoredResult, results, result, "result")
 
 
-def listed(
+def list_results(
     connection: Connection, project: int, kind: str | None = None, *, most: int = 100
 ) -> list[StoredResult]:
     """The latest results of a project, the last first."""
-    chosen = sa.select(results).where(results.c.project == project)
+    statement = sa.select(results).where(results.c.project == project)
     if kind is not None:
-        chosen = chosen.where(results.c.kind == kind)
-    found = connection.execute(chosen.order_by(results.c.id.desc()).limit(most))
-    return [value_of(StoredResult, row) for row in found]
+        statement = statement.where(results.c.kind == kind)
+    rows = connection.execute(statement.order_by(results.c.id.desc()).limit(most))
+    return [value_of(StoredResult, row) for row in rows]
 
 
-def read(found: StoredResult, blobs: Blobs) -> dict[str, Any]:
+def read_result(stored: StoredResult, blobs: Blobs) -> dict[str, Any]:
     """The JSON of a result, for ``from_dict`` of its kind.
 
     Raises:
         InputError: its blob is missing or damaged.
     """
-    made: dict[str, Any] = json.loads(gzip.decompress(blobs.get(found.blob)))
-    return made
+    fields: dict[str, Any] = json.loads(gzip.decompress(blobs.get(stored.blob)))
+    return fields

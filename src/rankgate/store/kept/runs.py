@@ -7,11 +7,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.run import Run
-from rankgate.store.kept.blobs import Blobs, keep
-from rankgate.store.kept.parquet import packed, unpacked
-from rankgate.store.rows import all_of, named, new_id, now, numbered, taken, unknown
+from rankgate.store.kept.blobs import Blobs, save_blob
+from rankgate.store.kept.parquet import from_parquet, to_parquet
+from rankgate.store.rows import (
+    find_by_name,
+    get_by_number,
+    list_rows,
+    new_id,
+    now,
+    taken_error,
+    unknown_error,
+)
 from rankgate.store.tables.results import runs
 
 if TYPE_CHECKING:
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """What is known of a run without its rankings.
+    """A stored run without its rankings.
 
     Attributes:
         id: the number.
@@ -52,7 +60,7 @@ class StoredRun:
     created_by: int | None
 
 
-def add(
+def add_run(
     connection: Connection,
     blobs: Blobs,
     project: int,
@@ -77,55 +85,64 @@ def add(
         UsageError: the name is another run's.
         InputError, DuplicateError: rows that are no run.
     """
-    chosen = name or run.name
-    known = find(connection, project, chosen)
-    if known is not None:
-        if known.sha256 != run.sha256:
-            raise taken("run", chosen)
-        return known
+    run_name = name or run.name
+    existing = find_run(connection, project, run_name)
+    if existing is not None:
+        if existing.sha256 != run.sha256:
+            raise taken_error("run", run_name)
+        return existing
     table = run.table
     states = run.queries
     new_id(
-        connection, runs, project=project, name=chosen, tag=run.tag, sha256=run.sha256,
-        rows=len(table), queries=table["query_id"].n_unique(), ordered=run.ordered,
-        blob=keep(connection, blobs, packed(table)), created_at=now(), created_by=created_by,
-        states=None if states is None else keep(connection, blobs, packed(states)),
+        connection,
+        runs,
+        project=project,
+        name=run_name,
+        tag=run.tag,
+        sha256=run.sha256,
+        rows=len(table),
+        queries=table["query_id"].n_unique(),
+        ordered=run.ordered,
+        blob=save_blob(connection, blobs, to_parquet(table)),
+        created_at=now(),
+        created_by=created_by,
+        states=None if states is None else save_blob(connection, blobs, to_parquet(states)),
         made_by=dict(made_by or {}),
-    )  # fmt: skip
-    found = find(connection, project, chosen)
-    assert found is not None
-    return found
+    )
+    stored = find_run(connection, project, run_name)
+    assert stored is not None
+    return stored
 
 
-def find(connection: Connection, project: int, name: str) -> StoredRun | None:
+def find_run(connection: Connection, project: int, name: str) -> StoredRun | None:
     """A run of a project by name, without its rankings; None where there is none."""
-    return named(connection, StoredRun, runs, project, name)
+    return find_by_name(connection, StoredRun, runs, project, name)
 
 
-def by_number(connection: Connection, run: int) -> StoredRun:
+def run_by_number(connection: Connection, run: int) -> StoredRun:
     """A run by number."""
-    return numbered(connection, StoredRun, runs, run, "run")
+    return get_by_number(connection, StoredRun, runs, run, "run")
 
 
-def listed(connection: Connection, project: int, *, archived: bool = False) -> list[StoredRun]:
-    """The runs of a project, the oldest first; those that are archived only where wanted."""
-    return all_of(connection, StoredRun, runs, project, archived=archived)
+def list_runs(connection: Connection, project: int, *, archived: bool = False) -> list[StoredRun]:
+    """The runs of a project, the oldest first; archived ones only on request."""
+    return list_rows(connection, StoredRun, runs, project, archived=archived)
 
 
-def read(connection: Connection, blobs: Blobs, project: int, name: str) -> Run:
+def read_stored_run(connection: Connection, blobs: Blobs, project: int, name: str) -> Run:
     """A run with its rankings.
 
     Raises:
         UsageError: no run has this name.
         InputError: its blob is missing or damaged.
     """
-    found = find(connection, project, name)
-    if found is None:
-        raise unknown("run", name)
-    return rankings(found, blobs)
+    stored = find_run(connection, project, name)
+    if stored is None:
+        raise unknown_error("run", name)
+    return rankings(stored, blobs)
 
 
-def rankings(found: StoredRun, blobs: Blobs) -> Run:
+def rankings(stored: StoredRun, blobs: Blobs) -> Run:
     """A run with its rankings, read when they are needed.
 
     Raises:
@@ -133,10 +150,14 @@ def rankings(found: StoredRun, blobs: Blobs) -> Run:
     """
 
     def pieces() -> Iterator[pl.DataFrame]:
-        yield unpacked(blobs.get(found.blob), blobs.where)
+        yield from_parquet(blobs.get(stored.blob), blobs.where)
 
-    states = None if found.states is None else unpacked(blobs.get(found.states), blobs.where)
+    states = None if stored.states is None else from_parquet(blobs.get(stored.states), blobs.where)
     return Run(
-        found.name, pieces, tag=found.tag, queries=states, place=Place(found.name),
-        ordered=found.ordered,
-    )  # fmt: skip
+        stored.name,
+        pieces,
+        tag=stored.tag,
+        queries=states,
+        place=RowLocation(stored.name),
+        ordered=stored.ordered,
+    )

@@ -1,1 +1,1 @@
-"""What is judged: projects, queries, documents."""
+"""The material of judging: projects, queries, documents."""

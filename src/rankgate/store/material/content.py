@@ -1,4 +1,4 @@
-"""The hash of what raters see of a document."""
+"""The hash of a document's content as raters see it."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def content_hash(fields: Mapping[str, Any], url: str | None, image: str | None) 
     """SHA-256 of the fields and links as JSON with sorted keys; None where there are none."""
     if not fields and url is None and image is None:
         return None
-    whole = json.dumps([fields, url, image], sort_keys=True, separators=(",", ":"))
-    return sha256(whole.encode()).hexdigest()
+    json_text = json.dumps([fields, url, image], sort_keys=True, separators=(",", ":"))
+    return sha256(json_text.encode()).hexdigest()

@@ -13,7 +13,14 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Scale
 from rankgate.data.scales import possible_grades
-from rankgate.store.rows import new_id, now, numbered, refuse_unaddressable, taken, value_of
+from rankgate.store.rows import (
+    get_by_number,
+    new_id,
+    now,
+    refuse_unaddressable,
+    taken_error,
+    value_of,
+)
 from rankgate.store.tables.facts import ratings
 from rankgate.store.tables.material import guidelines, scale_grades
 from rankgate.store.tables.people import projects, roles
@@ -27,9 +34,9 @@ _GRADES = (
     .order_by(scale_grades.c.grade)
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
-_DELETED = "/"
-"""How the name of a deleted project begins, whose row the audit log needs; no other name does."""
-_EXISTS = sa.not_(projects.c.name.startswith(_DELETED))
+_DELETED_PREFIX = "/"
+"""The prefix of a deleted project's name, whose row the audit log needs; no other name has it."""
+_IS_NOT_DELETED = sa.not_(projects.c.name.startswith(_DELETED_PREFIX))
 
 
 @dataclass(frozen=True)
@@ -109,28 +116,35 @@ def add(
         )
     refuse_unaddressable("a project", name)
     if connection.scalar(sa.select(projects.c.id).where(projects.c.name == name)) is not None:
-        raise taken("project", name)
+        raise taken_error("project", name)
     number = new_id(
-        connection, projects, name=name, title=title or name, description=description,
-        settings=dict(settings or {}), created_at=now(),
-    )  # fmt: skip
+        connection,
+        projects,
+        name=name,
+        title=title or name,
+        description=description,
+        settings=dict(settings or {}),
+        created_at=now(),
+    )
     if scale is not None:
         set_scale(connection, number, scale)
-    return named(connection, name)
+    return get_by_name(connection, name)
 
 
-def named(connection: Connection, name: str) -> Project:
+def get_by_name(connection: Connection, name: str) -> Project:
     """A project by name.
 
     Raises:
         UsageError: there is none; the names that there are.
     """
-    row = connection.execute(sa.select(projects).where(projects.c.name == name, _EXISTS)).first()
+    row = connection.execute(
+        sa.select(projects).where(projects.c.name == name, _IS_NOT_DELETED)
+    ).first()
     if row is None:
-        chosen = sa.select(projects.c.name).where(_EXISTS)
-        names = connection.scalars(chosen.order_by("name").limit(10)).all()
-        known = f"; there are {', '.join(names)}" if names else ""
-        raise UsageError(f"there is no project {name!r}{known}.", code="unknown-project")
+        statement = sa.select(projects.c.name).where(_IS_NOT_DELETED)
+        names = connection.scalars(statement.order_by("name").limit(10)).all()
+        hint = f"; there are {', '.join(names)}" if names else ""
+        raise UsageError(f"there is no project {name!r}{hint}.", code="unknown-project")
     return value_of(Project, row)
 
 
@@ -140,7 +154,7 @@ def get(connection: Connection, project: int) -> Project:
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, Project, projects, project, "project")
+    return get_by_number(connection, Project, projects, project, "project")
 
 
 def refuse_archived(connection: Connection, project: int) -> None:
@@ -159,50 +173,50 @@ def refuse_archived(connection: Connection, project: int) -> None:
 
 
 def lock(connection: Connection, project: int) -> None:
-    """Let other transactions that lock the project wait until this one has ended."""
+    """Lock a project until this transaction ends."""
     connection.execute(sa.select(projects.c.id).where(projects.c.id == project).with_for_update())
 
 
-def listed(
+def list_projects(
     connection: Connection, user: int | None = None, *, archived: bool = False
 ) -> list[Project]:
-    """All projects, or those in which a user has a role, by name; those that are archived apart."""
+    """Projects by name, all or those in which a user has a role; archived ones apart."""
     hidden = projects.c.archived_at.is_not(None)
-    chosen = sa.select(projects).where(_EXISTS, hidden if archived else sa.not_(hidden))
-    chosen = chosen.order_by(projects.c.name)
+    statement = sa.select(projects).where(_IS_NOT_DELETED, hidden if archived else sa.not_(hidden))
+    statement = statement.order_by(projects.c.name)
     if user is not None:
-        mine = sa.select(roles.c.project).where(roles.c.user == user)
-        chosen = chosen.where(projects.c.id.in_(mine))
-    return [value_of(Project, row) for row in connection.execute(chosen)]
+        user_projects = sa.select(roles.c.project).where(roles.c.user == user)
+        statement = statement.where(projects.c.id.in_(user_projects))
+    return [value_of(Project, row) for row in connection.execute(statement)]
 
 
 def change(connection: Connection, project: int, **values: Any) -> Project:
     """Change title, description, settings or archived_at."""
-    allowed = {"title", "description", "settings", "archived_at"}
-    assert set(values) <= allowed
+    columns = {"title", "description", "settings", "archived_at"}
+    assert set(values) <= columns
     connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
     return get(connection, project)
 
 
-def forget(connection: Connection, project: int) -> None:
-    """Make the row of a deleted project a number without a name; its name is free again."""
-    values = {"name": f"{_DELETED}{project}", "title": "", "description": "", "settings": {}}
+def clear_name(connection: Connection, project: int) -> None:
+    """Clear the name of a deleted project's row, so that the name is free again."""
+    values = {"name": f"{_DELETED_PREFIX}{project}", "title": "", "description": "", "settings": {}}
     connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
 
 
 def grades(connection: Connection, project: int) -> tuple[Grade, ...]:
     """The grades of a project's scale, the lowest first; empty without a scale."""
-    found = connection.execute(_GRADES, {"number": project})
-    return tuple(value_of(Grade, row) for row in found)
+    rows = connection.execute(_GRADES, {"number": project})
+    return tuple(value_of(Grade, row) for row in rows)
 
 
 def scale(connection: Connection, project: int) -> Scale | None:
     """The scale of a project."""
-    found = grades(connection, project)
-    if not found:
+    grade_rows = grades(connection, project)
+    if not grade_rows:
         return None
-    labels = tuple((each.grade, each.label or f"{each.grade:g}") for each in found)
-    return Scale(found[0].grade, found[-1].grade, labels)
+    labels = tuple((grade.grade, grade.label or f"{grade.grade:g}") for grade in grade_rows)
+    return Scale(grade_rows[0].grade, grade_rows[-1].grade, labels)
 
 
 def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grade]) -> None:
@@ -215,31 +229,33 @@ def set_scale(connection: Connection, project: int, scale: Scale | Iterable[Grad
     """
     if isinstance(scale, Scale):
         labels = dict(scale.labels)
-        wanted = [Grade(each, labels.get(each, f"{each:g}")) for each in possible_grades(scale)]
+        new_grades = [
+            Grade(grade, labels.get(grade, f"{grade:g}")) for grade in possible_grades(scale)
+        ]
     else:
-        wanted = list(scale)
-    numbers = sorted({each.grade for each in wanted})
-    if len(numbers) < 2 or len(numbers) != len(wanted):
+        new_grades = list(scale)
+    numbers = sorted({grade.grade for grade in new_grades})
+    if len(numbers) < 2 or len(numbers) != len(new_grades):
         raise UsageError(
             "a scale of a project is a list of two or more grades; give them, as in 0,1,2,3.",
             code="scale-without-grades",
         )
-    before = [each.grade for each in grades(connection, project)]
-    if before != numbers and _graded(connection, project):
+    current_grades = [grade.grade for grade in grades(connection, project)]
+    if current_grades != numbers and _has_grades(connection, project):
         raise UsageError(
             "there are ratings, so the grades of the scale stay; convert them into another "
             "project with rankgate resolve --transform.",
             code="scale-in-use",
         )
-    here = scale_grades.c.project == project
-    connection.execute(sa.delete(scale_grades).where(here))
-    rows = [{"project": project, **vars(each)} for each in wanted]
+    in_project = scale_grades.c.project == project
+    connection.execute(sa.delete(scale_grades).where(in_project))
+    rows = [{"project": project, **vars(grade)} for grade in new_grades]
     connection.execute(sa.insert(scale_grades), rows)
 
 
-def _graded(connection: Connection, project: int) -> bool:
-    graded = sa.and_(ratings.c.project == project, ratings.c.grade.is_not(None))
-    return connection.execute(sa.select(ratings.c.id).where(graded).limit(1)).first() is not None
+def _has_grades(connection: Connection, project: int) -> bool:
+    has_grade = sa.and_(ratings.c.project == project, ratings.c.grade.is_not(None))
+    return connection.execute(sa.select(ratings.c.id).where(has_grade).limit(1)).first() is not None
 
 
 def add_guideline(
@@ -251,26 +267,31 @@ def add_guideline(
         UsageError: there is this version already.
     """
     if guideline(connection, project, version) is not None:
-        raise taken("guideline", version)
+        raise taken_error("guideline", version)
     new_id(
-        connection, guidelines, project=project, version=version, text=text, created_at=now(),
+        connection,
+        guidelines,
+        project=project,
+        version=version,
+        text=text,
+        created_at=now(),
         created_by=created_by,
-    )  # fmt: skip
-    found = guideline(connection, project, version)
-    assert found is not None
-    return found
+    )
+    new_guideline = guideline(connection, project, version)
+    assert new_guideline is not None
+    return new_guideline
 
 
 def guideline(connection: Connection, project: int, version: str | None = None) -> Guideline | None:
     """A version of the guideline, by default the current one; None where there is none."""
-    chosen = sa.select(guidelines).where(guidelines.c.project == project)
+    statement = sa.select(guidelines).where(guidelines.c.project == project)
     if version is not None:
-        chosen = chosen.where(guidelines.c.version == version)
-    row = connection.execute(chosen.order_by(guidelines.c.id.desc()).limit(1)).first()
+        statement = statement.where(guidelines.c.version == version)
+    row = connection.execute(statement.order_by(guidelines.c.id.desc()).limit(1)).first()
     return None if row is None else value_of(Guideline, row)
 
 
 def all_guidelines(connection: Connection, project: int) -> list[Guideline]:
     """Every version of the guideline, the oldest first."""
-    chosen = sa.select(guidelines).where(guidelines.c.project == project).order_by("id")
-    return [value_of(Guideline, row) for row in connection.execute(chosen)]
+    statement = sa.select(guidelines).where(guidelines.c.project == project).order_by("id")
+    return [value_of(Guideline, row) for row in connection.execute(statement)]

@@ -55,8 +55,13 @@ def upgrade() -> None:
         op.create_index(op.f(f"ix_{table}_{column}"), table, [column])
     for table, column in _INDEXES_OF_SOME:
         condition = sa.text(f"{column} IS NOT NULL")
-        op.create_index(op.f(f"ix_{table}_{column}"), table, [column],
-                        sqlite_where=condition, postgresql_where=condition)  # fmt: skip
+        op.create_index(
+            op.f(f"ix_{table}_{column}"),
+            table,
+            [column],
+            sqlite_where=condition,
+            postgresql_where=condition,
+        )
     _rename("projects", ())
     _rename("judgments", ("project",))
 

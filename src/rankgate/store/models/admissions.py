@@ -39,7 +39,7 @@ class Admission:
     user: int | None
 
 
-def record(
+def record_admission(
     connection: Connection,
     project: int,
     rater: int,
@@ -51,21 +51,30 @@ def record(
     """Add an admission, or its end."""
     last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
     number = new_id(
-        connection, admissions, project=project, rater=rater, verdict=verdict, result=result,
-        last_rating=connection.scalar(last) or 0, at=now(), user=user,
-    )  # fmt: skip
+        connection,
+        admissions,
+        project=project,
+        rater=rater,
+        verdict=verdict,
+        result=result,
+        last_rating=connection.scalar(last) or 0,
+        at=now(),
+        user=user,
+    )
     row = connection.execute(sa.select(admissions).where(admissions.c.id == number)).one()
     return value_of(Admission, row)
 
 
-def last(connection: Connection, project: int) -> dict[int, Admission]:
+def admissions_by_rater(connection: Connection, project: int) -> dict[int, Admission]:
     """The last admission of each model of a project, by the number of its rater."""
-    chosen = sa.select(admissions).where(admissions.c.project == project)
-    found = connection.execute(chosen.order_by(admissions.c.id))
-    return {row.rater: value_of(Admission, row) for row in found}
+    statement = sa.select(admissions).where(admissions.c.project == project)
+    rows = connection.execute(statement.order_by(admissions.c.id))
+    return {row.rater: value_of(Admission, row) for row in rows}
 
 
-def admitted(connection: Connection, project: int) -> frozenset[int]:
+def admitted_raters(connection: Connection, project: int) -> frozenset[int]:
     """The models whose ratings count in a project."""
-    found = last(connection, project)
-    return frozenset(rater for rater, each in found.items() if each.verdict == "pass")
+    last_admissions = admissions_by_rater(connection, project)
+    return frozenset(
+        rater for rater, admission in last_admissions.items() if admission.verdict == "pass"
+    )

@@ -1,4 +1,4 @@
-"""Answers of models: facts with the hash of their request, by which they are known again."""
+"""Answers of models, with the hash of their request, which identifies them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """What came of a request.
+    """A model's answer to a request.
 
     Attributes:
         id: the number.
         job, rater, task: of which job, by which model, on which task.
         request: the hash of what was asked, and of the scale.
         rating_id: of the rating that it is; None where the model did not answer.
-        answered: whether the model answered, readable or not.
+        answered: True if the model answered, readable or not.
         grade: None where there is none.
         reason: why there is none.
         comment: the model's explanation.
@@ -60,7 +60,7 @@ class ModelAnswer:
     at: datetime
 
 
-def record(
+def record_answer(
     connection: Connection,
     job: Job,
     task: int,
@@ -83,7 +83,7 @@ def record(
         job: of the model.
         task: which task.
         request: the hash.
-        answered: whether the model answered.
+        answered: True if the model answered.
         grade: on the scale; None where there is none.
         reason: why there is none.
         comment: the model's explanation.
@@ -98,62 +98,91 @@ def record(
     name = None
     if answered:
         name = ratings.new_rating_id()
-        least = review.get("confidence")
-        unsure = least is not None and confidence is not None and confidence < least
+        min_confidence = review.get("confidence")
+        is_unsure = (
+            min_confidence is not None and confidence is not None and confidence < min_confidence
+        )
         ratings.rate(
-            connection, task, job.rater, rating_id=name, grade=grade, reason=reason,
-            comment=comment, seconds=more.get("seconds"), guideline=guideline or None,
-            doubt=unsure or grade is None, distance=review.get("distance"),
-        )  # fmt: skip
+            connection,
+            task,
+            job.rater,
+            rating_id=name,
+            grade=grade,
+            reason=reason,
+            comment=comment,
+            seconds=more.get("seconds"),
+            guideline=guideline or None,
+            doubt=is_unsure or grade is None,
+            distance=review.get("distance"),
+        )
     values = {
-        "project": job.project, "job": job.id, "rater": job.rater, "task": task, "at": now(),
-        "request": request, "rating_id": name, "answered": answered, "grade": grade,
-        "reason": reason, "comment": comment, "confidence": confidence, **more,
-    }  # fmt: skip
+        "project": job.project,
+        "job": job.id,
+        "rater": job.rater,
+        "task": task,
+        "at": now(),
+        "request": request,
+        "rating_id": name,
+        "answered": answered,
+        "grade": grade,
+        "reason": reason,
+        "comment": comment,
+        "confidence": confidence,
+        **more,
+    }
     connection.execute(insert(connection, model_answers).values(values))
     return name
 
 
-def known(connection: Connection, job: Job) -> dict[str, ModelAnswer]:
+def answers_by_request(connection: Connection, job: Job) -> dict[str, ModelAnswer]:
     """The last answer of the model to each request, by the hash of the request."""
-    chosen = sa.select(model_answers).where(
+    statement = sa.select(model_answers).where(
         model_answers.c.project == job.project,
         model_answers.c.rater == job.rater,
         model_answers.c.answered,
     )
-    found = connection.execute(chosen.order_by(model_answers.c.id))
-    return {row.request: value_of(ModelAnswer, row) for row in found}
+    rows = connection.execute(statement.order_by(model_answers.c.id))
+    return {row.request: value_of(ModelAnswer, row) for row in rows}
 
 
-def rated_for(connection: Connection, job: Job) -> dict[int, str]:
-    """By task the request that the model's last answer to it was for."""
-    chosen = (
+def requests_by_task(connection: Connection, job: Job) -> dict[int, str]:
+    """The request of the model's last answer, by task."""
+    statement = (
         sa.select(model_answers.c.task, model_answers.c.request)
-        .join(assignments, sa.and_(assignments.c.task == model_answers.c.task,
-                                   assignments.c.rater == model_answers.c.rater))
-        .where(model_answers.c.project == job.project, model_answers.c.rater == job.rater,
-               model_answers.c.answered, assignments.c.state == "answered")
+        .join(
+            assignments,
+            sa.and_(
+                assignments.c.task == model_answers.c.task,
+                assignments.c.rater == model_answers.c.rater,
+            ),
+        )
+        .where(
+            model_answers.c.project == job.project,
+            model_answers.c.rater == job.rater,
+            model_answers.c.answered,
+            assignments.c.state == "answered",
+        )
         .order_by(model_answers.c.id)
-    )  # fmt: skip
-    return {task: request for task, request in connection.execute(chosen)}  # noqa: C416 - rows
-
-
-def last_of_job(connection: Connection, job: Job) -> list[tuple[float | None, str | None]]:
-    """The grade, or the reason why there is none, of each task that the model answered."""
-    said = model_answers.c
-    last = (
-        sa.select(sa.func.max(said.id))
-        .join(job_tasks, job_tasks.c.task == said.task)
-        .where(job_tasks.c.job == job.id, said.rater == job.rater, said.answered)
-        .group_by(said.task)
     )
-    found = connection.execute(sa.select(said.grade, said.reason).where(said.id.in_(last)))
-    return [(grade, reason) for grade, reason in found]
+    return {task: request for task, request in connection.execute(statement)}  # noqa: C416 - rows
+
+
+def last_grades(connection: Connection, job: Job) -> list[tuple[float | None, str | None]]:
+    """The grade, or the reason why there is none, of each task that the model answered."""
+    columns = model_answers.c
+    last = (
+        sa.select(sa.func.max(columns.id))
+        .join(job_tasks, job_tasks.c.task == columns.task)
+        .where(job_tasks.c.job == job.id, columns.rater == job.rater, columns.answered)
+        .group_by(columns.task)
+    )
+    rows = connection.execute(sa.select(columns.grade, columns.reason).where(columns.id.in_(last)))
+    return [(grade, reason) for grade, reason in rows]
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What a model did in a project: tasks with a grade and without, requests, tokens, cost."""
+    """Totals of a model in a project: tasks with a grade and without, requests, tokens, cost."""
 
     graded: int = 0
     without_grade: int = 0
@@ -164,44 +193,66 @@ class Totals:
 
 
 def totals(connection: Connection, project: int) -> dict[int, Totals]:
-    """What each model did in a project, by its number."""
-    said = model_answers.c
-    spent = (
-        sa.select(said.rater, sa.func.sum(said.attempts), sa.func.sum(said.input_tokens),
-                  sa.func.sum(said.output_tokens), sa.func.coalesce(sa.func.sum(said.cost), 0))
-        .where(said.project == project).group_by(said.rater)
-    )  # fmt: skip
-    words = (
+    """The totals of each model in a project, by its number."""
+    columns = model_answers.c
+    usage_sums = (
+        sa.select(
+            columns.rater,
+            sa.func.sum(columns.attempts),
+            sa.func.sum(columns.input_tokens),
+            sa.func.sum(columns.output_tokens),
+            sa.func.coalesce(sa.func.sum(columns.cost), 0),
+        )
+        .where(columns.project == project)
+        .group_by(columns.rater)
+    )
+    answer_counts = (
         sa.select(assignments.c.rater, sa.func.count(assignments.c.grade), sa.func.count())
         .join(tasks, tasks.c.id == assignments.c.task)
         .join(raters, raters.c.id == assignments.c.rater)
-        .where(tasks.c.project == project, raters.c.kind == "model",
-               assignments.c.state == "answered")
+        .where(
+            tasks.c.project == project, raters.c.kind == "model", assignments.c.state == "answered"
+        )
         .group_by(assignments.c.rater)
-    )  # fmt: skip
-    count = {rater: (graded, every - graded) for rater, graded, every in connection.execute(words)}
+    )
+    count = {
+        rater: (graded, total - graded)
+        for rater, graded, total in connection.execute(answer_counts)
+    }
     return {
-        rater: Totals(*count.get(rater, (0, 0)), int(requests), int(one), int(two), float(cost))
-        for rater, requests, one, two, cost in connection.execute(spent)
+        rater: Totals(
+            *count.get(rater, (0, 0)),
+            int(requests),
+            int(input_tokens),
+            int(output_tokens),
+            float(cost),
+        )
+        for rater, requests, input_tokens, output_tokens, cost in connection.execute(usage_sums)
     }
 
 
-def of_rater(
+def answers_of_rater(
     connection: Connection, project: int, rater: int, *, before: int | None = None, most: int = 50
 ) -> list[dict[str, Any]]:
-    """What a model answered, the last first, with the ids of query and document."""
-    here = sa.and_(model_answers.c.project == project, model_answers.c.rater == rater)
-    here = here if before is None else sa.and_(here, model_answers.c.id < before)
+    """The answers of a model, the last first, with the ids of query and document."""
+    condition = sa.and_(model_answers.c.project == project, model_answers.c.rater == rater)
+    condition = condition if before is None else sa.and_(condition, model_answers.c.id < before)
     names = ("id", "task", "grade", "reason", "comment", "confidence", "cost", "answered", "at")
-    chosen = (
-        sa.select(queries.c.query_id, queries.c.text.label("query"), documents.c.doc_id,
-                  *(model_answers.c[each] for each in names))
+    statement = (
+        sa.select(
+            queries.c.query_id,
+            queries.c.text.label("query"),
+            documents.c.doc_id,
+            *(model_answers.c[name] for name in names),
+        )
         .join(tasks, tasks.c.id == model_answers.c.task)
         .join(queries, queries.c.id == tasks.c.query)
         .join(documents, documents.c.id == tasks.c.document)
-        .where(here).order_by(model_answers.c.id.desc()).limit(most)
-    )  # fmt: skip
-    return [dict(row._mapping) for row in connection.execute(chosen)]  # noqa: SLF001 - public there
+        .where(condition)
+        .order_by(model_answers.c.id.desc())
+        .limit(most)
+    )
+    return [dict(row._mapping) for row in connection.execute(statement)]  # noqa: SLF001 - public there
 
 
 @dataclass(frozen=True)
@@ -215,7 +266,9 @@ class TaskTexts:
     document: dict[str, str]
 
 
-def texts(connection: Connection, numbers: list[int], fields: list[str]) -> list[TaskTexts]:
+def read_task_texts(
+    connection: Connection, numbers: list[int], fields: list[str]
+) -> list[TaskTexts]:
     """Tasks with their texts, in order of their numbers.
 
     Args:
@@ -223,23 +276,32 @@ def texts(connection: Connection, numbers: list[int], fields: list[str]) -> list
         numbers: which tasks; some hundreds.
         fields: of documents, in order; all where none of them is there, as on the rating page.
     """
-    chosen = (
-        sa.select(tasks.c.id, queries.c.query_id, queries.c.text, queries.c.information_need,
-                  documents.c.doc_id, documents.c.fields)
+    statement = (
+        sa.select(
+            tasks.c.id,
+            queries.c.query_id,
+            queries.c.text,
+            queries.c.information_need,
+            documents.c.doc_id,
+            documents.c.fields,
+        )
         .join(queries, queries.c.id == tasks.c.query)
         .join(documents, documents.c.id == tasks.c.document)
-        .where(tasks.c.id.in_(numbers)).order_by(tasks.c.id)
-    )  # fmt: skip
-    found = []
-    for row in connection.execute(chosen):
-        asked = {"text": row.text, "information_need": row.information_need}
-        names = [each for each in fields if each in row.fields] or list(row.fields)
-        shown = {name: str(row.fields[name]) for name in names}
-        found.append(
+        .where(tasks.c.id.in_(numbers))
+        .order_by(tasks.c.id)
+    )
+    task_texts = []
+    for row in connection.execute(statement):
+        query_fields = {"text": row.text, "information_need": row.information_need}
+        names = [name for name in fields if name in row.fields] or list(row.fields)
+        document_fields = {name: str(row.fields[name]) for name in names}
+        task_texts.append(
             TaskTexts(
-                row.id, row.query_id, row.doc_id,
-                {name: str(value) for name, value in asked.items() if value},
-                {name: value for name, value in shown.items() if value.strip()},
+                row.id,
+                row.query_id,
+                row.doc_id,
+                {name: str(value) for name, value in query_fields.items() if value},
+                {name: value for name, value in document_fields.items() if value.strip()},
             )
-        )  # fmt: skip
-    return found
+        )
+    return task_texts

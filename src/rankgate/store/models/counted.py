@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.ratings import Ratings
 from rankgate.store.models import admissions
 from rankgate.store.rating import ratings
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 Models = Literal["fill", "equal", "none"]
-"""Whether models grade what no person graded, count as people do, or do not count."""
+"""Models grade pairs that no person graded, count as people do, or do not count."""
 
 MODELS: tuple[Models, ...] = ("fill", "equal", "none")
 _PAIR = ["query_id", "doc_id"]
 
 
-def counted(
+def read_counting_ratings(
     connection: Connection,
     project: int,
     *,
@@ -44,25 +44,33 @@ def counted(
         InputError: there are none.
     """
     people: Ratings | None = None
-    theirs: Ratings | None = None
+    model_ratings: Ratings | None = None
     with suppress(InputError):
-        people = ratings.table(connection, project, batch=batch, kind="person", name=name)
-    allowed = admissions.admitted(connection, project) if models != "none" else frozenset()
-    if allowed:
+        people = ratings.read_ratings(connection, project, batch=batch, kind="person", name=name)
+    admitted_models = (
+        admissions.admitted_raters(connection, project) if models != "none" else frozenset()
+    )
+    if admitted_models:
         with suppress(InputError):
-            theirs = ratings.table(connection, project, batch=batch, only=allowed, name=name)
-    if theirs is not None and people is not None and models == "fill":
-        table = theirs.table.join(_graded(people.table), _PAIR, "anti", maintain_order="left")
-        theirs = Ratings(table, name, theirs.scale, theirs.place) if len(table) else None
-    found = [each for each in (people, theirs) if each is not None]
-    if not found:
+            model_ratings = ratings.read_ratings(
+                connection, project, batch=batch, only=admitted_models, name=name
+            )
+    if model_ratings is not None and people is not None and models == "fill":
+        table = model_ratings.table.join(
+            _graded_pairs(people.table), _PAIR, "anti", maintain_order="left"
+        )
+        model_ratings = (
+            Ratings(table, name, model_ratings.scale, model_ratings.place) if len(table) else None
+        )
+    rating_sets = [rating_set for rating_set in (people, model_ratings) if rating_set is not None]
+    if not rating_sets:
         problem = "there are no ratings that count; a model's count once it is admitted."
         raise InputError(problem, source=name, code="no-judgments")
-    table = pl.concat([each.table for each in found])
-    return Ratings(table, name, found[0].scale, Place(name))
+    table = pl.concat([rating_set.table for rating_set in rating_sets])
+    return Ratings(table, name, rating_sets[0].scale, RowLocation(name))
 
 
-def _graded(table: pl.DataFrame) -> pl.DataFrame:
-    """The pairs to which somebody's last word is a grade."""
-    words = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
-    return words.filter(pl.col("grade").is_not_null()).select(_PAIR).unique()
+def _graded_pairs(table: pl.DataFrame) -> pl.DataFrame:
+    """The pairs to which some rater's last rating is a grade."""
+    last_rows = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
+    return last_rows.filter(pl.col("grade").is_not_null()).select(_PAIR).unique()

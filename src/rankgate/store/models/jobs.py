@@ -15,7 +15,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.models import requests
 from rankgate.store.models.model_job import Job
-from rankgate.store.rows import AHEAD, PIECE, insert, new_id, now, numbered, value_of
+from rankgate.store.rows import CHUNK_ROWS, MAX_AHEAD, get_by_number, insert, new_id, now, value_of
 from rankgate.store.tables.models import job_tasks, model_answers, model_jobs
 from rankgate.store.tables.work import assignments
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 LEASE = timedelta(seconds=30)
-"""How long a job stays with a process that gives no sign of life."""
+"""The time that a job stays with a process that gives no sign of life."""
 
 UNDER_WAY = ("waiting", "running", "cancelling")
 
 
 @dataclass(frozen=True)
 class JobProgress:
-    """How far a job is.
+    """The progress of a job.
 
     Attributes:
         done: tasks with an answer.
@@ -64,20 +64,30 @@ def add(
     Raises:
         UsageError: the model has a job under way in this project.
     """
-    mine = sa.and_(model_jobs.c.project == project, model_jobs.c.rater == rater)
-    busy = sa.select(model_jobs.c.id).where(mine, model_jobs.c.state.in_(UNDER_WAY))
-    if (other := connection.scalar(busy)) is not None:
+    is_model_job = sa.and_(model_jobs.c.project == project, model_jobs.c.rater == rater)
+    active_statement = sa.select(model_jobs.c.id).where(
+        is_model_job, model_jobs.c.state.in_(UNDER_WAY)
+    )
+    if (active_job := connection.scalar(active_statement)) is not None:
         raise UsageError(
-            f"this model has a job under way ({other}); wait for it, or cancel it.",
+            f"this model has a job under way ({active_job}); wait for it, or cancel it.",
             code="job-active",
         )
     number = new_id(
-        connection, model_jobs, project=project, rater=rater, name=name, endpoint=endpoint,
-        settings=dict(settings or {}), total=len(tasks), created_at=now(), created_by=created_by,
-    )  # fmt: skip
+        connection,
+        model_jobs,
+        project=project,
+        rater=rater,
+        name=name,
+        endpoint=endpoint,
+        settings=dict(settings or {}),
+        total=len(tasks),
+        created_at=now(),
+        created_by=created_by,
+    )
     rows = [{"job": number, "task": task} for task in tasks]
-    for begin in range(0, len(rows), PIECE):
-        connection.execute(sa.insert(job_tasks), rows[begin : begin + PIECE])
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        connection.execute(sa.insert(job_tasks), rows[begin : begin + CHUNK_ROWS])
     return get(connection, number)
 
 
@@ -87,27 +97,27 @@ def get(connection: Connection, job: int) -> Job:
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, Job, model_jobs, job, "job")
+    return get_by_number(connection, Job, model_jobs, job, "job")
 
 
-def listed(connection: Connection, project: int, rater: int | None = None) -> list[Job]:
+def list_jobs(connection: Connection, project: int, rater: int | None = None) -> list[Job]:
     """The jobs of a project, or of one model in it, the last first."""
-    chosen = sa.select(model_jobs).where(model_jobs.c.project == project)
+    statement = sa.select(model_jobs).where(model_jobs.c.project == project)
     if rater is not None:
-        chosen = chosen.where(model_jobs.c.rater == rater)
-    found = connection.execute(chosen.order_by(model_jobs.c.id.desc()).limit(200))
-    return [value_of(Job, row) for row in found]
+        statement = statement.where(model_jobs.c.rater == rater)
+    rows = connection.execute(statement.order_by(model_jobs.c.id.desc()).limit(200))
+    return [value_of(Job, row) for row in rows]
 
 
 def tasks_of(connection: Connection, job: int) -> list[int]:
     """The numbers of a job's tasks."""
-    chosen = sa.select(job_tasks.c.task).where(job_tasks.c.job == job).order_by(job_tasks.c.task)
-    return list(connection.scalars(chosen))
+    statement = sa.select(job_tasks.c.task).where(job_tasks.c.job == job).order_by(job_tasks.c.task)
+    return list(connection.scalars(statement))
 
 
 def progress(connection: Connection, job: Job) -> JobProgress:
-    """How far a job is, with what it cost."""
-    done = (
+    """The progress of a job, with its cost."""
+    answered_tasks = (
         sa.select(sa.func.count())
         .select_from(job_tasks.join(assignments, assignments.c.task == job_tasks.c.task))
         .where(
@@ -118,25 +128,31 @@ def progress(connection: Connection, job: Job) -> JobProgress:
     )
     column = model_answers.c
     sums = sa.select(
-        *(sa.func.coalesce(sa.func.sum(each), 0)
-          for each in (column.attempts, column.input_tokens, column.output_tokens, column.cost)),
+        *(
+            sa.func.coalesce(sa.func.sum(amount), 0)
+            for amount in (column.attempts, column.input_tokens, column.output_tokens, column.cost)
+        ),
         sa.func.coalesce(sa.func.sum(sa.case((column.answered, 0), else_=1)), 0),
-    ).where(column.job == job.id)  # fmt: skip
-    spent = connection.execute(sums).one()
+    ).where(column.job == job.id)
+    usage = connection.execute(sums).one()
     return JobProgress(
-        done=connection.scalar(done) or 0, requests=int(spent[0]), input_tokens=int(spent[1]),
-        output_tokens=int(spent[2]), cost=float(spent[3]), failed=int(spent[4]),
-    )  # fmt: skip
+        done=connection.scalar(answered_tasks) or 0,
+        requests=int(usage[0]),
+        input_tokens=int(usage[1]),
+        output_tokens=int(usage[2]),
+        cost=float(usage[3]),
+        failed=int(usage[4]),
+    )
 
 
-def renew(
+def update_job(
     connection: Connection, job: int, settings: Mapping[str, Any], tasks: Collection[int] = ()
 ) -> None:
     """Give a job other settings, and tasks that came since."""
-    made = insert(connection, job_tasks).on_conflict_do_nothing()
+    statement = insert(connection, job_tasks).on_conflict_do_nothing()
     rows = [{"job": job, "task": task} for task in tasks]
-    for begin in range(0, len(rows), PIECE):
-        connection.execute(made, rows[begin : begin + PIECE])
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
     total = sa.select(sa.func.count()).where(job_tasks.c.job == job)
     values = {"settings": dict(settings), "total": connection.scalar(total) or 0}
     connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
@@ -144,13 +160,13 @@ def renew(
 
 def cancel(connection: Connection, job: int) -> Job:
     """Ask the process that works on a job to end it; what is answered stays."""
-    here = model_jobs.c.id == job
-    waiting = sa.update(model_jobs).where(here, model_jobs.c.state == "waiting")
-    connection.execute(waiting.values(state="cancelled", ended_at=now()))
-    running = sa.update(model_jobs).where(here, model_jobs.c.state == "running")
-    connection.execute(running.values(state="cancelling"))
-    found = get(connection, job)
-    if found.state == "cancelling" and is_free(found):  # nobody is there to end it
+    is_job = model_jobs.c.id == job
+    cancel_waiting = sa.update(model_jobs).where(is_job, model_jobs.c.state == "waiting")
+    connection.execute(cancel_waiting.values(state="cancelled", ended_at=now()))
+    cancel_running = sa.update(model_jobs).where(is_job, model_jobs.c.state == "running")
+    connection.execute(cancel_running.values(state="cancelling"))
+    job_row = get(connection, job)
+    if job_row.state == "cancelling" and is_free(job_row):  # no process will end it
         end(connection, job, "cancelled")
     return get(connection, job)
 
@@ -161,54 +177,62 @@ def resume(connection: Connection, job: int) -> Job:
     Raises:
         UsageError: it is under way, or done; another job of the model is under way.
     """
-    found = get(connection, job)
-    if found.state in UNDER_WAY and not is_free(found):
+    job_row = get(connection, job)
+    if job_row.state in UNDER_WAY and not is_free(job_row):
         raise UsageError("the job is under way.", code="job-active")
-    mine = sa.and_(model_jobs.c.project == found.project, model_jobs.c.rater == found.rater,
-                   model_jobs.c.id != job, model_jobs.c.state.in_(UNDER_WAY))  # fmt: skip
-    if connection.scalar(sa.select(model_jobs.c.id).where(mine)) is not None:
+    is_other_job = sa.and_(
+        model_jobs.c.project == job_row.project,
+        model_jobs.c.rater == job_row.rater,
+        model_jobs.c.id != job,
+        model_jobs.c.state.in_(UNDER_WAY),
+    )
+    if connection.scalar(sa.select(model_jobs.c.id).where(is_other_job)) is not None:
         raise UsageError("this model has another job under way.", code="job-active")
-    again = sa.update(model_jobs).where(model_jobs.c.id == job)
-    connection.execute(again.values(state="waiting", problem="", ended_at=None, until=None))
+    update = sa.update(model_jobs).where(model_jobs.c.id == job)
+    connection.execute(update.values(state="waiting", problem="", ended_at=None, until=None))
     return get(connection, job)
 
 
 def claim(connection: Connection, job: int, owner: str) -> bool:
-    """Take a job that waits, or whose process is gone; False if another process has it."""
-    found = connection.execute(
+    """Take a job that waits, or whose process died; False if another process has it."""
+    row = connection.execute(
         sa.select(model_jobs).where(model_jobs.c.id == job).with_for_update()
     ).first()
-    if found is None or found.state not in UNDER_WAY or not is_free(value_of(Job, found)):
+    if row is None or row.state not in UNDER_WAY or not is_free(value_of(Job, row)):
         return False
-    requests.count_unread(connection, value_of(Job, found))
+    requests.count_unread(connection, value_of(Job, row))
     moment = now()
-    values = {"state": "running", "owner": owner, "until": moment + LEASE,
-              "started_at": found.started_at or moment}  # fmt: skip
+    values = {
+        "state": "running",
+        "owner": owner,
+        "until": moment + LEASE,
+        "started_at": row.started_at or moment,
+    }
     connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
     return True
 
 
-def keep(connection: Connection, job: int, owner: str) -> bool:
+def renew_lease(connection: Connection, job: int, owner: str) -> bool:
     """Keep a job; False if it is cancelled, or another process has it."""
-    mine = sa.and_(model_jobs.c.id == job, model_jobs.c.owner == owner)
-    changed = connection.execute(
+    is_owned = sa.and_(model_jobs.c.id == job, model_jobs.c.owner == owner)
+    update_result = connection.execute(
         sa.update(model_jobs)
-        .where(mine, model_jobs.c.state == "running")
+        .where(is_owned, model_jobs.c.state == "running")
         .values(until=now() + LEASE)
     )
-    return bool(changed.rowcount)
+    return bool(update_result.rowcount)
 
 
 def end(connection: Connection, job: int, state: str, problem: str = "") -> None:
-    """Note that a job ended, and why; requests whose answers are not kept are counted."""
+    """Record the end of a job and its reason; requests without a kept answer are counted."""
     requests.count_unread(connection, get(connection, job))
     values = {"state": state, "problem": problem, "until": None, "ended_at": now()}
     connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
 
 
 def is_free(job: Job) -> bool:
-    """Whether no living process has a job: nobody took it, or it gives no sign of life."""
-    if job.until is None or not timedelta(0) <= job.until - now() <= AHEAD:
+    """True if no living process has a job: nobody took it, or it gives no sign of life."""
+    if job.until is None or not timedelta(0) <= job.until - now() <= MAX_AHEAD:
         return True
     host, _, number = job.owner.rpartition(":")
     if host != socket.gethostname() or not number.isdigit():
@@ -228,12 +252,12 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def free(connection: Connection) -> Iterator[Job]:
-    """Jobs of the server that wait for a process, or whose process is gone, the oldest first."""
-    chosen = sa.select(model_jobs).where(
+def waiting_jobs(connection: Connection) -> Iterator[Job]:
+    """Jobs of the server that wait for a process, or whose process died, the oldest first."""
+    statement = sa.select(model_jobs).where(
         model_jobs.c.state.in_(UNDER_WAY), model_jobs.c.endpoint.is_not(None)
     )
-    for row in connection.execute(chosen.order_by(model_jobs.c.id)).all():
-        found = value_of(Job, row)
-        if is_free(found):
-            yield found
+    for row in connection.execute(statement.order_by(model_jobs.c.id)).all():
+        job = value_of(Job, row)
+        if is_free(job):
+            yield job

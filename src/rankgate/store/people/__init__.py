@@ -1,1 +1,1 @@
-"""Who works with a store: users, raters, sessions, tokens, the audit log."""
+"""People of a store: users, raters, sessions, tokens, the audit log."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that was done.
+    """An entry of the audit log: one action.
 
     Attributes:
         id: its number; later is larger.
@@ -43,7 +43,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Actor:
-    """Who does something: a user, or a program on somebody's behalf."""
+    """The actor of an action: a user, or a program on somebody's behalf."""
 
     name: str
     user: int | None = None
@@ -61,11 +61,18 @@ def record(
     project: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> int:
-    """Add an entry; its number."""
+    """Add an entry; return its number."""
     return new_id(
-        connection, audit_log, at=now(), user=actor.user, actor=actor.name, action=action,
-        project=project, subject=subject, details=dict(details or {}),
-    )  # fmt: skip
+        connection,
+        audit_log,
+        at=now(),
+        user=actor.user,
+        actor=actor.name,
+        action=action,
+        project=project,
+        subject=subject,
+        details=dict(details or {}),
+    )
 
 
 def entries(
@@ -83,9 +90,9 @@ def entries(
         before: only entries with smaller numbers, to turn pages.
         most: how many.
     """
-    chosen = sa.select(audit_log).order_by(audit_log.c.id.desc()).limit(most)
+    statement = sa.select(audit_log).order_by(audit_log.c.id.desc()).limit(most)
     if project is not None:
-        chosen = chosen.where(audit_log.c.project == project)
+        statement = statement.where(audit_log.c.project == project)
     if before is not None:
-        chosen = chosen.where(audit_log.c.id < before)
-    return [value_of(Entry, row) for row in connection.execute(chosen)]
+        statement = statement.where(audit_log.c.id < before)
+    return [value_of(Entry, row) for row in connection.execute(statement)]

@@ -24,12 +24,12 @@ LIFETIME = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Invitation:
-    """A link that waits for somebody.
+    """An invitation link that is not used yet.
 
     Attributes:
         id: the number.
         project, role: what they will be allowed to do; None is nothing in any project.
-        admin: whether they become an admin of the store.
+        admin: True if they become an admin of the store.
         name: the user's name; empty is that they choose one.
         created_by: who invites them.
         created_at, expires_at, used_at: moments.
@@ -59,7 +59,7 @@ def invite(
     """Make an invitation.
 
     Returns:
-        What is known of it, and the secret of its link, which is not kept.
+        The invitation, and the secret of its link, which is not kept.
 
     Raises:
         UsageError: a role without a project, or no such role.
@@ -69,10 +69,17 @@ def invite(
         raise UsageError(problem, code="unknown-role")
     secret, moment = new_secret("rgi"), now()
     number = new_id(
-        connection, invitations, secret_hash=secret_hash(secret), project=project, role=role,
-        admin=admin, name=name.strip().lower(), created_by=created_by, created_at=moment,
+        connection,
+        invitations,
+        secret_hash=secret_hash(secret),
+        project=project,
+        role=role,
+        admin=admin,
+        name=name.strip().lower(),
+        created_by=created_by,
+        created_at=moment,
         expires_at=moment + lifetime,
-    )  # fmt: skip
+    )
     row = connection.execute(sa.select(invitations).where(invitations.c.id == number)).one()
     return value_of(Invitation, row), secret
 
@@ -93,58 +100,60 @@ def find(connection: Connection, secret: str) -> Invitation | None:
 def accept(
     connection: Connection, secret: str, name: str, hashed: str | None, display: str = ""
 ) -> User:
-    """Become a user; the link works once. The password is as `secrets.password_hash` made it.
+    """Add the invited user; the link works once. `hashed` is a hash by `secrets.password_hash`.
 
     Raises:
         UsageError: the link is not valid; the name is taken.
     """
-    found = find(connection, secret)
-    if found is None:
-        raise _ended()
-    user = people.add(connection, found.name or name, hashed, display=display, admin=found.admin)
-    join(connection, found, user)
+    invitation = find(connection, secret)
+    if invitation is None:
+        raise _invalid_error()
+    user = people.add(
+        connection, invitation.name or name, hashed, display=display, admin=invitation.admin
+    )
+    apply_invitation(connection, invitation, user)
     return user
 
 
-def join(connection: Connection, found: Invitation | None, user: User) -> None:
-    """Give a user what an invitation gives; it is used. A higher role that they have stays.
+def apply_invitation(connection: Connection, invitation: Invitation | None, user: User) -> None:
+    """Give a user the role of an invitation, which is then used; a higher role stays.
 
     Raises:
         UsageError: the invitation is not valid, or somebody else used it at the same moment.
     """
-    if found is None:
-        raise _ended()
-    open_ = sa.and_(invitations.c.id == found.id, invitations.c.used_at.is_(None))
-    used = sa.update(invitations).where(open_).values(used_at=now(), used_by=user.id)
-    if not connection.execute(used).rowcount:
-        raise _ended()
-    if found.admin and not user.admin:
+    if invitation is None:
+        raise _invalid_error()
+    is_open = sa.and_(invitations.c.id == invitation.id, invitations.c.used_at.is_(None))
+    update = sa.update(invitations).where(is_open).values(used_at=now(), used_by=user.id)
+    if not connection.execute(update).rowcount:
+        raise _invalid_error()
+    if invitation.admin and not user.admin:
         people.set_admin(connection, user.id, admin=True)
-    if found.project is not None and found.role is not None:
-        current = people.role_of(connection, found.project, user.id)
-        if current is None or ROLES.index(found.role) < ROLES.index(current):
-            people.grant(connection, found.project, user.id, found.role)
+    if invitation.project is not None and invitation.role is not None:
+        current = people.role_of(connection, invitation.project, user.id)
+        if current is None or ROLES.index(invitation.role) < ROLES.index(current):
+            people.grant(connection, invitation.project, user.id, invitation.role)
 
 
-def _ended() -> UsageError:
+def _invalid_error() -> UsageError:
     problem = "this invitation was used, has been revoked or is too old; ask for another."
     return UsageError(problem, code="invalid-invitation")
 
 
-def waiting(connection: Connection, project: int | None = None) -> list[Invitation]:
+def list_open(connection: Connection, project: int | None = None) -> list[Invitation]:
     """Invitations that nobody has used, the oldest first."""
-    chosen = sa.select(invitations).where(
+    statement = sa.select(invitations).where(
         invitations.c.used_at.is_(None),
         invitations.c.revoked_at.is_(None),
         invitations.c.expires_at > now(),
     )
     if project is not None:
-        chosen = chosen.where(invitations.c.project == project)
-    return [value_of(Invitation, row) for row in connection.execute(chosen.order_by("id"))]
+        statement = statement.where(invitations.c.project == project)
+    return [value_of(Invitation, row) for row in connection.execute(statement.order_by("id"))]
 
 
 def revoke(connection: Connection, invitation: int) -> None:
-    """Let nobody use an invitation any more."""
+    """Revoke an invitation."""
     connection.execute(
         sa.update(invitations).where(invitations.c.id == invitation).values(revoked_at=now())
     )

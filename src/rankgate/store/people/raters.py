@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import insert, new_id, now, unknown, value_of
+from rankgate.store.rows import insert, new_id, now, unknown_error, value_of
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.people import users
 from rankgate.store.tables.work import assignments, tasks
@@ -40,8 +40,8 @@ class Rater:
     identity: Mapping[str, Any]
 
 
-def of_user(connection: Connection, user: int) -> Rater:
-    """The rater that a user is.
+def rater_of_user(connection: Connection, user: int) -> Rater:
+    """The rater of a user, added if there is none.
 
     Ratings under the user's name that were imported become theirs: who adds users says who they
     are.
@@ -54,11 +54,13 @@ def of_user(connection: Connection, user: int) -> Rater:
         return value_of(Rater, row)
     name = connection.scalar(sa.select(users.c.name).where(users.c.id == user))
     if name is None:
-        raise unknown("user", user)
+        raise unknown_error("user", user)
     statement = insert(connection, raters).on_conflict_do_nothing()
     connection.execute(statement, {"kind": PERSON, "name": name, "user": user, "created_at": now()})
-    same = sa.and_(raters.c.kind == PERSON, raters.c.name == name)
-    connection.execute(sa.update(raters).where(same, raters.c.user.is_(None)).values(user=user))
+    is_same_name = sa.and_(raters.c.kind == PERSON, raters.c.name == name)
+    connection.execute(
+        sa.update(raters).where(is_same_name, raters.c.user.is_(None)).values(user=user)
+    )
     row = connection.execute(sa.select(raters).where(raters.c.user == user)).first()
     if row is None:
         raise UsageError(f"another user rates as {name!r}.", code="name-taken")
@@ -77,39 +79,45 @@ def ensure(
         UsageError: a model of this name with another identity: a changed model, prompt or setting
             is another rater and needs another name.
     """
-    same = sa.and_(raters.c.kind == kind, raters.c.name == name)
-    row = connection.execute(sa.select(raters).where(same)).first()
+    is_same_name = sa.and_(raters.c.kind == kind, raters.c.name == name)
+    row = connection.execute(sa.select(raters).where(is_same_name)).first()
     if row is None:
-        new_id(connection, raters, kind=kind, name=name, identity=dict(identity or {}),
-               created_at=now())  # fmt: skip
-        row = connection.execute(sa.select(raters).where(same)).one()
-    found = value_of(Rater, row)
-    if identity is not None and _words(found.identity) != _words(identity):
+        new_id(
+            connection,
+            raters,
+            kind=kind,
+            name=name,
+            identity=dict(identity or {}),
+            created_at=now(),
+        )
+        row = connection.execute(sa.select(raters).where(is_same_name)).one()
+    rater = value_of(Rater, row)
+    if identity is not None and _identity_text(rater.identity) != _identity_text(identity):
         raise UsageError(
             f"{name!r} is a model with other settings; a changed model, prompt or setting is "
             "another rater: name it otherwise.",
             code="other-rater",
         )
-    return found
+    return rater
 
 
-def _words(identity: Mapping[str, Any]) -> str:
+def _identity_text(identity: Mapping[str, Any]) -> str:
     return json.dumps(dict(identity), sort_keys=True)
 
 
-def listed(connection: Connection) -> list[Rater]:
+def list_raters(connection: Connection) -> list[Rater]:
     """Every rater, by number."""
-    chosen = sa.select(raters).order_by(raters.c.id)
-    return [value_of(Rater, row) for row in connection.execute(chosen)]
+    statement = sa.select(raters).order_by(raters.c.id)
+    return [value_of(Rater, row) for row in connection.execute(statement)]
 
 
-def of_project(connection: Connection, project: int) -> dict[str, int]:
+def raters_of_project(connection: Connection, project: int) -> dict[str, int]:
     """The raters who have answered a task of a project: name and number."""
-    chosen = sa.select(raters.c.name, raters.c.id).where(
+    statement = sa.select(raters.c.name, raters.c.id).where(
         sa.exists().where(
             assignments.c.rater == raters.c.id,
             assignments.c.state == "answered",
             sa.exists().where(tasks.c.id == assignments.c.task, tasks.c.project == project),
         )
     )
-    return {name: number for name, number in connection.execute(chosen)}  # noqa: C416 - rows
+    return {name: number for name, number in connection.execute(statement)}  # noqa: C416 - rows

@@ -1,4 +1,4 @@
-"""Secrets: passwords by argon2, and random words of which only a hash is kept."""
+"""Secrets: passwords by argon2, and random secrets that are kept as hashes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _hasher() -> PasswordHasher:
 
 
 @cache
-def _of_nobody() -> str:
+def _dummy_hash() -> str:
     return _hasher().hash(secrets.token_hex())
 
 
@@ -43,28 +43,28 @@ def password_hash(password: str) -> str:
     return _hasher().hash(password)
 
 
-def fits(hashed: str | None, password: str) -> bool:
-    """Whether a password is that of a hash; it takes as long where there is none."""
+def verify_password(hashed: str | None, password: str) -> bool:
+    """True if a password matches a hash; without a hash it takes the same time."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     if len(password) > LONGEST:
         return False
     try:
-        return _hasher().verify(hashed or _of_nobody(), password) and hashed is not None
+        return _hasher().verify(hashed or _dummy_hash(), password) and hashed is not None
     except (VerificationError, InvalidHashError):
         return False
 
 
-def renewed(hashed: str, password: str) -> str | None:
+def renewed_hash(hashed: str, password: str) -> str | None:
     """A new hash of a password where its hash has outdated parameters; otherwise None."""
     return _hasher().hash(password) if _hasher().check_needs_rehash(hashed) else None
 
 
 def new_secret(prefix: str) -> str:
-    """A random word that nobody guesses, such as ``rgt_…``."""
+    """A random secret, such as ``rgt_…``."""
     return f"{prefix}_{secrets.token_urlsafe(_BYTES)}"
 
 
 def secret_hash(secret: str) -> str:
-    """What is kept of a random word; it has 256 bits, so one round of SHA-256 is enough."""
+    """The kept hash of a random secret; it has 256 bits, so one round of SHA-256 is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -19,7 +19,7 @@ _ATTEMPTS = 0x72616E6B67_02
 """The lock of PostgreSQL that counts attempts one after the other."""
 
 LIFETIME = timedelta(hours=12)
-"""How long a session lasts after it was last used."""
+"""The time that a session lasts after its last use."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,26 @@ class Session:
     expires_at: datetime
 
 
-def begin(connection: Connection, user: int, lifetime: timedelta = LIFETIME) -> tuple[Session, str]:
+def begin_session(
+    connection: Connection, user: int, lifetime: timedelta = LIFETIME
+) -> tuple[Session, str]:
     """Begin a session with a new secret, for the cookie; it is not kept."""
     secret, moment = new_secret("rgs"), now()
     number = new_id(
-        connection, sessions, secret_hash=secret_hash(secret), user=user, csrf=new_secret("rgc"),
-        created_at=moment, seen_at=moment, expires_at=moment + lifetime,
-    )  # fmt: skip
+        connection,
+        sessions,
+        secret_hash=secret_hash(secret),
+        user=user,
+        csrf=new_secret("rgc"),
+        created_at=moment,
+        seen_at=moment,
+        expires_at=moment + lifetime,
+    )
     row = connection.execute(sa.select(sessions).where(sessions.c.id == number)).one()
     return value_of(Session, row), secret
 
 
-def find(connection: Connection, secret: str) -> Session | None:
+def find_session(connection: Connection, secret: str) -> Session | None:
     """The session of a cookie; None if it has ended, or its user is disabled."""
     row = connection.execute(
         sa.select(sessions)
@@ -66,25 +74,25 @@ def find(connection: Connection, secret: str) -> Session | None:
     return None if row is None else value_of(Session, row)
 
 
-def touch(connection: Connection, session: int, lifetime: timedelta = LIFETIME) -> None:
-    """Let a session last on; call it every few minutes, not with every request."""
+def extend_session(connection: Connection, session: int, lifetime: timedelta = LIFETIME) -> None:
+    """Extend a session; call it every few minutes, not with every request."""
     moment = now()
     values = {"seen_at": moment, "expires_at": moment + lifetime}
     connection.execute(sa.update(sessions).where(sessions.c.id == session).values(**values))
 
 
-def end(connection: Connection, session: int) -> None:
+def end_session(connection: Connection, session: int) -> None:
     """Sign out."""
     connection.execute(sa.delete(sessions).where(sessions.c.id == session))
 
 
-def end_all(connection: Connection, user: int) -> None:
+def end_sessions(connection: Connection, user: int) -> None:
     """Sign a user out everywhere."""
     connection.execute(sa.delete(sessions).where(sessions.c.user == user))
 
 
-def spent(connection: Connection, word: str) -> bool:
-    """Note a word that may be used once; whether it was used before, within a day."""
+def use_once(connection: Connection, word: str) -> bool:
+    """Record a one-time word; True if it was used before, within a day."""
     name = f"once {secret_hash(word)}"
     if connection.scalar(sa.select(sign_ins.c.id).where(sign_ins.c.name == name)) is not None:
         return True
@@ -95,7 +103,7 @@ def spent(connection: Connection, word: str) -> bool:
 def begin_attempt(
     connection: Connection, name: str, address: str, *, tries: int, from_one: int, since: timedelta
 ) -> int | None:
-    """Note an attempt to sign in before the password is looked at; it counts as failed until then.
+    """Record a sign-in attempt before the password is checked; it counts as failed until then.
 
     Attempts for one name are counted by address, so that others cannot lock its owner out. Those
     of more than a day ago are forgotten.
@@ -115,17 +123,24 @@ def begin_attempt(
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ATTEMPTS)))
     moment, login = now(), name.strip().lower()
     connection.execute(sa.delete(sign_ins).where(sign_ins.c.at < moment - timedelta(days=1)))
-    bad = sa.and_(sign_ins.c.address == address, sign_ins.c.good.is_(False),
-                  sign_ins.c.at > moment - since)  # fmt: skip
-    mine = sa.and_(sign_ins.c.name == login, sign_ins.c.address == address)
-    last = sa.select(sa.func.max(sign_ins.c.id)).where(mine, sign_ins.c.good).scalar_subquery()
-    of_name = sa.and_(bad, mine, sign_ins.c.id > sa.func.coalesce(last, 0))
-    for failures, most in ((of_name, tries), (bad, from_one)):
-        if (connection.scalar(sa.select(sa.func.count()).where(failures)) or 0) >= most:
+    address_failures = sa.and_(
+        sign_ins.c.address == address, sign_ins.c.good.is_(False), sign_ins.c.at > moment - since
+    )
+    is_same_login = sa.and_(sign_ins.c.name == login, sign_ins.c.address == address)
+    last = (
+        sa.select(sa.func.max(sign_ins.c.id))
+        .where(is_same_login, sign_ins.c.good)
+        .scalar_subquery()
+    )
+    name_failures = sa.and_(
+        address_failures, is_same_login, sign_ins.c.id > sa.func.coalesce(last, 0)
+    )
+    for failures, limit in ((name_failures, tries), (address_failures, from_one)):
+        if (connection.scalar(sa.select(sa.func.count()).where(failures)) or 0) >= limit:
             return None
     return new_id(connection, sign_ins, name=login, address=address, at=moment, good=False)
 
 
-def succeeded(connection: Connection, attempt: int) -> None:
-    """Note that the password of an attempt was right."""
+def mark_success(connection: Connection, attempt: int) -> None:
+    """Record that the password of an attempt was right."""
     connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(good=True))

@@ -1,4 +1,4 @@
-"""Who asks, by the secret of a session or token: in one statement, as every request needs it."""
+"""Identify the user of a session or token: in one statement, as every request needs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankgate.store.people.secrets import secret_hash
 from rankgate.store.people.sessions import Session
 from rankgate.store.people.tokens import Token
 from rankgate.store.people.users import User
-from rankgate.store.rows import columns_of, names, now
+from rankgate.store.rows import columns_of, now, value_fields
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.people import projects, roles, sessions, tokens, users
@@ -47,19 +47,20 @@ class SignedIn:
 def _statement(kind: type, table: Table, valid: sa.ColumnElement[bool]) -> sa.Select[Any]:
     return (
         sa.select(
-            *columns_of(kind, table), *columns_of(User, users), *columns_of(Project, projects),
-            roles.c.role, raters.c.id,
+            *columns_of(kind, table),
+            *columns_of(User, users),
+            *columns_of(Project, projects),
+            roles.c.role,
+            raters.c.id,
         )
         .select_from(
             table.join(users, users.c.id == table.c.user)
             .outerjoin(projects, projects.c.name == _NAME)
-            .outerjoin(
-                roles, sa.and_(roles.c.project == projects.c.id, roles.c.user == users.c.id)
-            )
+            .outerjoin(roles, sa.and_(roles.c.project == projects.c.id, roles.c.user == users.c.id))
             .outerjoin(raters, raters.c.user == users.c.id)
         )
         .where(table.c.secret_hash == _SECRET, users.c.disabled.is_(False), valid)
-    )  # fmt: skip
+    )
 
 
 _BY_SESSION = _statement(Session, sessions, sessions.c.expires_at > _NOW)
@@ -74,16 +75,16 @@ _BY_TOKEN = _statement(
 
 
 def by_session(connection: Connection, secret: str, project: str | None) -> SignedIn | None:
-    """Who has this cookie; None if it has ended, or its user is disabled."""
-    return _found(connection, _BY_SESSION, Session, secret, project)
+    """The user of a session cookie; None if it has ended, or its user is disabled."""
+    return _find_user(connection, _BY_SESSION, Session, secret, project)
 
 
 def by_token(connection: Connection, secret: str, project: str | None) -> SignedIn | None:
-    """Whose token this is; None if it is not valid, or its user is disabled."""
-    return _found(connection, _BY_TOKEN, Token, secret, project)
+    """The user of a token; None if it is not valid, or its user is disabled."""
+    return _find_user(connection, _BY_TOKEN, Token, secret, project)
 
 
-def _found(
+def _find_user(
     connection: Connection,
     statement: sa.Select[Any],
     kind: type[Session | Token],
@@ -94,12 +95,16 @@ def _found(
     row = connection.execute(statement, values).first()
     if row is None:
         return None
-    ends = accumulate(len(names(each)) for each in (kind, User, Project))
-    owned, known, there = (row[begin:end] for begin, end in pairwise((0, *ends)))
-    owner = dict(zip(names(kind), owned, strict=True))
+    boundaries = accumulate(len(value_fields(value_type)) for value_type in (kind, User, Project))
+    owner_values, user_values, project_values = (
+        row[begin:end] for begin, end in pairwise((0, *boundaries))
+    )
+    owner = dict(zip(value_fields(kind), owner_values, strict=True))
     if kind is Token:
         owner["scopes"] = tuple(owner["scopes"])
-    user = User(*known)
-    found = None if there[0] is None else Project(*there)
+    user = User(*user_values)
+    project_row = None if project_values[0] is None else Project(*project_values)
     role, rater = row[-2:]
-    return SignedIn(kind(**owner), user, found, "admin" if user.admin and found else role, rater)
+    return SignedIn(
+        kind(**owner), user, project_row, "admin" if user.admin and project_row else role, rater
+    )

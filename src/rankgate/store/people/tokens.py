@@ -11,19 +11,19 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.people.secrets import new_secret, secret_hash
-from rankgate.store.rows import new_id, now, unknown, value_of
+from rankgate.store.rows import new_id, now, unknown_error, value_of
 from rankgate.store.tables.people import tokens, users
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 SCOPES = ("read", "record", "rate", "manage", "admin")
-"""What a token may be used for; it never allows more than its user may do."""
+"""The scopes of tokens; a token never allows more than its user may do."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """What is known of a token; not its secret.
+    """A token without its secret.
 
     Attributes:
         id: the number.
@@ -45,7 +45,7 @@ class Token:
     used_at: datetime | None
 
 
-def issue(
+def issue_token(
     connection: Connection,
     user: int,
     name: str,
@@ -57,26 +57,33 @@ def issue(
     """Make a token.
 
     Returns:
-        What is known of it, and its secret, which is not kept.
+        The token, and its secret, which is not kept.
 
     Raises:
         UsageError: no such scope.
     """
-    chosen = list(dict.fromkeys(scopes))
-    for scope in chosen:
+    scope_names = list(dict.fromkeys(scopes))
+    for scope in scope_names:
         if scope not in SCOPES:
             raise UsageError(
                 f"no scope {scope!r}; choose {', '.join(SCOPES)}.", code="unknown-scope"
             )
     secret = new_secret("rgt")
-    made = new_id(
-        connection, tokens, user=user, project=project, name=name, scopes=chosen,
-        secret_hash=secret_hash(secret), created_at=now(), expires_at=expires_at,
-    )  # fmt: skip
-    return _one(connection, tokens.c.id == made), secret
+    number = new_id(
+        connection,
+        tokens,
+        user=user,
+        project=project,
+        name=name,
+        scopes=scope_names,
+        secret_hash=secret_hash(secret),
+        created_at=now(),
+        expires_at=expires_at,
+    )
+    return _get_token(connection, tokens.c.id == number), secret
 
 
-def find(connection: Connection, secret: str) -> Token | None:
+def find_token(connection: Connection, secret: str) -> Token | None:
     """The token of a secret; None if there is none that is valid, or its user is disabled."""
     moment = now()
     row = connection.execute(
@@ -92,34 +99,34 @@ def find(connection: Connection, secret: str) -> Token | None:
     return None if row is None else _token(row)
 
 
-def touch(connection: Connection, token: int) -> None:
-    """Note that a token was used."""
+def note_token_use(connection: Connection, token: int) -> None:
+    """Record that a token was used."""
     connection.execute(sa.update(tokens).where(tokens.c.id == token).values(used_at=now()))
 
 
-def listed(connection: Connection, user: int | None = None) -> list[Token]:
+def list_tokens(connection: Connection, user: int | None = None) -> list[Token]:
     """All tokens, or those of a user, the oldest first."""
-    chosen = sa.select(tokens).order_by(tokens.c.id)
+    statement = sa.select(tokens).order_by(tokens.c.id)
     if user is not None:
-        chosen = chosen.where(tokens.c.user == user)
-    return [_token(row) for row in connection.execute(chosen)]
+        statement = statement.where(tokens.c.user == user)
+    return [_token(row) for row in connection.execute(statement)]
 
 
-def revoke(connection: Connection, token: int) -> Token:
+def revoke_token(connection: Connection, token: int) -> Token:
     """End a token.
 
     Raises:
         UsageError: there is none.
     """
-    open_ = sa.and_(tokens.c.id == token, tokens.c.revoked_at.is_(None))
-    connection.execute(sa.update(tokens).where(open_).values(revoked_at=now()))
-    return _one(connection, tokens.c.id == token)
+    is_active = sa.and_(tokens.c.id == token, tokens.c.revoked_at.is_(None))
+    connection.execute(sa.update(tokens).where(is_active).values(revoked_at=now()))
+    return _get_token(connection, tokens.c.id == token)
 
 
-def _one(connection: Connection, where: sa.ColumnElement[bool]) -> Token:
-    row = connection.execute(sa.select(tokens).where(where)).first()
+def _get_token(connection: Connection, condition: sa.ColumnElement[bool]) -> Token:
+    row = connection.execute(sa.select(tokens).where(condition)).first()
     if row is None:
-        raise unknown("token", "of this number")
+        raise unknown_error("token", "of this number")
     return _token(row)
 
 

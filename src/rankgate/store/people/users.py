@@ -1,4 +1,4 @@
-"""Users: passwords, roles in projects, and names that can be taken off their ratings."""
+"""Users: passwords, roles in projects, and pseudonyms of removed users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import insert, new_id, now, taken, unknown, value_of
+from rankgate.store.rows import insert, new_id, now, taken_error, unknown_error, value_of
 from rankgate.store.tables.facts import raters
 from rankgate.store.tables.people import ROLES, roles, sessions, tokens, users
 
@@ -28,8 +28,8 @@ class User:
         id: the number.
         name: what they sign in with, in lower case.
         display: what pages call them.
-        admin: whether they may do everything in the store.
-        disabled: whether they may not sign in.
+        admin: True if they may do everything in the store.
+        disabled: True if they may not sign in.
         created_at: when they were added.
     """
 
@@ -59,7 +59,7 @@ def add(
         hashed: the password, as `secrets.password_hash` made it before the transaction; None for
             one who signs in elsewhere, or not yet.
         display: what pages call them.
-        admin: whether they may do everything.
+        admin: True if they may do everything.
         issuer: who vouches for them, by OpenID Connect.
         subject: whom the issuer knows them as.
 
@@ -73,34 +73,41 @@ def add(
             code="invalid-name",
         )
     if connection.scalar(sa.select(users.c.id).where(users.c.name == login)) is not None:
-        raise taken("user", login)
+        raise taken_error("user", login)
     new_id(
-        connection, users, name=login, display=display or name, password_hash=hashed, admin=admin,
-        issuer=issuer, subject=subject, created_at=now(),
-    )  # fmt: skip
-    return named(connection, login)
+        connection,
+        users,
+        name=login,
+        display=display or name,
+        password_hash=hashed,
+        admin=admin,
+        issuer=issuer,
+        subject=subject,
+        created_at=now(),
+    )
+    return get_by_name(connection, login)
 
 
-def named(connection: Connection, name: str) -> User:
+def get_by_name(connection: Connection, name: str) -> User:
     """A user by name.
 
     Raises:
         UsageError: there is none.
     """
-    found = _first(connection, users.c.name == name.strip().lower())
-    if found is None:
-        raise unknown("user", name)
-    return found
+    user = _find_user(connection, users.c.name == name.strip().lower())
+    if user is None:
+        raise unknown_error("user", name)
+    return user
 
 
 def get(connection: Connection, user: int) -> User | None:
     """A user by number."""
-    return _first(connection, users.c.id == user)
+    return _find_user(connection, users.c.id == user)
 
 
 def by_identity(connection: Connection, issuer: str, subject: str) -> User | None:
     """A user by the identity of OpenID Connect."""
-    return _first(connection, sa.and_(users.c.issuer == issuer, users.c.subject == subject))
+    return _find_user(connection, sa.and_(users.c.issuer == issuer, users.c.subject == subject))
 
 
 def link(connection: Connection, user: int, issuer: str, subject: str) -> None:
@@ -109,27 +116,27 @@ def link(connection: Connection, user: int, issuer: str, subject: str) -> None:
     Raises:
         UsageError: they have another identity.
     """
-    free = sa.and_(users.c.id == user, users.c.issuer.is_(None), users.c.subject.is_(None))
-    linked = sa.update(users).where(free).values(issuer=issuer, subject=subject)
-    if not connection.execute(linked).rowcount:
+    is_unlinked = sa.and_(users.c.id == user, users.c.issuer.is_(None), users.c.subject.is_(None))
+    update = sa.update(users).where(is_unlinked).values(issuer=issuer, subject=subject)
+    if not connection.execute(update).rowcount:
         raise UsageError(
             "this user signs in by another identity; an admin removes it first.",
             code="other-identity",
         )
 
 
-def listed(connection: Connection) -> list[User]:
+def list_users(connection: Connection) -> list[User]:
     """Every user, by name."""
     return [value_of(User, row) for row in connection.execute(sa.select(users).order_by("name"))]
 
 
-def _first(connection: Connection, where: sa.ColumnElement[bool]) -> User | None:
-    row = connection.execute(sa.select(users).where(where)).first()
+def _find_user(connection: Connection, condition: sa.ColumnElement[bool]) -> User | None:
+    row = connection.execute(sa.select(users).where(condition)).first()
     return None if row is None else value_of(User, row)
 
 
 def password_of(connection: Connection, name: str) -> str | None:
-    """The password's hash of a user who may sign in; None where there is none.
+    """The password's hash of a user who may sign in; None without one.
 
     Verify it with `secrets.fits` outside of a transaction: that takes long on purpose.
     """
@@ -138,7 +145,7 @@ def password_of(connection: Connection, name: str) -> str | None:
 
 
 def set_password(connection: Connection, user: int, hashed: str) -> None:
-    """Give a user another password, by `secrets.password_hash`; their sessions end.
+    """Set the password of a user, as a hash by `secrets.password_hash`; their sessions end.
 
     Raises:
         UsageError: no such user.
@@ -148,9 +155,9 @@ def set_password(connection: Connection, user: int, hashed: str) -> None:
 
 
 def renew_hash(connection: Connection, before: str, hashed: str) -> None:
-    """Keep the same password by a newer hash, unless it was changed meanwhile; sessions go on."""
-    same = users.c.password_hash == before
-    connection.execute(sa.update(users).where(same).values(password_hash=hashed))
+    """Replace the hash of an unchanged password by a newer one; sessions stay."""
+    is_same_hash = users.c.password_hash == before
+    connection.execute(sa.update(users).where(is_same_hash).values(password_hash=hashed))
 
 
 def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
@@ -165,7 +172,7 @@ def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
 
 
 def disable(connection: Connection, user: int, *, disabled: bool = True) -> None:
-    """Let a user not sign in any more, which ends sessions and tokens; or let them again.
+    """Disable a user, which ends their sessions and tokens, or enable them again.
 
     Raises:
         UsageError: no such user; they are the only admin.
@@ -177,7 +184,7 @@ def disable(connection: Connection, user: int, *, disabled: bool = True) -> None
 
 
 def remove(connection: Connection, user: int) -> str:
-    """Remove a user: name, password and roles go, ratings stay under a pseudonym.
+    """Remove a user with name, password and roles; ratings stay under a pseudonym.
 
     Returns:
         The pseudonym.
@@ -189,8 +196,17 @@ def remove(connection: Connection, user: int) -> str:
     _end(connection, user)
     connection.execute(sa.delete(roles).where(roles.c.user == user))
     name = f"removed-{user}"
-    _update(connection, user, name=name, display=name, password_hash=None, issuer=None,
-            subject=None, disabled=True, admin=False)  # fmt: skip
+    _update(
+        connection,
+        user,
+        name=name,
+        display=name,
+        password_hash=None,
+        issuer=None,
+        subject=None,
+        disabled=True,
+        admin=False,
+    )
     connection.execute(sa.update(raters).where(raters.c.user == user).values(name=name))
     return name
 
@@ -202,23 +218,25 @@ def _end(connection: Connection, user: int) -> None:
 
 def end_tokens(connection: Connection, user: int) -> None:
     """End all API tokens of a user."""
-    open_ = sa.and_(tokens.c.user == user, tokens.c.revoked_at.is_(None))
-    connection.execute(sa.update(tokens).where(open_).values(revoked_at=now()))
+    is_active = sa.and_(tokens.c.user == user, tokens.c.revoked_at.is_(None))
+    connection.execute(sa.update(tokens).where(is_active).values(revoked_at=now()))
 
 
 def _refuse_last_admin(connection: Connection, user: int) -> None:
-    others = sa.and_(users.c.admin, users.c.disabled.is_(False), users.c.id != user)
-    found = get(connection, user)
-    if found is None:
-        raise unknown("user", user)
-    if found.admin and not connection.scalar(sa.select(sa.func.count()).where(others)):
-        raise UsageError(f"{found.name} is the only admin; add another first.", code="last-admin")
+    other_admins = sa.and_(users.c.admin, users.c.disabled.is_(False), users.c.id != user)
+    user_row = get(connection, user)
+    if user_row is None:
+        raise unknown_error("user", user)
+    if user_row.admin and not connection.scalar(sa.select(sa.func.count()).where(other_admins)):
+        raise UsageError(
+            f"{user_row.name} is the only admin; add another first.", code="last-admin"
+        )
 
 
 def _update(connection: Connection, user: int, **values: object) -> None:
-    changed = connection.execute(sa.update(users).where(users.c.id == user).values(**values))
-    if not changed.rowcount:
-        raise unknown("user", user)
+    update_result = connection.execute(sa.update(users).where(users.c.id == user).values(**values))
+    if not update_result.rowcount:
+        raise unknown_error("user", user)
 
 
 def grant(connection: Connection, project: int, user: int, role: str | None) -> None:
@@ -229,15 +247,15 @@ def grant(connection: Connection, project: int, user: int, role: str | None) -> 
     """
     if role is not None and role not in ROLES:
         raise UsageError(f"no role {role!r}; choose {', '.join(ROLES)}.", code="unknown-role")
-    here = sa.and_(roles.c.project == project, roles.c.user == user)
-    connection.execute(sa.delete(roles).where(here))
+    is_member = sa.and_(roles.c.project == project, roles.c.user == user)
+    connection.execute(sa.delete(roles).where(is_member))
     if role is not None:
         values = {"project": project, "user": user, "role": role}
         connection.execute(insert(connection, roles).values(values))
 
 
 def role_of(connection: Connection, project: int, user: int) -> str | None:
-    """What a user may do in a project: a role, ``admin`` for admins of the store, or None."""
+    """The role of a user in a project: ``admin`` for admins of the store, or None without one."""
     row = connection.execute(
         sa.select(users.c.admin, roles.c.role)
         .select_from(
@@ -252,10 +270,10 @@ def role_of(connection: Connection, project: int, user: int) -> str | None:
 
 def members(connection: Connection, project: int) -> list[tuple[User, str]]:
     """The users of a project with their roles, by name."""
-    found = connection.execute(
+    rows = connection.execute(
         sa.select(users, roles.c.role)
         .join(roles, roles.c.user == users.c.id)
         .where(roles.c.project == project)
         .order_by(users.c.name)
     )
-    return [(value_of(User, row), row.role) for row in found]
+    return [(value_of(User, row), row.role) for row in rows]

@@ -1,4 +1,4 @@
-"""What a rater answered lately: ratings and preferences in one list."""
+"""The latest answers of a rater: ratings and preferences in one list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the rating page needs of a rating or a preference.
+    """The part of a rating or a preference that the rating page needs.
 
     Attributes:
         task: the number.
@@ -33,36 +33,54 @@ class Answer:
     seconds: float | None
 
 
-def _last(table: sa.Table, grade: Any, choice: Any, *more: Any) -> sa.Select[Any]:
+def _latest_of_table(table: sa.Table, grade: Any, choice: Any, *more: Any) -> sa.Select[Any]:
     """The last answers of a rater in one table."""
-    own = table.c
-    chosen = (
-        sa.select(own.task, grade.label("grade"), choice.label("choice"), own.reason, own.comment,
-                  own.seconds, own.recorded_at, own.id)
-        .where(own.project == sa.bindparam("project"), own.rater == sa.bindparam("rater"), *more)
-        .order_by(own.id.desc())
+    columns = table.c
+    answers = (
+        sa.select(
+            columns.task,
+            grade.label("grade"),
+            choice.label("choice"),
+            columns.reason,
+            columns.comment,
+            columns.seconds,
+            columns.recorded_at,
+            columns.id,
+        )
+        .where(
+            columns.project == sa.bindparam("project"),
+            columns.rater == sa.bindparam("rater"),
+            *more,
+        )
+        .order_by(columns.id.desc())
         .limit(sa.bindparam("most"))
         .subquery()
-    )  # fmt: skip
-    return sa.select(chosen)
+    )
+    return sa.select(answers)
 
 
-_BOTH = sa.union_all(
-    _last(ratings, ratings.c.grade, sa.null(), ratings.c.final.is_(False)),
-    _last(preferences, sa.cast(sa.null(), sa.Double), preferences.c.choice),
+_ALL_ANSWERS = sa.union_all(
+    _latest_of_table(ratings, ratings.c.grade, sa.null(), ratings.c.final.is_(False)),
+    _latest_of_table(preferences, sa.cast(sa.null(), sa.Double), preferences.c.choice),
 ).subquery()
-_LATELY = (
-    sa.select(_BOTH.c.task, _BOTH.c.grade, _BOTH.c.choice, _BOTH.c.reason, _BOTH.c.comment,
-              _BOTH.c.seconds)
-    .order_by(_BOTH.c.recorded_at.desc(), _BOTH.c.id.desc())
+_LATEST = (
+    sa.select(
+        _ALL_ANSWERS.c.task,
+        _ALL_ANSWERS.c.grade,
+        _ALL_ANSWERS.c.choice,
+        _ALL_ANSWERS.c.reason,
+        _ALL_ANSWERS.c.comment,
+        _ALL_ANSWERS.c.seconds,
+    )
+    .order_by(_ALL_ANSWERS.c.recorded_at.desc(), _ALL_ANSWERS.c.id.desc())
     .limit(sa.bindparam("most"))
-)  # fmt: skip
+)
 
 
-def lately(connection: Connection, project: int, rater: int, most: int) -> list[Answer]:
-    """What a rater answered in a project, the last first, without final words."""
-    found = connection.execute(_LATELY, {"project": project, "rater": rater, "most": most})
-    return [Answer(*row) for row in found]
+def latest_answers(connection: Connection, project: int, rater: int, limit: int) -> list[Answer]:
+    """The answers of a rater in a project, the last first, without final words."""
+    rows = connection.execute(_LATEST, {"project": project, "rater": rater, "most": limit})
+    return [Answer(*row) for row in rows]
 
 
 def efforts(connection: Connection, project: int) -> list[tuple[Any, ...]]:
@@ -71,23 +89,33 @@ def efforts(connection: Connection, project: int) -> list[tuple[Any, ...]]:
     Returns:
         Rater, their kind, whether there is a grade or a choice, seconds, and when.
     """
-    own, other = ratings.c, preferences.c
+    rating_columns, preference_columns = ratings.c, preferences.c
     names = (raters.c.name, raters.c.kind)
-    rated = (
-        sa.select(*names, own.grade.is_not(None), own.seconds, own.at)
-        .join(raters, raters.c.id == own.rater)
+    rating_statement = (
+        sa.select(
+            *names, rating_columns.grade.is_not(None), rating_columns.seconds, rating_columns.at
+        )
+        .join(raters, raters.c.id == rating_columns.rater)
         .where(
-            own.project == project, own.final.is_(False), own.training.is_(False), _kept(own.reason)
+            rating_columns.project == project,
+            rating_columns.final.is_(False),
+            rating_columns.training.is_(False),
+            _is_kept(rating_columns.reason),
         )
     )
-    preferred = (
-        sa.select(*names, other.choice != "none", other.seconds, other.at)
-        .join(raters, raters.c.id == other.rater)
-        .where(other.project == project, _kept(other.reason))
+    preference_statement = (
+        sa.select(
+            *names,
+            preference_columns.choice != "none",
+            preference_columns.seconds,
+            preference_columns.at,
+        )
+        .join(raters, raters.c.id == preference_columns.rater)
+        .where(preference_columns.project == project, _is_kept(preference_columns.reason))
     )
-    found = [tuple(row) for row in connection.execute(rated)]
-    return found + [tuple(row) for row in connection.execute(preferred)]
+    answers = [tuple(row) for row in connection.execute(rating_statement)]
+    return answers + [tuple(row) for row in connection.execute(preference_statement)]
 
 
-def _kept(reason: sa.Column[Any]) -> sa.ColumnElement[bool]:
+def _is_kept(reason: sa.Column[Any]) -> sa.ColumnElement[bool]:
     return sa.or_(reason.is_(None), reason != WITHDRAWN)

@@ -13,7 +13,15 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.material import documents, queries
-from rankgate.store.rows import PIECE, insert, new_id, now, taken, unknown, value_of
+from rankgate.store.rows import (
+    CHUNK_ROWS,
+    insert,
+    new_id,
+    now,
+    taken_error,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.work import KINDS, STRATEGIES, batches, tasks
 
 if TYPE_CHECKING:
@@ -23,11 +31,11 @@ if TYPE_CHECKING:
 Strategy = Literal["1", "2", "3", "agree"]
 Kind = Literal["rating", "training", "documents", "lists"]
 
-HALF = 31
+QUERY_BITS = 31
 """Bits of a place that come from the query where a batch goes query by query."""
 
 _BY_NUMBER = sa.select(batches).where(batches.c.id == sa.bindparam("number"))
-_POOL = ("why", "best_rank", "systems", "stratum", "inclusion", "query_inclusion")
+_POOL_COLUMNS = ("why", "best_rank", "systems", "stratum", "inclusion", "query_inclusion")
 
 
 @dataclass(frozen=True)
@@ -45,8 +53,8 @@ class Batch:
         priority: batches with a higher one are asked first.
         deadline: when it should be done; sooner is first.
         state: ``open``, ``paused``, ``closed``.
-        blind: whether systems and ranks are hidden.
-        by_query: whether a rater stays with a query until it is done.
+        blind: True if systems and ranks are hidden.
+        by_query: True if a rater stays with a query until it is done.
         seed: of the order.
         guideline: the version that raters follow; None is the current one.
         settings: of the pages.
@@ -80,7 +88,7 @@ class Gold:
     why: str = ""
 
 
-def add(
+def add_batch(
     connection: Connection,
     project: int,
     name: str,
@@ -102,23 +110,35 @@ def add(
     Raises:
         UsageError: the name is taken; no such kind or strategy.
     """
-    for what, word, known in (("kind", kind, KINDS), ("strategy", strategy, STRATEGIES)):
-        if word not in known:
-            problem = f"no {what} {word!r}; choose {', '.join(known)}."
+    for option, choice, choices in (("kind", kind, KINDS), ("strategy", strategy, STRATEGIES)):
+        if choice not in choices:
+            problem = f"no {option} {choice!r}; choose {', '.join(choices)}."
             raise UsageError(problem, code="unknown-choice")
-    same = sa.and_(batches.c.project == project, batches.c.name == name)
-    if not name or connection.scalar(sa.select(batches.c.id).where(same)) is not None:
-        raise taken("batch", name)
+    is_same_name = sa.and_(batches.c.project == project, batches.c.name == name)
+    if not name or connection.scalar(sa.select(batches.c.id).where(is_same_name)) is not None:
+        raise taken_error("batch", name)
     number = new_id(
-        connection, batches, project=project, name=name, kind=kind, strategy=strategy, most=most,
-        priority=priority, deadline=deadline, blind=blind, by_query=by_query, seed=seed,
-        guideline=guideline, settings=dict(settings or {}), created_by=created_by,
+        connection,
+        batches,
+        project=project,
+        name=name,
+        kind=kind,
+        strategy=strategy,
+        most=most,
+        priority=priority,
+        deadline=deadline,
+        blind=blind,
+        by_query=by_query,
+        seed=seed,
+        guideline=guideline,
+        settings=dict(settings or {}),
+        created_by=created_by,
         created_at=now(),
-    )  # fmt: skip
-    return get(connection, number)
+    )
+    return get_batch(connection, number)
 
 
-def get(connection: Connection, batch: int) -> Batch:
+def get_batch(connection: Connection, batch: int) -> Batch:
     """A batch by number.
 
     Raises:
@@ -126,38 +146,38 @@ def get(connection: Connection, batch: int) -> Batch:
     """
     row = connection.execute(_BY_NUMBER, {"number": batch}).first()
     if row is None:
-        raise unknown("batch", batch)
+        raise unknown_error("batch", batch)
     return value_of(Batch, row)
 
 
-def named(connection: Connection, project: int, name: str) -> Batch:
+def get_by_name(connection: Connection, project: int, name: str) -> Batch:
     """A batch of a project by name.
 
     Raises:
         UsageError: there is none.
     """
-    here = sa.and_(batches.c.project == project, batches.c.name == name)
-    row = connection.execute(sa.select(batches).where(here)).first()
+    is_batch = sa.and_(batches.c.project == project, batches.c.name == name)
+    row = connection.execute(sa.select(batches).where(is_batch)).first()
     if row is None:
-        raise unknown("batch", name)
+        raise unknown_error("batch", name)
     return value_of(Batch, row)
 
 
-def listed(connection: Connection, project: int) -> list[Batch]:
+def list_batches(connection: Connection, project: int) -> list[Batch]:
     """The batches of a project that are not archived, in the order in which they are asked."""
-    here = sa.and_(batches.c.project == project, batches.c.archived_at.is_(None))
-    chosen = sa.select(batches).where(here)
+    is_shown = sa.and_(batches.c.project == project, batches.c.archived_at.is_(None))
+    statement = sa.select(batches).where(is_shown)
     order = (batches.c.priority.desc(), batches.c.deadline.is_(None), batches.c.deadline, "id")
-    return [value_of(Batch, row) for row in connection.execute(chosen.order_by(*order))]
+    return [value_of(Batch, row) for row in connection.execute(statement.order_by(*order))]
 
 
-def change(connection: Connection, batch: int, **values: Any) -> Batch:
+def change_batch(connection: Connection, batch: int, **values: Any) -> Batch:
     """Change priority, deadline, state, strategy, most, blind or settings."""
-    allowed = {"priority", "deadline", "state", "strategy", "most", "blind", "settings"}
-    assert set(values) <= allowed
+    columns = {"priority", "deadline", "state", "strategy", "most", "blind", "settings"}
+    assert set(values) <= columns
     if values:
         connection.execute(sa.update(batches).where(batches.c.id == batch).values(**values))
-    return get(connection, batch)
+    return get_batch(connection, batch)
 
 
 def add_pairs(
@@ -177,30 +197,30 @@ def add_pairs(
     Returns:
         How many tasks are new.
     """
-    known = dict(gold or {})
-    told = [name for name in _POOL if name in pairs.columns]
+    gold_answers = dict(gold or {})
+    pool_columns = [name for name in _POOL_COLUMNS if name in pairs.columns]
     rows = {
-        (row["query_id"], row["doc_id"]): {k: row[k] for k in told if row[k] is not None}
+        (row["query_id"], row["doc_id"]): {k: row[k] for k in pool_columns if row[k] is not None}
         for row in pairs.iter_rows(named=True)
     }
-    rows |= {pair: {} for pair in known if pair not in rows}
-    asked = queries.ensure(connection, batch.project, (query for query, _ in rows))
-    shown = documents.ensure(connection, batch.project, rows)
-    made = []
+    rows |= {pair: {} for pair in gold_answers if pair not in rows}
+    query_numbers = queries.ensure_queries(connection, batch.project, (query for query, _ in rows))
+    document_numbers = documents.ensure_documents(connection, batch.project, rows)
+    task_rows = []
     for (query, doc), pool in rows.items():
-        answer = known.get((query, doc))
-        made.append(
+        answer = gold_answers.get((query, doc))
+        task_rows.append(
             {
-                "query": asked[query],
-                "document": shown[query, doc],
-                "subject": f"d{shown[query, doc]}",
-                "place": place(batch.seed, query, doc, by_query=batch.by_query),
+                "query": query_numbers[query],
+                "document": document_numbers[query, doc],
+                "subject": f"d{document_numbers[query, doc]}",
+                "place": task_position(batch.seed, query, doc, by_query=batch.by_query),
                 "gold": None if answer is None else answer.grade,
                 "gold_why": "" if answer is None else answer.why,
                 "pool": pool,
             }
         )
-    return _add(connection, batch, made)
+    return _add(connection, batch, task_rows)
 
 
 @dataclass(frozen=True)
@@ -224,50 +244,59 @@ def add_preferences(
     Returns:
         How many tasks are new.
     """
-    asked = queries.ensure(connection, batch.project, (query for query, _, _ in sides))
-    pairs = [(query, each.document) for query, *two in sides for each in two if each.document]
-    shown = documents.ensure(connection, batch.project, pairs)
-    made = []
-    for query, one, other in sides:
-        here = [shown.get((query, each.document or "")) for each in (one, other)]
-        words = "|".join(f"d{d}" if d else f"r{e.run}" for d, e in zip(here, (one, other),
-                                                                      strict=True))  # fmt: skip
-        made.append(
+    query_numbers = queries.ensure_queries(
+        connection, batch.project, (query for query, _, _ in sides)
+    )
+    pairs = [(query, side.document) for query, *pair in sides for side in pair if side.document]
+    document_numbers = documents.ensure_documents(connection, batch.project, pairs)
+    task_rows = []
+    for query, first, second in sides:
+        numbers = [document_numbers.get((query, side.document or "")) for side in (first, second)]
+        subject = "|".join(
+            f"d{d}" if d else f"r{e.run}" for d, e in zip(numbers, (first, second), strict=True)
+        )
+        task_rows.append(
             {
-                "query": asked[query], "document": here[0], "other_document": here[1],
-                "run": one.run, "other_run": other.run, "subject": words,
-                "place": place(batch.seed, query, words, by_query=batch.by_query),
+                "query": query_numbers[query],
+                "document": numbers[0],
+                "other_document": numbers[1],
+                "run": first.run,
+                "other_run": second.run,
+                "subject": subject,
+                "place": task_position(batch.seed, query, subject, by_query=batch.by_query),
             }
-        )  # fmt: skip
-    return _add(connection, batch, made)
+        )
+    return _add(connection, batch, task_rows)
 
 
 def _add(connection: Connection, batch: Batch, rows: list[dict[str, Any]]) -> int:
-    here = tasks.c.batch == batch.id
-    before = connection.scalar(sa.select(sa.func.count()).where(here)) or 0
-    for begin in range(0, len(rows), PIECE):
-        piece = [{"project": batch.project, "batch": batch.id, **each}
-                 for each in rows[begin : begin + PIECE]]  # fmt: skip
-        connection.execute(insert(connection, tasks).on_conflict_do_nothing(), piece)
-    return (connection.scalar(sa.select(sa.func.count()).where(here)) or 0) - before
+    in_batch = tasks.c.batch == batch.id
+    earlier_count = connection.scalar(sa.select(sa.func.count()).where(in_batch)) or 0
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        chunk = [
+            {"project": batch.project, "batch": batch.id, **row}
+            for row in rows[begin : begin + CHUNK_ROWS]
+        ]
+        connection.execute(insert(connection, tasks).on_conflict_do_nothing(), chunk)
+    return (connection.scalar(sa.select(sa.func.count()).where(in_batch)) or 0) - earlier_count
 
 
-def place(seed: int, query: str, subject: str, *, by_query: bool) -> int:
-    """Where a task is in the order of a batch: a hash, the same for the same seed.
+def task_position(seed: int, query: str, subject: str, *, by_query: bool) -> int:
+    """The position of a task in the order of a batch: a hash, the same for the same seed.
 
     With ``by_query`` the tasks of a query are together, in an order by hash.
     """
-    both = _hash(seed, query, subject)
+    task_hash = _hash(seed, query, subject)
     if not by_query:
-        return both
-    return _hash(seed, query, "") >> HALF << HALF | both & ((1 << HALF) - 1)
+        return task_hash
+    return _hash(seed, query, "") >> QUERY_BITS << QUERY_BITS | task_hash & ((1 << QUERY_BITS) - 1)
 
 
-def start(rater: int) -> int:
-    """Where a rater begins in the order of every batch, so that raters meet late."""
-    return _hash(0, "rater", str(rater)) >> HALF << HALF
+def start_position(rater: int) -> int:
+    """The start of a rater in the order of every batch, so that raters meet late."""
+    return _hash(0, "rater", str(rater)) >> QUERY_BITS << QUERY_BITS
 
 
 def _hash(seed: int, first: str, second: str) -> int:
-    words = f"{seed}\x1f{first}\x1f{second}".encode()
-    return int.from_bytes(hashlib.blake2b(words, digest_size=8).digest()) >> 2
+    text = f"{seed}\x1f{first}\x1f{second}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()) >> 2

@@ -1,4 +1,4 @@
-"""Tasks that ratings from elsewhere answer, so that nobody is asked again for what is known."""
+"""Fill tasks with ratings from other sources, so that rated pairs are not asked again."""
 
 from __future__ import annotations
 
@@ -20,33 +20,39 @@ _PIECE = 500
 
 
 def fill(connection: Connection, numbers: Collection[int]) -> None:
-    """Let the last words of raters be their answers to tasks, and settle these.
+    """Make the last ratings of raters their answers to tasks, and settle these.
 
     Args:
         connection: of a store, to write.
         numbers: of tasks to which ratings were added.
     """
-    every = sorted(numbers)
-    for begin in range(0, len(every), _PIECE):
-        part = every[begin : begin + _PIECE]
+    all_numbers = sorted(numbers)
+    for begin in range(0, len(all_numbers), _PIECE):
+        chunk = all_numbers[begin : begin + _PIECE]
         last = (
             sa.select(sa.func.max(ratings.c.id))
-            .where(ratings.c.task.in_(part), ratings.c.final.is_(False))
+            .where(ratings.c.task.in_(chunk), ratings.c.final.is_(False))
             .group_by(ratings.c.task, ratings.c.rater)
         )
-        said = sa.select(ratings.c.task, ratings.c.rater, ratings.c.grade, ratings.c.reason).where(
-            ratings.c.id.in_(last)
-        )
+        last_ratings = sa.select(
+            ratings.c.task, ratings.c.rater, ratings.c.grade, ratings.c.reason
+        ).where(ratings.c.id.in_(last))
         rows = [
-            {"task": row.task, "rater": row.rater, "grade": row.grade, "state": "answered",
-             "until": None, "at": now()}
-            for row in connection.execute(said)
+            {
+                "task": row.task,
+                "rater": row.rater,
+                "grade": row.grade,
+                "state": "answered",
+                "until": None,
+                "at": now(),
+            }
+            for row in connection.execute(last_ratings)
             if row.reason != WITHDRAWN
-        ]  # fmt: skip
+        ]
         if rows:
-            made = insert(connection, assignments)
-            new = {name: made.excluded[name] for name in ("grade", "state", "until", "at")}
+            statement = insert(connection, assignments)
+            new = {name: statement.excluded[name] for name in ("grade", "state", "until", "at")}
             keys = ["task", "rater"]
-            connection.execute(made.on_conflict_do_update(index_elements=keys, set_=new), rows)
-        for number in part:
+            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=new), rows)
+        for number in chunk:
             settle(connection, number)

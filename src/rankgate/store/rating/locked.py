@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import unknown, value_of
+from rankgate.store.rows import unknown_error, value_of
 from rankgate.store.tables.material import guidelines, queries
 from rankgate.store.tables.work import assignments, batches, tasks
 
@@ -25,11 +25,20 @@ _CURRENT = (
 )
 _BY_NUMBER: sa.Select[Any] = (
     sa.select(
-        tasks.c.id, tasks.c.project, tasks.c.query, tasks.c.document, tasks.c.subject,
-        tasks.c.state, tasks.c.gold, tasks.c.gold_why, batches.c.kind,
+        tasks.c.id,
+        tasks.c.project,
+        tasks.c.query,
+        tasks.c.document,
+        tasks.c.subject,
+        tasks.c.state,
+        tasks.c.gold,
+        tasks.c.gold_why,
+        batches.c.kind,
         sa.case(
-            (sa.or_(batches.c.archived_at.is_not(None), queries.c.archived_at.is_not(None)),
-             "closed"),
+            (
+                sa.or_(batches.c.archived_at.is_not(None), queries.c.archived_at.is_not(None)),
+                "closed",
+            ),
             else_=batches.c.state,
         ).label("batch_state"),
         sa.func.coalesce(batches.c.guideline, _CURRENT).label("guideline"),
@@ -38,7 +47,7 @@ _BY_NUMBER: sa.Select[Any] = (
     .join(queries, queries.c.id == tasks.c.query)
     .where(tasks.c.id == sa.bindparam("number"))
     .with_for_update(of=tasks, key_share=True)
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class LockedTask:
     guideline: str | None
 
 
-def lock(connection: Connection, task: int) -> LockedTask:
+def lock_task(connection: Connection, task: int) -> LockedTask:
     """Lock a task until the transaction ends.
 
     Raises:
@@ -77,7 +86,7 @@ def lock(connection: Connection, task: int) -> LockedTask:
     """
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:
-        raise unknown("task", task)
+        raise unknown_error("task", task)
     return value_of(LockedTask, row)
 
 
@@ -93,11 +102,12 @@ def refuse_unassigned(connection: Connection, task: LockedTask, rater: int) -> N
         problem = "the batch or the query of this task is closed; nothing more is rated in it."
         raise UsageError(problem, code="batch-closed")
     if not is_assigned(connection, task.id, rater):
-        raise UsageError("this task was not given to you; take the next one.",
-                         code="task-not-assigned")  # fmt: skip
+        raise UsageError(
+            "this task was not given to you; take the next one.", code="task-not-assigned"
+        )
 
 
 def is_assigned(connection: Connection, task: int, rater: int) -> bool:
     """True if a rater was given a task, whether or not they answered it since."""
-    mine = sa.exists().where(assignments.c.task == task, assignments.c.rater == rater)
-    return bool(connection.scalar(sa.select(mine)))
+    has_assignment = sa.exists().where(assignments.c.task == task, assignments.c.rater == rater)
+    return bool(connection.scalar(sa.select(has_assignment)))

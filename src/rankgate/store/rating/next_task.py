@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, TextClause
 
 LEASE = timedelta(minutes=10)
-"""How long a task is kept for the rater who sees it."""
+"""The time that a task is kept for the rater who sees it."""
 
-TOGETHER = 16
+RATERS_PER_START = 16
 """Raters who begin a batch at the same place; more would only look at tasks that others have."""
 
 _TRIES = 50
@@ -63,7 +63,7 @@ SELECT task FROM (
     FROM (
         SELECT every.*,
             COALESCE(c.place, CASE every.strategy WHEN '1' THEN :start ELSE (
-                SELECT COUNT(*) / {TOGETHER} * 40503 % 65536 * 70368744177664
+                SELECT COUNT(*) / {RATERS_PER_START} * 40503 % 65536 * 70368744177664
                 FROM cursors begun WHERE begun.batch = every.id) END) AS here, (
             SELECT MAX(open.priority) FROM tasks open
             WHERE open.batch = every.id AND open.state = 'open') AS top
@@ -99,9 +99,9 @@ ON CONFLICT (batch, rater) DO UPDATE SET place = excluded.place
 
 
 @cache
-def _statement(words: str, *moments: str) -> TextClause:
+def _statement(sql: str, *moments: str) -> TextClause:
     """A statement; parsing its names takes longer than running it."""
-    return sa.text(words).bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
+    return sa.text(sql).bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
 
 
 def take(
@@ -131,23 +131,23 @@ def take(
         The number of the task.
     """
     values = {"project": project, "rater": rater, "now": moment or now()}
-    values["start"] = batches.start(rater)
+    values["start"] = batches.start_position(rater)
     if batch is not None:
         values["batch"] = batch
-    words = _NEXT.replace("[only]", "" if batch is None else "AND every.id = :batch")
-    every = words.replace("[lock]", "")
+    sql = _NEXT.replace("[only]", "" if batch is None else "AND every.id = :batch")
+    without_locks = sql.replace("[lock]", "")
     postgres = connection.dialect.name == "postgresql"
-    unlocked = words.replace("[lock]", "FOR UPDATE OF x SKIP LOCKED") if postgres else every
+    unlocked = sql.replace("[lock]", "FOR UPDATE OF x SKIP LOCKED") if postgres else without_locks
     for _ in range(_TRIES):  # another rater may take it between the two statements
         task = connection.scalar(_statement(unlocked, "now"), values)
         if task is None and postgres:  # what others are writing just now may have room after it
-            task = connection.scalar(_statement(every, "now"), values)
+            task = connection.scalar(_statement(without_locks, "now"), values)
             if task is not None:
                 connection.execute(_LOCKED, {"number": task})
         if task is None:
             return None
         begin = moment or now()  # its row is locked, or the lease is the rater's already
-        if _claimed(connection, task, rater, begin, begin + lease):
+        if _claim_task(connection, task, rater, begin, begin + lease):
             connection.execute(_statement(_MOVE), {"task": task, "rater": rater})
             return int(task)
     return None
@@ -165,32 +165,32 @@ def claim(
     begin = moment or now()
     if connection.dialect.name == "postgresql":  # who waited here sees the locks of who was first
         connection.execute(_LOCKED, {"number": task})
-    return _claimed(connection, task, rater, begin, begin + lease)
+    return _claim_task(connection, task, rater, begin, begin + lease)
 
 
-def _claimed(
+def _claim_task(
     connection: Connection, task: int, rater: int, begin: datetime, until: datetime
 ) -> bool:
     values = {"task": task, "rater": rater, "now": begin, "until": until}
-    found = connection.execute(_statement(_CLAIM, "now", "until"), values).first()
-    return found is not None
+    row = connection.execute(_statement(_CLAIM, "now", "until"), values).first()
+    return row is not None
 
 
 def release(connection: Connection, task: int, rater: int) -> None:
-    """Let others have a task that a rater does not want now."""
-    mine = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
-    connection.execute(sa.delete(assignments).where(mine, assignments.c.state == "locked"))
+    """Release a task that a rater does not want now."""
+    is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
+    connection.execute(sa.delete(assignments).where(is_assignment, assignments.c.state == "locked"))
 
 
-def put_off(connection: Connection, task: int, rater: int) -> None:
+def postpone(connection: Connection, task: int, rater: int) -> None:
     """Ask a rater for a task again when all others are done."""
-    made = insert(connection, assignments).values(
+    statement = insert(connection, assignments).values(
         task=task, rater=rater, state="later", until=None, at=now()
     )
     connection.execute(
-        made.on_conflict_do_update(
+        statement.on_conflict_do_update(
             index_elements=["task", "rater"],
-            set_={"state": "later", "until": None, "at": made.excluded.at},
+            set_={"state": "later", "until": None, "at": statement.excluded.at},
             where=assignments.c.state != "answered",
         )
     )

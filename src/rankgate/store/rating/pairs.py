@@ -1,4 +1,4 @@
-"""Tasks with what everybody said, page by page; and taking back what somebody said."""
+"""Tasks with all their answers, page by page; and withdrawing the answers of a rater."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Filter:
-    """Which tasks: of a batch, in a state, of a query (id or text), with an answer of a rater."""
+class TaskFilter:
+    """A filter of tasks: by batch, state, query (id or text), and rater with an answer."""
 
     batch: int | None = None
     state: str | None = None
@@ -52,49 +52,60 @@ class Pair:
     answers: Sequence[Mapping[str, Any]]
 
 
-def listed(
-    connection: Connection, project: int, chosen: Filter, *, after: int = 0, most: int = 50
+def list_pairs(
+    connection: Connection, project: int, task_filter: TaskFilter, *, after: int = 0, most: int = 50
 ) -> list[Pair]:
     """Tasks after a number, in the order of their numbers: ratings of others move no page.
 
     Args:
         connection: of a store.
         project: whose.
-        chosen: which tasks.
+        task_filter: which tasks.
         after: the number of the last task seen.
         most: how many.
     """
     statement = (
         sa.select(
-            tasks.c.id, batches.c.name, queries.c.query_id, queries.c.text, documents.c.doc_id,
-            tasks.c.state, tasks.c.gold,
+            tasks.c.id,
+            batches.c.name,
+            queries.c.query_id,
+            queries.c.text,
+            documents.c.doc_id,
+            tasks.c.state,
+            tasks.c.gold,
         )
         .join(batches, batches.c.id == tasks.c.batch)
         .join(queries, queries.c.id == tasks.c.query)
         .join(documents, documents.c.id == tasks.c.document)
-        .where(*_where(project, chosen), tasks.c.id > after, tasks.c.other_document.is_(None))
+        .where(
+            *_conditions(project, task_filter), tasks.c.id > after, tasks.c.other_document.is_(None)
+        )
         .order_by(tasks.c.id)
         .limit(most)
-    )  # fmt: skip
+    )
     rows = connection.execute(statement).all()
-    said = _answers(connection, [row.id for row in rows])
-    return [Pair(*row, answers=said[row.id]) for row in rows]
+    answers = _answers(connection, [row.id for row in rows])
+    return [Pair(*row, answers=answers[row.id]) for row in rows]
 
 
-def _where(project: int, chosen: Filter) -> list[sa.ColumnElement[bool]]:
-    found = [tasks.c.project == project]
-    if chosen.batch is not None:
-        found.append(tasks.c.batch == chosen.batch)
-    if chosen.state is not None:
-        found.append(tasks.c.state == chosen.state)
-    if chosen.query is not None:
-        named = sa.or_(queries.c.query_id == chosen.query, queries.c.text == chosen.query)
-        asked = sa.select(queries.c.id).where(queries.c.project == project, named)
-        found.append(tasks.c.query.in_(asked))
-    if chosen.rater is not None:
-        mine = sa.and_(assignments.c.rater == chosen.rater, assignments.c.state == "answered")
-        found.append(tasks.c.id.in_(sa.select(assignments.c.task).where(mine)))
-    return found
+def _conditions(project: int, task_filter: TaskFilter) -> list[sa.ColumnElement[bool]]:
+    conditions = [tasks.c.project == project]
+    if task_filter.batch is not None:
+        conditions.append(tasks.c.batch == task_filter.batch)
+    if task_filter.state is not None:
+        conditions.append(tasks.c.state == task_filter.state)
+    if task_filter.query is not None:
+        is_query = sa.or_(
+            queries.c.query_id == task_filter.query, queries.c.text == task_filter.query
+        )
+        query_numbers = sa.select(queries.c.id).where(queries.c.project == project, is_query)
+        conditions.append(tasks.c.query.in_(query_numbers))
+    if task_filter.rater is not None:
+        is_answered = sa.and_(
+            assignments.c.rater == task_filter.rater, assignments.c.state == "answered"
+        )
+        conditions.append(tasks.c.id.in_(sa.select(assignments.c.task).where(is_answered)))
+    return conditions
 
 
 def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[Mapping[str, Any]]]:
@@ -104,16 +115,16 @@ def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[Mappi
         .where(assignments.c.task.in_(numbers), assignments.c.state == "answered")
         .order_by(assignments.c.task, raters.c.name)
     )
-    found: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    answers_of_task: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for task, rater, grade in connection.execute(statement):
-        found[task].append({"rater": rater, "grade": grade})
-    return found
+        answers_of_task[task].append({"rater": rater, "grade": grade})
+    return answers_of_task
 
 
-def take_back(
-    connection: Connection, project: int, rater: int, chosen: Filter, *, most: int = 10_000
+def withdraw_answers(
+    connection: Connection, project: int, rater: int, task_filter: TaskFilter, *, most: int = 10_000
 ) -> int:
-    """Take a rater's answers to tasks back, so that the tasks are asked again; how many.
+    """Withdraw a rater's answers, so that the tasks are asked again; return their number.
 
     The ratings stay in the store; each withdrawal is a rating after them.
 
@@ -121,12 +132,14 @@ def take_back(
         connection: of a store, to write.
         project: whose tasks.
         rater: whose answers.
-        chosen: which tasks.
+        task_filter: which tasks.
         most: how many at most.
     """
-    mine = Filter(chosen.batch, chosen.state, chosen.query, rater)
+    rater_filter = TaskFilter(task_filter.batch, task_filter.state, task_filter.query, rater)
     statement = sa.select(tasks.c.id).where(
-        *_where(project, mine), tasks.c.document.is_not(None), tasks.c.other_document.is_(None)
+        *_conditions(project, rater_filter),
+        tasks.c.document.is_not(None),
+        tasks.c.other_document.is_(None),
     )
     numbers = list(connection.scalars(statement.order_by(tasks.c.id).limit(most)))
     for number in numbers:

@@ -14,13 +14,13 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.ratings import Ratings
 from rankgate.store.material import projects
-from rankgate.store.rating.locked import LockedTask, lock
+from rankgate.store.rating.locked import LockedTask, lock_task
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.settling import settle
-from rankgate.store.rows import columns_of, insert_of, now, unknown, value_of
+from rankgate.store.rows import columns_of, insert_of, now, unknown_error, value_of
 from rankgate.store.tables.facts import raters, ratings
 from rankgate.store.tables.material import documents, queries
 from rankgate.store.tables.work import assignments, tasks
@@ -32,12 +32,31 @@ WITHDRAWN = "withdrawn"
 """The reason of a rating that takes the rater's last one back."""
 
 _KEY = ("project", "query", "document", "rater", "final", "training")
-_GIVEN = (
-    "rating_id", *_KEY, "task", "grade", "reason", "comment", "seconds", "guideline", "at",
-    "recorded_at", "source",
-)  # fmt: skip
-_CONTENT = ("project", "task", "query", "document", "rater", "grade", "reason", "comment",
-            "seconds", "final")  # fmt: skip
+_INSERTED_COLUMNS = (
+    "rating_id",
+    *_KEY,
+    "task",
+    "grade",
+    "reason",
+    "comment",
+    "seconds",
+    "guideline",
+    "at",
+    "recorded_at",
+    "source",
+)
+_CONTENT = (
+    "project",
+    "task",
+    "query",
+    "document",
+    "rater",
+    "grade",
+    "reason",
+    "comment",
+    "seconds",
+    "final",
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +73,8 @@ class Rating:
         at: when it was given; None where nobody knows.
         recorded_at: when the store got it.
         corrects: the ``rating_id`` of the rater's rating before, if there is one.
-        final: whether it is the final word on a disagreement.
-        training: whether it was given in a training, and does not count.
+        final: True for the final word on a disagreement.
+        training: True if it was given in a training, and does not count.
         source: where it was imported from; empty if it was given here.
     """
 
@@ -80,8 +99,8 @@ class Rating:
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """What came of a rating.
+class RatingResult:
+    """The result of recording a rating.
 
     Attributes:
         rating: as it is in the store.
@@ -109,7 +128,7 @@ def rate(
     final: bool = False,
     doubt: bool = False,
     distance: float | None = None,
-) -> Recorded:
+) -> RatingResult:
     """Record a rating of a task. A rater's next rating of the task corrects the one before.
 
     It is recorded in any case, even if the task was done meanwhile: work is not thrown away.
@@ -127,42 +146,54 @@ def rate(
         guideline: the version that they followed; by default that of the batch, or the current.
         at: when, by the client's clock; by default now.
         final: the final word on a disagreement.
-        doubt: of a model, whether people should look at it.
+        doubt: of a model, True if people should look at it.
         distance: of a model, how far from people's grade is a disagreement; None is never.
 
     Raises:
         UsageError: the id was used for another rating; a grade that is not on the scale; no
             grade and no reason; no such task.
     """
-    found = task if isinstance(task, LockedTask) else lock(connection, task)
-    if found.document is None:
-        raise unknown("task", found.id)
-    _refuse_wrong(connection, found.project, grade, reason)
+    locked_task = task if isinstance(task, LockedTask) else lock_task(connection, task)
+    if locked_task.document is None:
+        raise unknown_error("task", locked_task.id)
+    _refuse_wrong(connection, locked_task.project, grade, reason)
     values = {
-        "rating_id": rating_id, "project": found.project, "task": found.id, "query": found.query,
-        "document": found.document, "rater": rater, "grade": grade, "reason": reason,
-        "comment": comment, "seconds": seconds, "at": at or now(), "final": final,
-        "training": found.kind == "training", "guideline": guideline or found.guideline,
-    }  # fmt: skip
+        "rating_id": rating_id,
+        "project": locked_task.project,
+        "task": locked_task.id,
+        "query": locked_task.query,
+        "document": locked_task.document,
+        "rater": rater,
+        "grade": grade,
+        "reason": reason,
+        "comment": comment,
+        "seconds": seconds,
+        "at": at or now(),
+        "final": final,
+        "training": locked_task.kind == "training",
+        "guideline": guideline or locked_task.guideline,
+    }
     recorded = _add(connection, values)
     if recorded.new and not final:
-        withdrawn = reason == WITHDRAWN
+        is_withdrawn = reason == WITHDRAWN
         of_model = {"new_doubt": doubt, "new_distance": distance}
-        _answer(connection, found.id, rater, grade, of_model, withdrawn=withdrawn)
-    state = settle(connection, found.id) if recorded.new else found.state
-    return Recorded(recorded.rating, recorded.new, state)
+        _answer(connection, locked_task.id, rater, grade, of_model, withdrawn=is_withdrawn)
+    state = settle(connection, locked_task.id) if recorded.new else locked_task.state
+    return RatingResult(recorded.rating, recorded.new, state)
 
 
-def withdraw(connection: Connection, task: int, rater: int, *, rating_id: str) -> Recorded:
-    """Take a rater's rating of a task back; the task is theirs again.
+def withdraw(connection: Connection, task: int, rater: int, *, rating_id: str) -> RatingResult:
+    """Withdraw a rater's rating of a task; the task is theirs again.
 
     Raises:
         UsageError: they have not rated it; the id was used for another rating.
     """
-    mine = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
-    answered = connection.scalar(sa.select(assignments.c.state).where(mine)) == "answered"
-    known = connection.scalar(sa.select(ratings.c.id).where(ratings.c.rating_id == rating_id))
-    if not answered and known is None:
+    is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
+    is_answered = (
+        connection.scalar(sa.select(assignments.c.state).where(is_assignment)) == "answered"
+    )
+    existing = connection.scalar(sa.select(ratings.c.id).where(ratings.c.rating_id == rating_id))
+    if not is_answered and existing is None:
         raise UsageError("there is no rating to take back.", code="nothing-to-undo")
     return rate(connection, task, rater, rating_id=rating_id, grade=None, reason=WITHDRAWN)
 
@@ -178,7 +209,7 @@ def add(
     grade: float | None,
     reason: str | None = None,
     **more: Any,
-) -> Recorded:
+) -> RatingResult:
     """Record a rating of a pair that is no task; ``more`` are other fields of `Rating`.
 
     Raises:
@@ -186,10 +217,22 @@ def add(
     """
     _refuse_wrong(connection, project, grade, reason)
     values = {
-        "rating_id": rating_id, "project": project, "task": None, "query": query,
-        "document": document, "rater": rater, "grade": grade, "reason": reason, "comment": None,
-        "seconds": None, "guideline": None, "at": None, "final": False, "training": False, **more,
-    }  # fmt: skip
+        "rating_id": rating_id,
+        "project": project,
+        "task": None,
+        "query": query,
+        "document": document,
+        "rater": rater,
+        "grade": grade,
+        "reason": reason,
+        "comment": None,
+        "seconds": None,
+        "guideline": None,
+        "at": None,
+        "final": False,
+        "training": False,
+        **more,
+    }
     return _add(connection, values)
 
 
@@ -200,55 +243,61 @@ def _refuse_wrong(
         if not reason:
             raise UsageError("give a grade, or a reason why there is none.", code="missing-grade")
         return
-    possible = [each.grade for each in projects.grades(connection, project)]
+    possible = [row.grade for row in projects.grades(connection, project)]
     if possible and grade not in possible:
-        on = ", ".join(f"{each:g}" for each in possible)
-        raise UsageError(f"grade {grade:g} is not on the scale ({on}).", code="grade-outside-scale")
+        scale_text = ", ".join(f"{possible_grade:g}" for possible_grade in possible)
+        raise UsageError(
+            f"grade {grade:g} is not on the scale ({scale_text}).", code="grade-outside-scale"
+        )
 
 
 @cache
-def _insertion(dialect: str) -> sa.Executable:
+def _insert_statement(dialect: str) -> sa.Executable:
     """Insert a rating that corrects the rater's last one, if there is one."""
-    given = {name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _GIVEN}
-    before = (
+    parameters = {
+        name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _INSERTED_COLUMNS
+    }
+    last_rating_id = (
         sa.select(ratings.c.rating_id)
-        .where(*(ratings.c[name] == given[name] for name in _KEY))
+        .where(*(ratings.c[name] == parameters[name] for name in _KEY))
         .order_by(ratings.c.id.desc())
         .limit(1)
         .scalar_subquery()
     )
-    made = insert_of(dialect, ratings).values(given | {"corrects": before})
-    return made.on_conflict_do_nothing(index_elements=["rating_id"]).returning(
+    statement = insert_of(dialect, ratings).values(parameters | {"corrects": last_rating_id})
+    return statement.on_conflict_do_nothing(index_elements=["rating_id"]).returning(
         *columns_of(Rating, ratings)
     )
 
 
-def _add(connection: Connection, values: dict[str, Any]) -> Recorded:
+def _add(connection: Connection, values: dict[str, Any]) -> RatingResult:
     """Insert a rating, or find the same."""
     new = {"recorded_at": now(), "source": "", **values}
-    filled = {f"new_{name}": new[name] for name in _GIVEN}
-    recorded = connection.execute(_insertion(connection.dialect.name), filled).first()
+    bound_values = {f"new_{name}": new[name] for name in _INSERTED_COLUMNS}
+    recorded = connection.execute(_insert_statement(connection.dialect.name), bound_values).first()
     if recorded is not None:
-        return Recorded(value_of(Rating, recorded), new=True)
-    same = ratings.c.rating_id == values["rating_id"]
-    found = value_of(Rating, connection.execute(sa.select(ratings).where(same)).one())
-    other = [name for name in _CONTENT if getattr(found, name) != values[name]]
-    if other:
+        return RatingResult(value_of(Rating, recorded), new=True)
+    is_same_id = ratings.c.rating_id == values["rating_id"]
+    stored = value_of(Rating, connection.execute(sa.select(ratings).where(is_same_id)).one())
+    differences = [name for name in _CONTENT if getattr(stored, name) != values[name]]
+    if differences:
         raise UsageError(
-            f"the id {values['rating_id']!r} was used for a rating with another {other[0]}; a new "
-            "rating needs a new id.",
+            f"the id {values['rating_id']!r} was used for a rating with another {differences[0]}; "
+            "a new rating needs a new id.",
             code="rating-conflict",
         )
-    return Recorded(found, new=False)
+    return RatingResult(stored, new=False)
 
 
 @cache
-def _answering(dialect: str) -> sa.Executable:
+def _answer_statement(dialect: str) -> sa.Executable:
     names = ("task", "rater", "state", "until", "grade", "at", "doubt", "distance")
-    given = {name: sa.bindparam(f"new_{name}", type_=assignments.c[name].type) for name in names}
-    made = insert_of(dialect, assignments).values(given)
-    new = {name: made.excluded[name] for name in names[2:]}
-    return made.on_conflict_do_update(index_elements=["task", "rater"], set_=new)
+    parameters = {
+        name: sa.bindparam(f"new_{name}", type_=assignments.c[name].type) for name in names
+    }
+    statement = insert_of(dialect, assignments).values(parameters)
+    new = {name: statement.excluded[name] for name in names[2:]}
+    return statement.on_conflict_do_update(index_elements=["task", "rater"], set_=new)
 
 
 def _answer(
@@ -262,21 +311,25 @@ def _answer(
 ) -> None:
     moment = now()
     values = {
-        "new_task": task, "new_rater": rater, "new_state": "locked" if withdrawn else "answered",
-        "new_until": moment + LEASE if withdrawn else None, "new_grade": grade, "new_at": moment,
+        "new_task": task,
+        "new_rater": rater,
+        "new_state": "locked" if withdrawn else "answered",
+        "new_until": moment + LEASE if withdrawn else None,
+        "new_grade": grade,
+        "new_at": moment,
         **of_model,
-    }  # fmt: skip
-    connection.execute(_answering(connection.dialect.name), values)
+    }
+    connection.execute(_answer_statement(connection.dialect.name), values)
 
 
-def of_rater(
+def ratings_of_rater(
     connection: Connection, project: int, rater: int, *, before: int | None = None, most: int = 50
 ) -> list[Rating]:
-    """What a rater said in a project, the last first; the page before a number."""
-    here = sa.and_(ratings.c.project == project, ratings.c.rater == rater)
-    here = here if before is None else sa.and_(here, ratings.c.id < before)
-    chosen = sa.select(ratings).where(here).order_by(ratings.c.id.desc()).limit(most)
-    return [value_of(Rating, row) for row in connection.execute(chosen)]
+    """The ratings of a rater in a project, the last first; the page before a number."""
+    condition = sa.and_(ratings.c.project == project, ratings.c.rater == rater)
+    condition = condition if before is None else sa.and_(condition, ratings.c.id < before)
+    statement = sa.select(ratings).where(condition).order_by(ratings.c.id.desc()).limit(most)
+    return [value_of(Rating, row) for row in connection.execute(statement)]
 
 
 def find(connection: Connection, rating_id: str) -> Rating | None:
@@ -285,7 +338,7 @@ def find(connection: Connection, rating_id: str) -> Rating | None:
     return None if row is None else value_of(Rating, row)
 
 
-def table(
+def read_ratings(
     connection: Connection,
     project: int,
     *,
@@ -311,9 +364,11 @@ def table(
         InputError: there are none.
     """
     columns = ("grade", "reason", "at", "seconds", "comment", "guideline", "final")
-    chosen = (
+    statement = (
         sa.select(
-            queries.c.query_id, documents.c.doc_id, raters.c.name.label("rater"),
+            queries.c.query_id,
+            documents.c.doc_id,
+            raters.c.name.label("rater"),
             *(ratings.c[column] for column in columns),
         )
         .join(queries, queries.c.id == ratings.c.query)
@@ -321,60 +376,76 @@ def table(
         .join(raters, raters.c.id == ratings.c.rater)
         .where(ratings.c.project == project, ratings.c.training.is_(False))
         .order_by(ratings.c.id)
-    )  # fmt: skip
+    )
     if batch is not None:
-        chosen = chosen.join(tasks, tasks.c.id == ratings.c.task).where(tasks.c.batch == batch)
+        statement = statement.join(tasks, tasks.c.id == ratings.c.task).where(
+            tasks.c.batch == batch
+        )
     if kind is not None:
-        chosen = chosen.where(raters.c.kind == kind)
+        statement = statement.where(raters.c.kind == kind)
     if only is not None:
-        chosen = chosen.where(raters.c.id.in_(only))
-    rows = [tuple(row) for row in connection.execute(chosen)]
+        statement = statement.where(raters.c.id.in_(only))
+    rows = [tuple(row) for row in connection.execute(statement)]
     if not rows:
         raise InputError("there are no ratings.", source=name, code="no-judgments")
     schema = ("query_id", "doc_id", "rater", *columns)
-    found = pl.DataFrame(rows, schema=dict(zip(schema, _TYPES, strict=True)), orient="row")
-    found = found.with_columns(
+    ratings_table = pl.DataFrame(rows, schema=dict(zip(schema, _TYPES, strict=True)), orient="row")
+    ratings_table = ratings_table.with_columns(
         pl.when("final").then(pl.lit(FINAL)).otherwise("rater").alias("rater")
     )
     scale = projects.scale(connection, project)
-    return Ratings(found.drop("final"), name, scale, Place(name))
+    return Ratings(ratings_table.drop("final"), name, scale, RowLocation(name))
 
 
 FINAL = "final word"
-"""The rater of final words in `table`."""
+"""The rater of final words in `read_ratings`."""
 
-_TYPES = (pl.String, pl.String, pl.String, pl.Float64, pl.String, pl.Datetime("us", "UTC"),
-          pl.Float64, pl.String, pl.String, pl.Boolean)  # fmt: skip
+_TYPES = (
+    pl.String,
+    pl.String,
+    pl.String,
+    pl.Float64,
+    pl.String,
+    pl.Datetime("us", "UTC"),
+    pl.Float64,
+    pl.String,
+    pl.String,
+    pl.Boolean,
+)
 
 
 def graded_pairs(connection: Connection, project: int) -> list[tuple[str, str]]:
     """The pairs of a project that have a grade: query and document."""
-    graded = (
+    graded_pairs_table = (
         sa.select(ratings.c.query, ratings.c.document)
-        .where(ratings.c.project == project, ratings.c.grade.is_not(None),
-               ratings.c.training.is_(False))
+        .where(
+            ratings.c.project == project,
+            ratings.c.grade.is_not(None),
+            ratings.c.training.is_(False),
+        )
         .distinct()
         .subquery()
-    )  # fmt: skip
-    chosen = (
-        sa.select(queries.c.query_id, documents.c.doc_id)
-        .join(graded, graded.c.query == queries.c.id)
-        .join(documents, documents.c.id == graded.c.document)
     )
-    return [(query, doc) for query, doc in connection.execute(chosen)]
+    statement = (
+        sa.select(queries.c.query_id, documents.c.doc_id)
+        .join(graded_pairs_table, graded_pairs_table.c.query == queries.c.id)
+        .join(documents, documents.c.id == graded_pairs_table.c.document)
+    )
+    return [(query, doc) for query, doc in connection.execute(statement)]
 
 
 def has_grades(connection: Connection, project: int) -> bool:
     """True if a project has grades that count: others than those of trainings."""
-    here = sa.exists().where(ratings.c.project == project, ratings.c.training.is_(False),
-                             ratings.c.grade.is_not(None))  # fmt: skip
-    return bool(connection.scalar(sa.select(here)))
+    has_grade = sa.exists().where(
+        ratings.c.project == project, ratings.c.training.is_(False), ratings.c.grade.is_not(None)
+    )
+    return bool(connection.scalar(sa.select(has_grade)))
 
 
-def facts(connection: Connection, project: int, *, after: int = 0) -> Iterator[Rating]:
+def list_ratings(connection: Connection, project: int, *, after: int = 0) -> Iterator[Rating]:
     """Every rating of a project after a number, as it is in the store."""
-    chosen = sa.select(ratings).where(ratings.c.project == project, ratings.c.id > after)
-    for row in connection.execute(chosen.order_by(ratings.c.id)):
+    statement = sa.select(ratings).where(ratings.c.project == project, ratings.c.id > after)
+    for row in connection.execute(statement.order_by(ratings.c.id)):
         yield value_of(Rating, row)
 
 
@@ -383,4 +454,4 @@ def new_rating_id() -> str:
     return str(uuid4())
 
 
-assert {each.name for each in fields(Rating)} == set(ratings.c.keys())
+assert {field.name for field in fields(Rating)} == set(ratings.c.keys())

@@ -1,4 +1,4 @@
-"""When a task is done, or disputed: counts of its answers, and the strategy of its batch."""
+"""Settle tasks: done or disputed, by counts of answers and the strategy of the batch."""
 
 from __future__ import annotations
 
@@ -24,49 +24,61 @@ _LAST_FINAL = (
     .correlate(tasks)
     .scalar_subquery()
 )
-_SAID = (
+_ANSWERS = (
     sa.select(
-        tasks.c.gold, batches.c.kind, batches.c.strategy, batches.c.most, batches.c.state,
-        _LAST_FINAL.label("final"), assignments.c.grade, assignments.c.choice, assignments.c.doubt,
-        assignments.c.distance, raters.c.kind.label("of"),
+        tasks.c.gold,
+        batches.c.kind,
+        batches.c.strategy,
+        batches.c.most,
+        batches.c.state,
+        _LAST_FINAL.label("final"),
+        assignments.c.grade,
+        assignments.c.choice,
+        assignments.c.doubt,
+        assignments.c.distance,
+        raters.c.kind.label("of"),
     )
     .join(batches, batches.c.id == tasks.c.batch)
-    .outerjoin(assignments, sa.and_(
-        assignments.c.task == tasks.c.id, assignments.c.state == "answered",
-    ))
+    .outerjoin(
+        assignments,
+        sa.and_(
+            assignments.c.task == tasks.c.id,
+            assignments.c.state == "answered",
+        ),
+    )
     .outerjoin(raters, raters.c.id == assignments.c.rater)
     .where(tasks.c.id == _NUMBER)
-)  # fmt: skip
-_COUNTED = sa.update(tasks).where(tasks.c.id == _NUMBER)
+)
+_UPDATE = sa.update(tasks).where(tasks.c.id == _NUMBER)
 
 
 def settle(connection: Connection, task: int) -> str:
-    """Count the answers of people to a task again; its new state.
+    """Recount people's answers to a task; return its new state.
 
     Models do not count, but where one doubts, or is far from what people said, the task is
     disputed, so that somebody has the final word.
     """
     number = {"number": task}
-    said = connection.execute(_SAID, number).all()
-    row = said[0]
-    people = [each for each in said if each.of == "person"]
-    models = [each for each in said if each.of == "model"]
-    given = [each.choice if each.grade is None else each.grade for each in people]
-    grades = [each for each in given if each not in ("", "none")]
+    answers = connection.execute(_ANSWERS, number).all()
+    row = answers[0]
+    people = [answer for answer in answers if answer.of == "person"]
+    models = [answer for answer in answers if answer.of == "model"]
+    people_answers = [answer.choice if answer.grade is None else answer.grade for answer in people]
+    grades = [answer for answer in people_answers if answer not in ("", "none")]
     everybody = row.gold is not None or row.kind == "training"
     if everybody:
         state = "open"
     elif row.final is not None:  # somebody had the final word, and did not take it back
         state = "done"
     else:
-        state = state_of(grades, len(given), row.strategy, row.most)
+        state = state_of(grades, len(people_answers), row.strategy, row.most)
         if state == "disputed" and row.kind in {"documents", "lists"}:
             state = "done"  # of preferences a difference is the result
         if models:
-            asked = bool(row.most) and row.state != "closed"
-            state = with_models(state, grades, models, asked=asked)
-    counts = {"grades": len(grades), "answers": len(given), "state": state}
-    connection.execute(_COUNTED, number | counts)
+            asks_people = bool(row.most) and row.state != "closed"
+            state = with_models(state, grades, models, asked=asks_people)
+    counts = {"grades": len(grades), "answers": len(people_answers), "state": state}
+    connection.execute(_UPDATE, number | counts)
     return state
 
 
@@ -80,31 +92,32 @@ def with_models(
         grades: that people gave.
         models: with ``grade``, ``doubt``, and ``distance``, from which on a difference is a
             disagreement (None: never).
-        asked: whether people are asked; otherwise a model's grade is enough, if it does not doubt.
+        asked: True if people are asked; otherwise a grade that the model does not doubt is enough.
     """
     if state == "open":
-        doubt = any(each.doubt for each in models)
+        doubt = any(model.doubt for model in models)
         return "open" if asked else "disputed" if doubt else "done"
-    numbers = [each for each in grades if not isinstance(each, str)]
+    numbers = [grade for grade in grades if not isinstance(grade, str)]
     if state == "disputed" or not numbers:
         return state
-    most = Counter(numbers).most_common(1)[0][0]
+    common_grade = Counter(numbers).most_common(1)[0][0]
     far = any(
-        each.grade is not None and each.distance is not None
-        and abs(each.grade - most) >= each.distance
-        for each in models
-    )  # fmt: skip
+        model.grade is not None
+        and model.distance is not None
+        and abs(model.grade - common_grade) >= model.distance
+        for model in models
+    )
     return "disputed" if far else state
 
 
-def state_of(grades: Sequence[float | str], answers: int, strategy: str, most: int) -> str:
-    """The state of a task by what people said of it.
+def state_of(grades: Sequence[float | str], answers: int, strategy: str, max_answers: int) -> str:
+    """The state of a task by people's answers.
 
     Args:
         grades: those given, or the sides preferred.
-        answers: how many answered, with those who cannot tell.
+        answers: the number of answers, with those who cannot tell.
         strategy: of the batch.
-        most: after so many answers without a result a task is disputed.
+        max_answers: after so many answers without a result a task is disputed.
 
     >>> state_of([2], 1, "1", 5), state_of([2, 0], 2, "2", 5), state_of([2, 0, 2], 3, "agree", 5)
     ('done', 'disputed', 'done')
@@ -115,9 +128,9 @@ def state_of(grades: Sequence[float | str], answers: int, strategy: str, most: i
     if strategy == "agree":
         if counts and counts[0][1] >= 2:
             return "done"
-        return "disputed" if answers >= most else "open"
-    wanted = int(strategy)
-    if len(grades) >= wanted:
+        return "disputed" if answers >= max_answers else "open"
+    needed = int(strategy)
+    if len(grades) >= needed:
         majority = counts[0][1] * 2 > len(grades)
         return "done" if majority else "disputed"
-    return "disputed" if answers >= max(wanted, most) else "open"
+    return "disputed" if answers >= max(needed, max_answers) else "open"

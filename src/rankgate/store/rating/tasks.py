@@ -1,4 +1,4 @@
-"""Tasks: what raters see, how far a batch is, and what they disagree on."""
+"""Tasks with their texts, the progress of batches, and disputes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankgate.store.material import documents
 from rankgate.store.material.documents import Document
 from rankgate.store.material.queries import Query
 from rankgate.store.rating.batches import Batch
-from rankgate.store.rows import columns_of, names, now, unknown
+from rankgate.store.rows import columns_of, now, unknown_error, value_fields
 from rankgate.store.tables import material
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.facts import raters, ratings
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from rankgate.store.kept.runs import StoredRun
 
 
-_OWN = ("id", "gold", "gold_why", "state", "grades", "answers", "pool")
-_OTHERS = ("other_document", "run", "other_run")
+_TASK_COLUMNS = ("id", "gold", "gold_why", "state", "grades", "answers", "pool")
+_OTHER_COLUMNS = ("other_document", "run", "other_run")
 _KINDS = ((Batch, batches), (Query, material.queries), (Document, material.documents))
 _BY_NUMBER = (
     sa.select(
-        *(tasks.c[name] for name in (*_OWN, *_OTHERS)),
+        *(tasks.c[name] for name in (*_TASK_COLUMNS, *_OTHER_COLUMNS)),
         *(column for kind, table in _KINDS for column in columns_of(kind, table)),
     )
     .join(batches, batches.c.id == tasks.c.batch)
@@ -41,12 +41,16 @@ _BY_NUMBER = (
     .outerjoin(material.documents, material.documents.c.id == tasks.c.document)
     .where(tasks.c.id == sa.bindparam("number"))
 )
-_PARTS = tuple(accumulate((len(_OWN), len(_OTHERS), *(len(names(kind)) for kind, _ in _KINDS))))
+_PARTS = tuple(
+    accumulate(
+        (len(_TASK_COLUMNS), len(_OTHER_COLUMNS), *(len(value_fields(kind)) for kind, _ in _KINDS))
+    )
+)
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to rate.
+    """A task: one thing to rate.
 
     Attributes:
         id: the number.
@@ -55,7 +59,7 @@ class Task:
         document: what to grade; with ``other_document`` the first of two.
         other_document: the second of two.
         run, other_run: whose lists are compared.
-        gold: the known grade, which raters must not see; None where nobody knows.
+        gold: the known grade, which raters must not see; None if unknown.
         gold_why: its reason, for the feedback of a training.
         state: ``open``, ``done``, ``disputed``.
         grades, answers: how many people gave a grade, or any answer.
@@ -78,13 +82,13 @@ class Task:
 
     @property
     def project(self) -> int:
-        """Of which project."""
+        """The number of the project."""
         return self.batch.project
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the tasks of a project or batch are; hidden questions and trainings do not count."""
+    """The progress of a project or batch; hidden questions and trainings do not count."""
 
     open: int
     done: int
@@ -97,7 +101,7 @@ class Progress:
         return self.open + self.done + self.disputed
 
 
-def get(connection: Connection, task: int) -> Task:
+def get_task(connection: Connection, task: int) -> Task:
     """A task by number.
 
     Raises:
@@ -105,11 +109,13 @@ def get(connection: Connection, task: int) -> Task:
     """
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:
-        raise unknown("task", task)
-    own, others, batch, query, document = (row[begin:end] for begin, end in pairwise((0, *_PARTS)))
-    other_document, *lists = others
+        raise unknown_error("task", task)
+    task_values, other_values, batch, query, document = (
+        row[begin:end] for begin, end in pairwise((0, *_PARTS))
+    )
+    other_document, *lists = other_values
     run, other_run = (
-        None if number is None else runs.by_number(connection, number) for number in lists
+        None if number is None else runs.run_by_number(connection, number) for number in lists
     )
     return Task(
         batch=Batch(*batch),
@@ -117,49 +123,60 @@ def get(connection: Connection, task: int) -> Task:
         document=None if document[0] is None else Document(*document),
         other_document=None
         if other_document is None
-        else documents.by_number(connection, other_document),
+        else documents.document_by_number(connection, other_document),
         run=run,
         other_run=other_run,
-        **dict(zip(_OWN, own, strict=True)),
+        **dict(zip(_TASK_COLUMNS, task_values, strict=True)),
     )
 
 
 def progress(connection: Connection, project: int, batch: int | None = None) -> Progress:
-    """How far a project is, or one batch of it."""
+    """The progress of a project, or of one batch."""
     counts: Counter[str] = Counter()
-    here = _counted(project, batch)
-    chosen = sa.select(tasks.c.state, sa.func.count()).join(batches, batches.c.id == tasks.c.batch)
-    for state, count in connection.execute(chosen.where(here).group_by(tasks.c.state)):
+    is_counted = _counted_condition(project, batch)
+    statement = sa.select(tasks.c.state, sa.func.count()).join(
+        batches, batches.c.id == tasks.c.batch
+    )
+    for state, count in connection.execute(statement.where(is_counted).group_by(tasks.c.state)):
         counts[state] = count
-    locked = (
+    locked_count = (
         sa.select(sa.func.count(sa.distinct(tasks.c.id)))
         .join(batches, batches.c.id == tasks.c.batch)
         .join(assignments, assignments.c.task == tasks.c.id)
-        .where(here, assignments.c.state == "locked", assignments.c.until > _now())
+        .where(is_counted, assignments.c.state == "locked", assignments.c.until > _now())
     )
     return Progress(
-        counts["open"], counts["done"], counts["disputed"], connection.scalar(locked) or 0
+        counts["open"], counts["done"], counts["disputed"], connection.scalar(locked_count) or 0
     )
 
 
-def _counted(project: int, batch: int | None) -> sa.ColumnElement[bool]:
-    here = sa.and_(tasks.c.project == project, tasks.c.gold.is_(None), batches.c.kind != "training",
-                   batches.c.archived_at.is_(None), QUERY_SHOWN)  # fmt: skip
-    return here if batch is None else sa.and_(here, tasks.c.batch == batch)
+def _counted_condition(project: int, batch: int | None) -> sa.ColumnElement[bool]:
+    condition = sa.and_(
+        tasks.c.project == project,
+        tasks.c.gold.is_(None),
+        batches.c.kind != "training",
+        batches.c.archived_at.is_(None),
+        QUERY_SHOWN,
+    )
+    return condition if batch is None else sa.and_(condition, tasks.c.batch == batch)
 
 
 def _now() -> sa.BindParameter[Any]:
     return sa.bindparam(None, now(), type_=Moment)
 
 
-def left_for(connection: Connection, batch: int, rater: int) -> int:
-    """How many tasks of a batch are open that a rater has not answered."""
-    mine = sa.select(assignments.c.task).where(
+def count_remaining(connection: Connection, batch: int, rater: int) -> int:
+    """Count the open tasks of a batch that a rater has not answered."""
+    answered_tasks = sa.select(assignments.c.task).where(
         assignments.c.rater == rater, assignments.c.state == "answered"
     )
-    here = sa.and_(tasks.c.batch == batch, tasks.c.state == "open", tasks.c.id.not_in(mine),
-                   QUERY_SHOWN)  # fmt: skip
-    return connection.scalar(sa.select(sa.func.count()).where(here)) or 0
+    condition = sa.and_(
+        tasks.c.batch == batch,
+        tasks.c.state == "open",
+        tasks.c.id.not_in(answered_tasks),
+        QUERY_SHOWN,
+    )
+    return connection.scalar(sa.select(sa.func.count()).where(condition)) or 0
 
 
 _OF_RATER = (
@@ -187,18 +204,18 @@ _OF_RATER = (
 )
 
 
-def answered(
+def count_answered(
     connection: Connection, project: int, rater: int, batch: int | None = None
 ) -> tuple[int, int]:
-    """How many tasks of a project a rater has answered, and how many of these are open still."""
-    chosen = _OF_RATER if batch is None else _OF_RATER.where(tasks.c.batch == batch)
-    row = connection.execute(chosen, {"project": project, "rater": rater}).one()
+    """Count the tasks of a project that a rater has answered, and those of them that are open."""
+    statement = _OF_RATER if batch is None else _OF_RATER.where(tasks.c.batch == batch)
+    row = connection.execute(statement, {"project": project, "rater": rater}).one()
     return int(row[0]), int(row[1])
 
 
-def open_by_batch(connection: Connection, project: int) -> dict[int, int]:
-    """How many tasks are open in each batch that is open, hidden questions and trainings too."""
-    chosen = (
+def count_open(connection: Connection, project: int) -> dict[int, int]:
+    """Count the open tasks of each open batch, hidden questions and trainings too."""
+    statement = (
         sa.select(tasks.c.batch, sa.func.count())
         .join(batches, batches.c.id == tasks.c.batch)
         .where(
@@ -210,25 +227,25 @@ def open_by_batch(connection: Connection, project: int) -> dict[int, int]:
         )
         .group_by(tasks.c.batch)
     )
-    return {batch: count for batch, count in connection.execute(chosen)}  # noqa: C416 - rows
+    return {batch: count for batch, count in connection.execute(statement)}  # noqa: C416 - rows
 
 
-def done_by(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
-    """How many tasks each rater has answered, by the rater's number."""
-    here = tasks.c.project == project
-    here = here if batch is None else sa.and_(here, tasks.c.batch == batch)
-    chosen = (
+def count_done(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
+    """Count the tasks that each rater has answered, by the rater's number."""
+    condition = tasks.c.project == project
+    condition = condition if batch is None else sa.and_(condition, tasks.c.batch == batch)
+    statement = (
         sa.select(assignments.c.rater, sa.func.count())
         .join(tasks, tasks.c.id == assignments.c.task)
-        .where(here, assignments.c.state == "answered")
+        .where(condition, assignments.c.state == "answered")
         .group_by(assignments.c.rater)
     )
-    return {rater: count for rater, count in connection.execute(chosen)}  # noqa: C416 - rows
+    return {rater: count for rater, count in connection.execute(statement)}  # noqa: C416 - rows
 
 
 @dataclass(frozen=True)
 class Dispute:
-    """A task on which raters disagree, with what each of them said last.
+    """A disputed task, with the last answer of each rater.
 
     Attributes:
         task: the number.
@@ -260,47 +277,51 @@ def disputes(
         after: the number of the last task seen, to turn pages.
         most: how many tasks.
     """
-    here = sa.and_(tasks.c.project == project, tasks.c.state == "disputed", tasks.c.id > after)
-    here = here if batch is None else sa.and_(here, tasks.c.batch == batch)
-    asked, docs = material.queries, material.documents
-    chosen = (
-        sa.select(tasks.c.id, asked.c.query_id, docs.c.doc_id)
-        .join(asked, asked.c.id == tasks.c.query)
+    condition = sa.and_(tasks.c.project == project, tasks.c.state == "disputed", tasks.c.id > after)
+    condition = condition if batch is None else sa.and_(condition, tasks.c.batch == batch)
+    query_table, docs = material.queries, material.documents
+    statement = (
+        sa.select(tasks.c.id, query_table.c.query_id, docs.c.doc_id)
+        .join(query_table, query_table.c.id == tasks.c.query)
         .join(docs, docs.c.id == tasks.c.document)
         .join(batches, batches.c.id == tasks.c.batch)
-        .where(here, batches.c.archived_at.is_(None), QUERY_SHOWN)
+        .where(condition, batches.c.archived_at.is_(None), QUERY_SHOWN)
         .order_by(tasks.c.id)
         .limit(most)
     )
     return [
         Dispute(row.id, row.query_id, row.doc_id, _answers(connection, row.id))
-        for row in connection.execute(chosen).all()
+        for row in connection.execute(statement).all()
     ]
 
 
 def _answers(connection: Connection, task: int) -> list[Mapping[str, Any]]:
     columns = ("grade", "reason", "comment", "at")
-    found = connection.execute(
-        sa.select(raters.c.name.label("rater"), raters.c.kind, model_answers.c.confidence,
-                  *(ratings.c[n] for n in columns))
+    rows = connection.execute(
+        sa.select(
+            raters.c.name.label("rater"),
+            raters.c.kind,
+            model_answers.c.confidence,
+            *(ratings.c[n] for n in columns),
+        )
         .join(raters, raters.c.id == ratings.c.rater)
         .join(model_answers, model_answers.c.rating_id == ratings.c.rating_id, isouter=True)
         .where(ratings.c.task == task)
         .order_by(ratings.c.id)
-    )  # fmt: skip
+    )
     last: dict[str, Mapping[str, Any]] = {}
-    for row in found:
+    for row in rows:
         last.pop(row.rater, None)
         last[row.rater] = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
     return list(last.values())
 
 
-def golds(connection: Connection, project: int) -> list[tuple[str, float, float | None]]:
-    """What people answered where the grade is known: rater, known grade, theirs.
+def gold_answers(connection: Connection, project: int) -> list[tuple[str, float, float | None]]:
+    """People's answers to tasks with a known grade: rater, known grade, their grade.
 
     Answers of trainings count too: a training is where raters are admitted.
     """
-    found = connection.execute(
+    rows = connection.execute(
         sa.select(raters.c.name, tasks.c.gold, assignments.c.grade)
         .join(tasks, tasks.c.id == assignments.c.task)
         .join(raters, raters.c.id == assignments.c.rater)
@@ -311,21 +332,21 @@ def golds(connection: Connection, project: int) -> list[tuple[str, float, float 
         )
         .order_by(raters.c.name, tasks.c.id)
     )
-    return [(name, gold, grade) for name, gold, grade in found]
+    return [(name, gold, grade) for name, gold, grade in rows]
 
 
-def of_query(
-    connection: Connection, batch: int, query: int, rater: int, most: int = 50
+def tasks_of_query(
+    connection: Connection, batch: int, query: int, rater: int, limit: int = 50
 ) -> list[int]:
     """The open tasks of one query that a rater has not answered, in the order of the batch."""
-    mine = sa.select(assignments.c.task).where(
+    answered_tasks = sa.select(assignments.c.task).where(
         assignments.c.rater == rater, assignments.c.state == "answered"
     )
-    chosen = sa.select(tasks.c.id).where(
+    statement = sa.select(tasks.c.id).where(
         tasks.c.batch == batch,
         tasks.c.query == query,
         tasks.c.state == "open",
         QUERY_SHOWN,
-        tasks.c.id.not_in(mine),
+        tasks.c.id.not_in(answered_tasks),
     )
-    return list(connection.scalars(chosen.order_by(tasks.c.place).limit(most)))
+    return list(connection.scalars(statement.order_by(tasks.c.place).limit(limit)))

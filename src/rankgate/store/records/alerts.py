@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import insert, now, numbered, unknown, value_of
+from rankgate.store.rows import get_by_number, insert, now, unknown_error, value_of
 from rankgate.store.tables.watching import alerts
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Alert:
 
 
 @dataclass(frozen=True)
-class Fired:
-    """An alert, and whether it is a new one.
+class FiredAlert:
+    """A fired alert, new or repeated.
 
     Attributes:
         alert: the alert.
@@ -68,7 +68,7 @@ class Fired:
     new: bool
 
 
-def fire(
+def fire_alert(
     connection: Connection,
     project: int,
     key: str,
@@ -81,7 +81,7 @@ def fire(
     slice: str = "",  # noqa: A002 - the term
     evidence: Mapping[str, Any] | None = None,
     at: datetime | None = None,
-) -> Fired:
+) -> FiredAlert:
     """Fire an alert: a new one, or once more the unresolved one with its key.
 
     Args:
@@ -98,82 +98,102 @@ def fire(
         at: when; by default now.
     """
     moment = at or now()
-    before = unresolved(connection, project, key)
-    latest = {"message": message, "record": record, "evidence": dict(evidence or {}),
-              "last_at": moment}  # fmt: skip
-    made = insert(connection, alerts).values(
-        project=project, key=key, rule=rule, metric=metric, system=system, slice=slice,
-        first_at=moment, **latest,
-    )  # fmt: skip
+    earlier_alert = find_unresolved(connection, project, key)
+    latest = {
+        "message": message,
+        "record": record,
+        "evidence": dict(evidence or {}),
+        "last_at": moment,
+    }
+    statement = insert(connection, alerts).values(
+        project=project,
+        key=key,
+        rule=rule,
+        metric=metric,
+        system=system,
+        slice=slice,
+        first_at=moment,
+        **latest,
+    )
     connection.execute(
-        made.on_conflict_do_update(
+        statement.on_conflict_do_update(
             index_elements=["project", "key"],
             index_where=sa.text("state <> 'resolved'"),
             set_={**latest, "count": alerts.c["count"] + 1},
         )
     )
-    found = unresolved(connection, project, key)
-    assert found is not None
-    return Fired(found, new=before is None)
+    alert = find_unresolved(connection, project, key)
+    assert alert is not None
+    return FiredAlert(alert, new=earlier_alert is None)
 
 
-def unresolved(connection: Connection, project: int, key: str) -> Alert | None:
+def find_unresolved(connection: Connection, project: int, key: str) -> Alert | None:
     """The unresolved alert with a key; None where there is none."""
-    here = sa.and_(alerts.c.project == project, alerts.c.key == key, alerts.c.state != "resolved")
-    row = connection.execute(sa.select(alerts).where(here)).first()
+    condition = sa.and_(
+        alerts.c.project == project, alerts.c.key == key, alerts.c.state != "resolved"
+    )
+    row = connection.execute(sa.select(alerts).where(condition)).first()
     return None if row is None else value_of(Alert, row)
 
 
-def get(connection: Connection, project: int, alert: int) -> Alert:
+def get_alert(connection: Connection, project: int, alert: int) -> Alert:
     """An alert of a project by number.
 
     Raises:
         UsageError: there is none.
     """
-    found = of_number(connection, alert)
-    if found.project != project:
-        raise unknown("alert", alert)
-    return found
+    alert_row = alert_by_number(connection, alert)
+    if alert_row.project != project:
+        raise unknown_error("alert", alert)
+    return alert_row
 
 
-def of_number(connection: Connection, alert: int) -> Alert:
+def alert_by_number(connection: Connection, alert: int) -> Alert:
     """An alert of any project by number, for who sends messages.
 
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, Alert, alerts, alert, "alert")
+    return get_by_number(connection, Alert, alerts, alert, "alert")
 
 
-def listed(
+def list_alerts(
     connection: Connection, project: int, *, state: str | None = None, most: int = 100
 ) -> list[Alert]:
     """The latest alerts of a project, the last first."""
-    chosen = sa.select(alerts).where(alerts.c.project == project)
+    statement = sa.select(alerts).where(alerts.c.project == project)
     if state is not None:
-        chosen = chosen.where(alerts.c.state == state)
+        statement = statement.where(alerts.c.state == state)
     order = (alerts.c.last_at.desc(), alerts.c.id.desc())
-    return [value_of(Alert, row) for row in connection.execute(chosen.order_by(*order).limit(most))]
+    return [
+        value_of(Alert, row) for row in connection.execute(statement.order_by(*order).limit(most))
+    ]
 
 
-def acknowledge(connection: Connection, project: int, alert: int, user: int | None = None) -> Alert:
-    """Note that somebody looks after an open alert.
+def acknowledge_alert(
+    connection: Connection, project: int, alert: int, user: int | None = None
+) -> Alert:
+    """Mark an open alert as acknowledged.
 
     Raises:
         UsageError: there is none.
     """
-    here = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state == "open")
+    condition = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state == "open")
     values = {"state": "acknowledged", "acknowledged_at": now(), "acknowledged_by": user}
-    connection.execute(sa.update(alerts).where(here).values(**values))
-    return get(connection, project, alert)
+    connection.execute(sa.update(alerts).where(condition).values(**values))
+    return get_alert(connection, project, alert)
 
 
-def resolve(connection: Connection, project: int, alert: int) -> Alert:
-    """Note that the reason of an alert is over.
+def resolve_alert(connection: Connection, project: int, alert: int) -> Alert:
+    """Mark an alert as resolved.
 
     Raises:
         UsageError: there is none.
     """
-    here = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state != "resolved")
-    connection.execute(sa.update(alerts).where(here).values(state="resolved", resolved_at=now()))
-    return get(connection, project, alert)
+    condition = sa.and_(
+        alerts.c.project == project, alerts.c.id == alert, alerts.c.state != "resolved"
+    )
+    connection.execute(
+        sa.update(alerts).where(condition).values(state="resolved", resolved_at=now())
+    )
+    return get_alert(connection, project, alert)

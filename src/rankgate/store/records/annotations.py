@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import new_id, now, unknown, value_of
+from rankgate.store.rows import new_id, now, unknown_error, value_of
 from rankgate.store.tables.records import ANNOTATIONS, annotation_facts
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Annotation:
-    """What happened at a moment.
+    """An annotation of a moment in a history.
 
     Attributes:
         id: the number.
@@ -46,7 +46,7 @@ class Annotation:
     actor: str
 
 
-def add(
+def add_annotation(
     connection: Connection,
     project: int,
     *,
@@ -68,46 +68,69 @@ def add(
         problem = f"no kind of annotation {kind!r}; choose {', '.join(ANNOTATIONS)}."
         raise UsageError(problem, code="unknown-kind")
     name = annotation_id or str(uuid4())
-    known = _one(connection, project, annotation_facts.c.annotation_id == name)
-    if known is not None:
-        return known
+    existing = _find_annotation(connection, project, annotation_facts.c.annotation_id == name)
+    if existing is not None:
+        return existing
     number = new_id(
-        connection, annotation_facts, project=project, annotation_id=name, at=at, kind=kind,
-        text=text, metric=metric, revision=revision, recorded_at=now(), user=user, actor=actor,
-    )  # fmt: skip
-    return get(connection, project, number)
+        connection,
+        annotation_facts,
+        project=project,
+        annotation_id=name,
+        at=at,
+        kind=kind,
+        text=text,
+        metric=metric,
+        revision=revision,
+        recorded_at=now(),
+        user=user,
+        actor=actor,
+    )
+    return get_annotation(connection, project, number)
 
 
-def get(connection: Connection, project: int, annotation: int) -> Annotation:
+def get_annotation(connection: Connection, project: int, annotation: int) -> Annotation:
     """An annotation of a project by number.
 
     Raises:
         UsageError: there is none.
     """
-    found = _one(connection, project, annotation_facts.c.id == annotation)
-    if found is None:
-        raise unknown("annotation", annotation)
-    return found
+    annotation_row = _find_annotation(connection, project, annotation_facts.c.id == annotation)
+    if annotation_row is None:
+        raise unknown_error("annotation", annotation)
+    return annotation_row
 
 
-def withdraw(
-    connection: Connection, project: int, annotation: int, *, user: int | None = None,
+def withdraw_annotation(
+    connection: Connection,
+    project: int,
+    annotation: int,
+    *,
+    user: int | None = None,
     actor: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Withdraw an annotation: it is no longer shown; the row stays.
 
     Raises:
         UsageError: there is none.
     """
-    found = get(connection, project, annotation)
+    annotation_row = get_annotation(connection, project, annotation)
     new_id(
-        connection, annotation_facts, project=project, annotation_id=str(uuid4()), at=found.at,
-        kind=found.kind, text=found.text, metric=found.metric, recorded_at=now(), user=user,
-        actor=actor, withdraws=annotation,
-    )  # fmt: skip
+        connection,
+        annotation_facts,
+        project=project,
+        annotation_id=str(uuid4()),
+        at=annotation_row.at,
+        kind=annotation_row.kind,
+        text=annotation_row.text,
+        metric=annotation_row.metric,
+        recorded_at=now(),
+        user=user,
+        actor=actor,
+        withdraws=annotation,
+    )
 
 
-def listed(
+def list_annotations(
     connection: Connection,
     project: int,
     *,
@@ -124,27 +147,31 @@ def listed(
         until: before this moment.
         metric: those of this metric, and those for all metrics.
     """
-    gone = sa.select(annotation_facts.c.withdraws).where(annotation_facts.c.withdraws.is_not(None))
-    chosen = sa.select(annotation_facts).where(
+    withdrawn_ids = sa.select(annotation_facts.c.withdraws).where(
+        annotation_facts.c.withdraws.is_not(None)
+    )
+    statement = sa.select(annotation_facts).where(
         annotation_facts.c.project == project,
         annotation_facts.c.withdraws.is_(None),
-        annotation_facts.c.id.not_in(gone),
+        annotation_facts.c.id.not_in(withdrawn_ids),
     )
     if since is not None:
-        chosen = chosen.where(annotation_facts.c.at >= since)
+        statement = statement.where(annotation_facts.c.at >= since)
     if until is not None:
-        chosen = chosen.where(annotation_facts.c.at < until)
+        statement = statement.where(annotation_facts.c.at < until)
     if metric is not None:
-        chosen = chosen.where(
+        statement = statement.where(
             sa.or_(annotation_facts.c.metric == metric, annotation_facts.c.metric.is_(None))
         )
-    rows = connection.execute(chosen.order_by(annotation_facts.c.at, annotation_facts.c.id))
+    rows = connection.execute(statement.order_by(annotation_facts.c.at, annotation_facts.c.id))
     return [value_of(Annotation, row) for row in rows]
 
 
-def _one(connection: Connection, project: int, which: sa.ColumnElement[bool]) -> Annotation | None:
-    here = sa.and_(
-        annotation_facts.c.project == project, annotation_facts.c.withdraws.is_(None), which
+def _find_annotation(
+    connection: Connection, project: int, condition: sa.ColumnElement[bool]
+) -> Annotation | None:
+    full_condition = sa.and_(
+        annotation_facts.c.project == project, annotation_facts.c.withdraws.is_(None), condition
     )
-    row = connection.execute(sa.select(annotation_facts).where(here)).first()
+    row = connection.execute(sa.select(annotation_facts).where(full_condition)).first()
     return None if row is None else value_of(Annotation, row)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import new_id, now, unknown, value_of
+from rankgate.store.rows import new_id, now, unknown_error, value_of
 from rankgate.store.tables.records import SUBJECTS, comments
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comment:
-    """What somebody said.
+    """A comment of a user or a program.
 
     Attributes:
         id: the number.
@@ -30,7 +30,7 @@ class Comment:
         at: when.
         user: who, if a user.
         actor: the name of who said it then.
-        withdrawn: whether it was taken back; its text is empty then.
+        withdrawn: True if it was withdrawn; its text is empty then.
     """
 
     id: int
@@ -44,7 +44,7 @@ class Comment:
     withdrawn: bool
 
 
-def add(
+def add_comment(
     connection: Connection,
     project: int,
     subject_kind: str,
@@ -64,47 +64,63 @@ def add(
         problem = f"no comments on {subject_kind!r}; choose {', '.join(SUBJECTS)}."
         raise UsageError(problem, code="unknown-kind")
     name = comment_id or str(uuid4())
-    known = _found(connection, project, comments.c.comment_id == name)
-    if known:
-        return known[0]
+    existing = _find_comments(connection, project, comments.c.comment_id == name)
+    if existing:
+        return existing[0]
     number = new_id(
-        connection, comments, project=project, comment_id=name, subject_kind=subject_kind,
-        subject=subject, text=text, at=now(), user=user, actor=actor,
-    )  # fmt: skip
-    return get(connection, project, number)
+        connection,
+        comments,
+        project=project,
+        comment_id=name,
+        subject_kind=subject_kind,
+        subject=subject,
+        text=text,
+        at=now(),
+        user=user,
+        actor=actor,
+    )
+    return get_comment(connection, project, number)
 
 
-def get(connection: Connection, project: int, comment: int) -> Comment:
+def get_comment(connection: Connection, project: int, comment: int) -> Comment:
     """A comment of a project by number.
 
     Raises:
         UsageError: there is none.
     """
-    found = _found(connection, project, comments.c.id == comment)
-    if not found:
-        raise unknown("comment", comment)
-    return found[0]
+    matches = _find_comments(connection, project, comments.c.id == comment)
+    if not matches:
+        raise unknown_error("comment", comment)
+    return matches[0]
 
 
-def withdraw(
+def withdraw_comment(
     connection: Connection, project: int, comment: int, *, user: int | None = None, actor: str = ""
 ) -> Comment:
-    """Take a comment back: that there was one is still shown, its text is not.
+    """Withdraw a comment: it is still listed, without its text.
 
     Raises:
         UsageError: there is none.
     """
-    found = get(connection, project, comment)
-    if not found.withdrawn:
+    comment_row = get_comment(connection, project, comment)
+    if not comment_row.withdrawn:
         new_id(
-            connection, comments, project=project, comment_id=str(uuid4()),
-            subject_kind=found.subject_kind, subject=found.subject, text="", at=now(), user=user,
-            actor=actor, withdraws=comment,
-        )  # fmt: skip
-    return get(connection, project, comment)
+            connection,
+            comments,
+            project=project,
+            comment_id=str(uuid4()),
+            subject_kind=comment_row.subject_kind,
+            subject=comment_row.subject,
+            text="",
+            at=now(),
+            user=user,
+            actor=actor,
+            withdraws=comment,
+        )
+    return get_comment(connection, project, comment)
 
 
-def listed(
+def list_comments(
     connection: Connection,
     project: int,
     subject_kind: str | None = None,
@@ -113,39 +129,45 @@ def listed(
     most: int = 1_000,
 ) -> list[Comment]:
     """Comments of a project, or on one subject, the oldest first."""
-    which: sa.ColumnElement[bool] = sa.true()
+    condition: sa.ColumnElement[bool] = sa.true()
     if subject_kind is not None:
-        which = sa.and_(which, comments.c.subject_kind == subject_kind)
+        condition = sa.and_(condition, comments.c.subject_kind == subject_kind)
     if subject is not None:
-        which = sa.and_(which, comments.c.subject == subject)
-    return _found(connection, project, which, most)
+        condition = sa.and_(condition, comments.c.subject == subject)
+    return _find_comments(connection, project, condition, most)
 
 
-def counts(connection: Connection, project: int, subject_kind: str) -> dict[str, int]:
-    """How many comments each subject of a kind has, without those taken back."""
-    gone = sa.select(comments.c.withdraws).where(comments.c.withdraws.is_not(None))
-    chosen = (
+def count_comments(connection: Connection, project: int, subject_kind: str) -> dict[str, int]:
+    """Count the comments on each subject of a kind, without withdrawn ones."""
+    withdrawn_ids = sa.select(comments.c.withdraws).where(comments.c.withdraws.is_not(None))
+    statement = (
         sa.select(comments.c.subject, sa.func.count().label("n"))
         .where(
-            comments.c.project == project, comments.c.subject_kind == subject_kind,
-            comments.c.withdraws.is_(None), comments.c.id.not_in(gone),
+            comments.c.project == project,
+            comments.c.subject_kind == subject_kind,
+            comments.c.withdraws.is_(None),
+            comments.c.id.not_in(withdrawn_ids),
         )
         .group_by(comments.c.subject)
-    )  # fmt: skip
-    return {row.subject: int(row.n) for row in connection.execute(chosen)}
+    )
+    return {row.subject: int(row.n) for row in connection.execute(statement)}
 
 
-def _found(
-    connection: Connection, project: int, which: sa.ColumnElement[bool], most: int = 1
+def _find_comments(
+    connection: Connection, project: int, condition: sa.ColumnElement[bool], limit: int = 1
 ) -> list[Comment]:
-    gone = comments.alias()
-    back = sa.exists().where(gone.c.withdraws == comments.c.id).label("withdrawn")
-    here = sa.and_(comments.c.project == project, comments.c.withdraws.is_(None), which)
-    chosen = sa.select(comments, back).where(here).order_by(comments.c.id).limit(most)
-    found = []
-    for row in connection.execute(chosen):
+    withdrawals = comments.alias()
+    is_withdrawn = sa.exists().where(withdrawals.c.withdraws == comments.c.id).label("withdrawn")
+    full_condition = sa.and_(
+        comments.c.project == project, comments.c.withdraws.is_(None), condition
+    )
+    statement = (
+        sa.select(comments, is_withdrawn).where(full_condition).order_by(comments.c.id).limit(limit)
+    )
+    all_comments = []
+    for row in connection.execute(statement):
         values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
         if row.withdrawn:
             values["text"] = ""
-        found.append(value_of(Comment, {**values, "withdrawn": bool(row.withdrawn)}))
-    return found
+        all_comments.append(value_of(Comment, {**values, "withdrawn": bool(row.withdrawn)}))
+    return all_comments

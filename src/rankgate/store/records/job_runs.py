@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import insert, now, numbered, over, value_of
+from rankgate.store.rows import get_by_number, has_ended, insert, now, value_of
 from rankgate.store.tables.watching import scheduled_jobs
 from rankgate.store.tables.watching import scheduled_runs as runs
 
@@ -50,7 +50,9 @@ class JobRun:
     record: int | None
 
 
-def plan(connection: Connection, job: int, due_at: datetime, *, state: str = "waiting") -> JobRun:
+def plan_run(
+    connection: Connection, job: int, due_at: datetime, *, state: str = "waiting"
+) -> JobRun:
     """Add the run of a job that is due at a moment; there is one for each moment.
 
     Args:
@@ -59,61 +61,79 @@ def plan(connection: Connection, job: int, due_at: datetime, *, state: str = "wa
         due_at: when.
         state: ``waiting``, or ``missed`` where it is not made up for.
     """
-    made = insert(connection, runs).values(job=job, due_at=due_at, state=state)
-    connection.execute(made.on_conflict_do_nothing(index_elements=["job", "due_at"]))
-    here = sa.and_(runs.c.job == job, runs.c.due_at == due_at)
-    return value_of(JobRun, connection.execute(sa.select(runs).where(here)).one())
+    statement = insert(connection, runs).values(job=job, due_at=due_at, state=state)
+    connection.execute(statement.on_conflict_do_nothing(index_elements=["job", "due_at"]))
+    is_run = sa.and_(runs.c.job == job, runs.c.due_at == due_at)
+    return value_of(JobRun, connection.execute(sa.select(runs).where(is_run)).one())
 
 
-def take(
+def take_run(
     connection: Connection, owner: str, *, lease: timedelta, moment: datetime | None = None
 ) -> JobRun | None:
     """Begin the next run that waits, or whose process gave no sign of life; None without any."""
-    at = moment or now()
-    waits = sa.and_(
+    begin_time = moment or now()
+    is_waiting = sa.and_(
         runs.c.state == "waiting",
-        sa.or_(runs.c.next_try_at.is_(None), over(runs.c.next_try_at, at)),
+        sa.or_(runs.c.next_try_at.is_(None), has_ended(runs.c.next_try_at, begin_time)),
     )
-    left = sa.and_(runs.c.state == "running", over(runs.c.until, at))
+    is_abandoned = sa.and_(runs.c.state == "running", has_ended(runs.c.until, begin_time))
     order = (runs.c.due_at, runs.c.id)
-    chosen = sa.select(runs.c.id).where(sa.or_(waits, left)).order_by(*order).limit(1)
-    number = connection.scalar(chosen.with_for_update(skip_locked=True))
+    statement = (
+        sa.select(runs.c.id).where(sa.or_(is_waiting, is_abandoned)).order_by(*order).limit(1)
+    )
+    number = connection.scalar(statement.with_for_update(skip_locked=True))
     if number is None:
         return None
     values = {
-        "state": "running", "owner": owner, "until": at + lease, "started_at": at,
-        "finished_at": None, "tries": runs.c.tries + 1, "next_try_at": None, "log": "",
+        "state": "running",
+        "owner": owner,
+        "until": begin_time + lease,
+        "started_at": begin_time,
+        "finished_at": None,
+        "tries": runs.c.tries + 1,
+        "next_try_at": None,
+        "log": "",
         "error": "",
-    }  # fmt: skip
+    }
     connection.execute(sa.update(runs).where(runs.c.id == number).values(**values))
-    return get(connection, number)
+    return get_job_run(connection, number)
 
 
-def begin(connection: Connection, run: int, owner: str, *, lease: timedelta) -> JobRun:
+def begin_run(connection: Connection, run: int, owner: str, *, lease: timedelta) -> JobRun:
     """Begin a run by number, as a command does; its number of tries grows."""
-    at = now()
-    values = {"state": "running", "owner": owner, "until": at + lease, "started_at": at,
-              "finished_at": None, "tries": runs.c.tries + 1, "log": "", "error": ""}  # fmt: skip
+    begin_time = now()
+    values = {
+        "state": "running",
+        "owner": owner,
+        "until": begin_time + lease,
+        "started_at": begin_time,
+        "finished_at": None,
+        "tries": runs.c.tries + 1,
+        "log": "",
+        "error": "",
+    }
     connection.execute(sa.update(runs).where(runs.c.id == run).values(**values))
-    return get(connection, run)
+    return get_job_run(connection, run)
 
 
-def alive(connection: Connection, run: int, owner: str, *, lease: timedelta, log: str) -> bool:
-    """Give a sign of life with the log so far; False if the run is another process's now."""
-    here = sa.and_(runs.c.id == run, runs.c.owner == owner, runs.c.state == "running")
+def renew_lease(
+    connection: Connection, run: int, owner: str, *, lease: timedelta, log: str
+) -> bool:
+    """Renew the lease of a run and save its log so far; False if another process has the run."""
+    is_owned = sa.and_(runs.c.id == run, runs.c.owner == owner, runs.c.state == "running")
     values = {"until": now() + lease, "log": log}
-    return bool(connection.execute(sa.update(runs).where(here).values(**values)).rowcount)
+    return bool(connection.execute(sa.update(runs).where(is_owned).values(**values)).rowcount)
 
 
-def done(
+def mark_done(
     connection: Connection, run: int, owner: str, *, log: str, record: int | None = None
 ) -> None:
-    """Note that a run has ended well."""
+    """Record that a run has ended well."""
     values = {"state": "done", "finished_at": now(), "until": None, "log": log, "record": record}
     _end(connection, run, owner, values)
 
 
-def failed(
+def mark_failed(
     connection: Connection,
     run: int,
     owner: str,
@@ -122,47 +142,55 @@ def failed(
     error: str,
     next_try_at: datetime | None,
 ) -> None:
-    """Note that a try failed; it is tried again at a moment, or never."""
+    """Record a failed try; it is tried again at a moment, or never."""
     state = "failed" if next_try_at is None else "waiting"
-    values = {"state": state, "finished_at": now(), "until": None, "log": log, "error": error,
-              "next_try_at": next_try_at}  # fmt: skip
+    values = {
+        "state": state,
+        "finished_at": now(),
+        "until": None,
+        "log": log,
+        "error": error,
+        "next_try_at": next_try_at,
+    }
     _end(connection, run, owner, values)
 
 
 def _end(connection: Connection, run: int, owner: str, values: dict[str, object]) -> None:
-    here = sa.and_(runs.c.id == run, runs.c.owner == owner)
-    connection.execute(sa.update(runs).where(here).values(**values))
+    is_owned = sa.and_(runs.c.id == run, runs.c.owner == owner)
+    connection.execute(sa.update(runs).where(is_owned).values(**values))
 
 
-def get(connection: Connection, run: int) -> JobRun:
+def get_job_run(connection: Connection, run: int) -> JobRun:
     """A run by number.
 
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, JobRun, runs, run, "run of a job")
+    return get_by_number(connection, JobRun, runs, run, "run of a job")
 
 
-def last(connection: Connection, job: int, *, until: datetime | None = None) -> JobRun | None:
+def last_run(connection: Connection, job: int, *, until: datetime | None = None) -> JobRun | None:
     """The run of a job that was due last, by a moment if one is named; None without any."""
-    chosen = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(1)
-    row = connection.execute(chosen if until is None else chosen.where(runs.c.due_at <= until))
-    return next((value_of(JobRun, run) for run in row), None)
+    statement = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(1)
+    rows = connection.execute(
+        statement if until is None else statement.where(runs.c.due_at <= until)
+    )
+    return next((value_of(JobRun, run) for run in rows), None)
 
 
-def listed(connection: Connection, job: int, *, most: int = 100) -> list[JobRun]:
+def list_runs(connection: Connection, job: int, *, most: int = 100) -> list[JobRun]:
     """The latest runs of a job, the last first."""
-    chosen = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(most)
-    return [value_of(JobRun, row) for row in connection.execute(chosen)]
+    statement = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(most)
+    return [value_of(JobRun, row) for row in connection.execute(statement)]
 
 
-def of_project(connection: Connection, project: int, *, most: int = 100) -> list[JobRun]:
+def runs_of_project(connection: Connection, project: int, *, most: int = 100) -> list[JobRun]:
     """The latest runs of all jobs of a project, the last first."""
-    chosen = (
+    statement = (
         sa.select(runs)
         .join(scheduled_jobs, scheduled_jobs.c.id == runs.c.job)
         .where(scheduled_jobs.c.project == project)
         .order_by(runs.c.due_at.desc(), runs.c.id.desc())
         .limit(most)
     )
-    return [value_of(JobRun, row) for row in connection.execute(chosen)]
+    return [value_of(JobRun, row) for row in connection.execute(statement)]

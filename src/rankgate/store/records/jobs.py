@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import all_of, insert, named, now, numbered, unknown, value_of
+from rankgate.store.rows import (
+    find_by_name,
+    get_by_number,
+    insert,
+    list_rows,
+    now,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.people import projects
 from rankgate.store.tables.watching import scheduled_jobs as jobs
 
@@ -29,7 +37,7 @@ class Job:
         schedule: when, in five fields of cron.
         timezone: of the schedule.
         settings: all else.
-        enabled: whether it runs.
+        enabled: True if it runs.
         created_at, changed_at: moments.
         changed_by: a user.
     """
@@ -47,7 +55,7 @@ class Job:
     changed_by: int | None
 
 
-def put(
+def save_job(
     connection: Connection,
     project: int,
     name: str,
@@ -59,46 +67,55 @@ def put(
     enabled: bool = True,
     user: int | None = None,
 ) -> Job:
-    """Add a job, or replace what is known of the one of its name."""
+    """Add a job, or replace the job of the same name."""
     moment = now()
     values = {
-        "kind": kind, "schedule": schedule, "timezone": timezone, "enabled": enabled,
-        "settings": dict(settings or {}), "changed_at": moment, "changed_by": user,
-    }  # fmt: skip
-    made = insert(connection, jobs).values(project=project, name=name, created_at=moment, **values)
-    connection.execute(made.on_conflict_do_update(index_elements=["project", "name"], set_=values))
-    return get(connection, project, name)
+        "kind": kind,
+        "schedule": schedule,
+        "timezone": timezone,
+        "enabled": enabled,
+        "settings": dict(settings or {}),
+        "changed_at": moment,
+        "changed_by": user,
+    }
+    statement = insert(connection, jobs).values(
+        project=project, name=name, created_at=moment, **values
+    )
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["project", "name"], set_=values)
+    )
+    return get_job(connection, project, name)
 
 
-def get(connection: Connection, project: int, name: str) -> Job:
+def get_job(connection: Connection, project: int, name: str) -> Job:
     """A job of a project by name.
 
     Raises:
         UsageError: there is none.
     """
-    found = named(connection, Job, jobs, project, name)
-    if found is None:
-        raise unknown("job", name)
-    return found
+    job = find_by_name(connection, Job, jobs, project, name)
+    if job is None:
+        raise unknown_error("job", name)
+    return job
 
 
-def numbered_job(connection: Connection, job: int) -> Job:
+def job_by_number(connection: Connection, job: int) -> Job:
     """A job of any project by number, for who runs it.
 
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, Job, jobs, job, "job")
+    return get_by_number(connection, Job, jobs, job, "job")
 
 
-def listed(connection: Connection, project: int) -> list[Job]:
+def list_jobs(connection: Connection, project: int) -> list[Job]:
     """The jobs of a project, the oldest first."""
-    return all_of(connection, Job, jobs, project)
+    return list_rows(connection, Job, jobs, project)
 
 
-def enabled(connection: Connection) -> list[Job]:
+def list_enabled(connection: Connection) -> list[Job]:
     """The enabled jobs of all projects that are not archived."""
-    active = sa.select(projects.c.id).where(projects.c.archived_at.is_(None))
-    chosen = sa.select(jobs).where(jobs.c.enabled, jobs.c.project.in_(active))
-    rows = connection.execute(chosen.order_by(jobs.c.id))
+    active_projects = sa.select(projects.c.id).where(projects.c.archived_at.is_(None))
+    statement = sa.select(jobs).where(jobs.c.enabled, jobs.c.project.in_(active_projects))
+    rows = connection.execute(statement.order_by(jobs.c.id))
     return [value_of(Job, row) for row in rows]

@@ -59,7 +59,7 @@ class NewRecord:
         verdict: ``pass``, ``fail``, ``inconclusive`` of a gate.
         values: all figures.
         per_query: ``system``, ``query_id``, and a column for each metric.
-        dated: whether the moment is a part of the content, so that the same result at another
+        dated: True if the moment is a part of the content, so that the same result at another
             moment is another record.
     """
 
@@ -96,16 +96,24 @@ class NewRecord:
     @cached_property
     def sha256(self) -> str:
         """The hash of its content: result, system, revision, branch, labels, inputs, moment."""
-        found = hashlib.sha256(self.content)
-        others = [self.system, self.revision, self.branch, dict(self.labels), dict(self.inputs),
-                  self.qrels_sha256, self.queries_sha256, self.convention_hash]  # fmt: skip
+        digest = hashlib.sha256(self.content)
+        details = [
+            self.system,
+            self.revision,
+            self.branch,
+            dict(self.labels),
+            dict(self.inputs),
+            self.qrels_sha256,
+            self.queries_sha256,
+            self.convention_hash,
+        ]
         if self.dated:
-            others.append(self.evaluated_at.astimezone(UTC).isoformat())
-        found.update(b"\n" + json.dumps(others, sort_keys=True).encode())
+            details.append(self.evaluated_at.astimezone(UTC).isoformat())
+        digest.update(b"\n" + json.dumps(details, sort_keys=True).encode())
         if self.per_query is not None:
-            for piece in _pieces(self.per_query):
-                found.update(piece)
-        return found.hexdigest()
+            for piece in _column_bytes(self.per_query):
+                digest.update(piece)
+        return digest.hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, without the values per query."""
@@ -118,7 +126,7 @@ class NewRecord:
             **{name: getattr(self, name) for name in _TEXTS},
             **{name: dict(getattr(self, name)) for name in _OBJECTS},
             "verdict": self.verdict,
-            "values": [vars(each) for each in self.values],
+            "values": [vars(figure) for figure in self.values],
             "result": dict(self.result),
         }
 
@@ -139,27 +147,41 @@ class NewRecord:
         try:
             texts: dict[str, Any] = {name: _text(values[name]) for name in _TEXTS}
             objects: dict[str, Any] = {name: {**values[name]} for name in _OBJECTS}
-            found = cls(
+            record = cls(
                 result={**values["result"]},
                 evaluated_at=datetime.fromisoformat(values["evaluated_at"]),
                 **texts,
                 **objects,
                 verdict=None if values["verdict"] is None else _text(values["verdict"]),
-                values=tuple(Value(**each) for each in values["values"]),
+                values=tuple(Value(**fields) for fields in values["values"]),
                 per_query=per_query,
                 dated=bool(values["dated"]),
             )
-            whole = found.evaluated_at.tzinfo is not None and bool(_text(found.result["kind"]))
+            is_complete = record.evaluated_at.tzinfo is not None and bool(
+                _text(record.result["kind"])
+            )
         except (KeyError, TypeError, ValueError):
-            raise _invalid(source) from None
-        numbers = (one for each in found.values for one in (each.value, each.low, each.high))
-        if not whole or not all(each is None or isinstance(each, int | float) for each in numbers):
-            raise _invalid(source)
-        return found
+            raise _invalid_error(source) from None
+        numbers = (
+            number for figure in record.values for number in (figure.value, figure.low, figure.high)
+        )
+        if not is_complete or not all(
+            number is None or isinstance(number, int | float) for number in numbers
+        ):
+            raise _invalid_error(source)
+        return record
 
 
-_TEXTS = ("name", "system", "revision", "branch", "qrels_sha256", "queries_sha256", "convention",
-          "convention_hash")  # fmt: skip
+_TEXTS = (
+    "name",
+    "system",
+    "revision",
+    "branch",
+    "qrels_sha256",
+    "queries_sha256",
+    "convention",
+    "convention_hash",
+)
 _OBJECTS = ("labels", "inputs", "summary")
 
 
@@ -169,12 +191,12 @@ def _text(value: object) -> str:
     return value
 
 
-def _invalid(source: str) -> InputError:
+def _invalid_error(source: str) -> InputError:
     problem = "these are not the values of a record; write it with rankgate record."
     return InputError(problem, source=source, code="invalid-record")
 
 
-def _pieces(table: pl.DataFrame) -> Iterator[bytes]:
+def _column_bytes(table: pl.DataFrame) -> Iterator[bytes]:
     """The bytes of a table, whatever wrote it."""
     for column in table.iter_columns():
         yield column.name.encode()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import new_id, now, numbered, over, value_of
+from rankgate.store.rows import get_by_number, has_ended, new_id, now, value_of
 from rankgate.store.tables.watching import alerts, notifications
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_LONGEST = timedelta(days=1, hours=1)  # quiet hours, on the day on which the clock is put back
+_MAX_QUIET = timedelta(days=1, hours=1)  # quiet hours, on the day on which the clock is put back
 
 
 @dataclass(frozen=True)
@@ -45,45 +45,50 @@ class Notification:
     sent_at: datetime | None
 
 
-def add(
+def add_notification(
     connection: Connection, alert: int, event: str, channel: str, *, not_before: datetime | None
 ) -> Notification:
     """Add a notification that waits to be sent."""
     number = new_id(
-        connection, notifications, alert=alert, event=event, channel=channel, created_at=now(),
+        connection,
+        notifications,
+        alert=alert,
+        event=event,
+        channel=channel,
+        created_at=now(),
         next_try_at=not_before,
-    )  # fmt: skip
-    return get(connection, number)
+    )
+    return get_notification(connection, number)
 
 
-def get(connection: Connection, notification: int) -> Notification:
+def get_notification(connection: Connection, notification: int) -> Notification:
     """A notification by number.
 
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, Notification, notifications, notification, "notification")
+    return get_by_number(connection, Notification, notifications, notification, "notification")
 
 
-def due(
+def find_due(
     connection: Connection, moment: datetime, *, project: int | None = None, most: int = 100
 ) -> list[Notification]:
     """Notifications that wait and may be sent at a moment, the oldest first."""
-    chosen = sa.select(notifications).where(
+    statement = sa.select(notifications).where(
         notifications.c.state == "waiting",
         sa.or_(
             notifications.c.next_try_at.is_(None),
-            over(notifications.c.next_try_at, moment, _LONGEST),
+            has_ended(notifications.c.next_try_at, moment, _MAX_QUIET),
         ),
     )
     if project is not None:
-        here = alerts.c.project == project
-        chosen = chosen.join(alerts, alerts.c.id == notifications.c.alert).where(here)
-    rows = connection.execute(chosen.order_by(notifications.c.id).limit(most))
+        in_project = alerts.c.project == project
+        statement = statement.join(alerts, alerts.c.id == notifications.c.alert).where(in_project)
+    rows = connection.execute(statement.order_by(notifications.c.id).limit(most))
     return [value_of(Notification, row) for row in rows]
 
 
-def claim(
+def claim_notifications(
     connection: Connection, moment: datetime, lease: timedelta, *, project: int | None = None
 ) -> list[Notification]:
     """Take the notifications that are due, so that no other process sends them.
@@ -94,35 +99,37 @@ def claim(
         lease: how long they stay taken; one whose process died is sent again after it.
         project: only of this one.
     """
-    found = due(connection, moment, project=project)
-    taken = []
-    for each in found:
-        same = notifications.c.next_try_at.is_not_distinct_from(each.next_try_at)
-        here = sa.and_(notifications.c.id == each.id, notifications.c.state == "waiting", same)
-        changed = sa.update(notifications).where(here).values(next_try_at=moment + lease)
-        if connection.execute(changed).rowcount:
-            taken.append(each)
-    return taken
+    due_notifications = find_due(connection, moment, project=project)
+    claimed = []
+    for notification in due_notifications:
+        is_unchanged = notifications.c.next_try_at.is_not_distinct_from(notification.next_try_at)
+        is_claimable = sa.and_(
+            notifications.c.id == notification.id, notifications.c.state == "waiting", is_unchanged
+        )
+        update = sa.update(notifications).where(is_claimable).values(next_try_at=moment + lease)
+        if connection.execute(update).rowcount:
+            claimed.append(notification)
+    return claimed
 
 
-def of_alert(connection: Connection, alert: int) -> list[Notification]:
+def notifications_of_alert(connection: Connection, alert: int) -> list[Notification]:
     """The notifications of an alert, the oldest first."""
-    chosen = sa.select(notifications).where(notifications.c.alert == alert)
-    rows = connection.execute(chosen.order_by(notifications.c.id))
+    statement = sa.select(notifications).where(notifications.c.alert == alert)
+    rows = connection.execute(statement.order_by(notifications.c.id))
     return [value_of(Notification, row) for row in rows]
 
 
-def sent(connection: Connection, notification: int) -> None:
-    """Note that a notification was sent."""
+def mark_sent(connection: Connection, notification: int) -> None:
+    """Record that a notification was sent."""
     table = notifications
     values = {"state": "sent", "tries": table.c.tries + 1, "sent_at": now(), "error": ""}
     connection.execute(sa.update(table).where(table.c.id == notification).values(**values))
 
 
-def failed(
+def mark_failed(
     connection: Connection, notification: int, error: str, next_try_at: datetime | None
 ) -> None:
-    """Note that a try failed.
+    """Record a failed try.
 
     Args:
         connection: of a store, to write.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.kept.blobs import Blobs, keep
-from rankgate.store.kept.parquet import packed, unpacked
+from rankgate.store.kept.blobs import Blobs, save_blob
+from rankgate.store.kept.parquet import from_parquet, to_parquet
 from rankgate.store.records.new_record import NewRecord, Value
-from rankgate.store.rows import PIECE, new_id, now, numbered, unknown, value_of
+from rankgate.store.rows import CHUNK_ROWS, get_by_number, new_id, now, unknown_error, value_of
 from rankgate.store.tables.records import record_values, records
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a recorded evaluation without its values.
+    """A recorded evaluation without its values.
 
     Attributes:
         id: the number.
@@ -65,8 +65,8 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Added:
-    """A record, and whether it is new.
+class AddedRecord:
+    """An added record, new or known.
 
     Attributes:
         record: the record.
@@ -84,7 +84,7 @@ def add(
     record: NewRecord,
     *,
     recorded_by: int | None = None,
-) -> Added:
+) -> AddedRecord:
     """Record an evaluation; the same content is recorded once.
 
     Args:
@@ -94,26 +94,39 @@ def add(
         record: what is recorded.
         recorded_by: a user.
     """
-    known = by_hash(connection, project, record.sha256)
-    if known is not None:
-        return Added(known, new=False)
+    existing = by_hash(connection, project, record.sha256)
+    if existing is not None:
+        return AddedRecord(existing, new=False)
     table = record.per_query
     content = gzip.compress(record.content, compresslevel=3, mtime=0)
     number = new_id(
-        connection, records, project=project, sha256=record.sha256, recorded_at=now(),
-        evaluated_at=record.evaluated_at, kind=record.kind, name=record.name,
-        system=record.system, revision=record.revision, branch=record.branch,
-        labels=dict(record.labels), qrels_sha256=record.qrels_sha256,
-        queries_sha256=record.queries_sha256, convention=record.convention,
-        convention_hash=record.convention_hash, inputs=dict(record.inputs),
-        summary=dict(record.summary), verdict=record.verdict, recorded_by=recorded_by,
-        blob=keep(connection, blobs, content),
-        per_query=None if table is None else keep(connection, blobs, packed(table)),
-    )  # fmt: skip
-    rows = [{"record": number, **vars(each)} for each in record.values]
-    for begin in range(0, len(rows), PIECE):
-        connection.execute(sa.insert(record_values), rows[begin : begin + PIECE])
-    return Added(get(connection, number), new=True)
+        connection,
+        records,
+        project=project,
+        sha256=record.sha256,
+        recorded_at=now(),
+        evaluated_at=record.evaluated_at,
+        kind=record.kind,
+        name=record.name,
+        system=record.system,
+        revision=record.revision,
+        branch=record.branch,
+        labels=dict(record.labels),
+        qrels_sha256=record.qrels_sha256,
+        queries_sha256=record.queries_sha256,
+        convention=record.convention,
+        convention_hash=record.convention_hash,
+        inputs=dict(record.inputs),
+        summary=dict(record.summary),
+        verdict=record.verdict,
+        recorded_by=recorded_by,
+        blob=save_blob(connection, blobs, content),
+        per_query=None if table is None else save_blob(connection, blobs, to_parquet(table)),
+    )
+    rows = [{"record": number, **vars(figure)} for figure in record.values]
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        connection.execute(sa.insert(record_values), rows[begin : begin + CHUNK_ROWS])
+    return AddedRecord(get(connection, number), new=True)
 
 
 def get(connection: Connection, record: int) -> Record:
@@ -122,37 +135,37 @@ def get(connection: Connection, record: int) -> Record:
     Raises:
         UsageError: there is none.
     """
-    return numbered(connection, Record, records, record, "record")
+    return get_by_number(connection, Record, records, record, "record")
 
 
 def by_hash(connection: Connection, project: int, sha256: str) -> Record | None:
     """The record of a project whose content has a hash; None where there is none."""
-    here = sa.and_(records.c.project == project, records.c.sha256 == sha256)
-    row = connection.execute(sa.select(records).where(here)).first()
+    is_record = sa.and_(records.c.project == project, records.c.sha256 == sha256)
+    row = connection.execute(sa.select(records).where(is_record)).first()
     return None if row is None else value_of(Record, row)
 
 
-def named(connection: Connection, project: int, words: str) -> Record:
+def find_record(connection: Connection, project: int, reference: str) -> Record:
     """The record of a project by its number, or by the first letters of its hash.
 
     Raises:
         UsageError: there is none, or there are several.
     """
-    if words.isdigit() and len(words) < _LETTERS:
-        which = records.c.id == int(words)
+    if reference.isdigit() and len(reference) < _HASH_LETTERS:
+        condition = records.c.id == int(reference)
     else:
-        which = records.c.sha256.startswith(words, autoescape=True)
-    chosen = sa.select(records).where(records.c.project == project, which).limit(2)
-    rows = connection.execute(chosen).all()
+        condition = records.c.sha256.startswith(reference, autoescape=True)
+    statement = sa.select(records).where(records.c.project == project, condition).limit(2)
+    rows = connection.execute(statement).all()
     if len(rows) != 1:
-        raise unknown("record", words)
+        raise unknown_error("record", reference)
     return value_of(Record, rows[0])
 
 
-_LETTERS = 8
+_HASH_LETTERS = 8
 
 
-def listed(
+def list_records(
     connection: Connection,
     project: int,
     *,
@@ -175,55 +188,59 @@ def listed(
         before: only what comes after this record in the list, to turn pages.
         most: how many.
     """
-    at, number = records.c.evaluated_at, records.c.id
-    chosen = sa.select(records).where(records.c.project == project)
-    for column, word in ((records.c.kind, kind), (records.c.branch, branch)):
-        if word is not None:
-            chosen = chosen.where(column == word)
+    time, number = records.c.evaluated_at, records.c.id
+    statement = sa.select(records).where(records.c.project == project)
+    for column, wanted_value in ((records.c.kind, kind), (records.c.branch, branch)):
+        if wanted_value is not None:
+            statement = statement.where(column == wanted_value)
     if system is not None:
-        chosen = chosen.where(records.c.system == system)
+        statement = statement.where(records.c.system == system)
     if since is not None:
-        chosen = chosen.where(at >= since)
+        statement = statement.where(time >= since)
     if before is not None:
         last = get(connection, before)
-        chosen = chosen.where(
-            sa.or_(at < last.evaluated_at, sa.and_(at == last.evaluated_at, number < before))
+        statement = statement.where(
+            sa.or_(time < last.evaluated_at, sa.and_(time == last.evaluated_at, number < before))
         )
-    found = connection.execute(chosen.order_by(at.desc(), number.desc()).limit(most))
-    return [value_of(Record, row) for row in found]
-
-
-def of_project(connection: Connection, project: int, numbers: Iterable[int]) -> list[Record]:
-    """Records of a project by number, the oldest evaluation first."""
-    chosen = sa.select(records).where(records.c.project == project, records.c.id.in_(list(numbers)))
-    rows = connection.execute(chosen.order_by(records.c.evaluated_at, records.c.id))
+    rows = connection.execute(statement.order_by(time.desc(), number.desc()).limit(most))
     return [value_of(Record, row) for row in rows]
 
 
-def count(connection: Connection, project: int) -> int:
-    """How many records a project has."""
-    chosen = sa.select(sa.func.count()).where(records.c.project == project)
-    return int(connection.scalar(chosen) or 0)
+def records_of_project(
+    connection: Connection, project: int, numbers: Iterable[int]
+) -> list[Record]:
+    """Records of a project by number, the oldest evaluation first."""
+    statement = sa.select(records).where(
+        records.c.project == project, records.c.id.in_(list(numbers))
+    )
+    rows = connection.execute(statement.order_by(records.c.evaluated_at, records.c.id))
+    return [value_of(Record, row) for row in rows]
 
 
-def values(connection: Connection, record: int) -> tuple[Value, ...]:
+def count_records(connection: Connection, project: int) -> int:
+    """Count the records of a project."""
+    statement = sa.select(sa.func.count()).where(records.c.project == project)
+    return int(connection.scalar(statement) or 0)
+
+
+def read_values(connection: Connection, record: int) -> tuple[Value, ...]:
     """The figures of a record, all queries before slices."""
-    chosen = sa.select(record_values).where(record_values.c.record == record)
+    statement = sa.select(record_values).where(record_values.c.record == record)
     order = (record_values.c.slice, record_values.c.system, record_values.c.metric)
-    return tuple(value_of(Value, row) for row in connection.execute(chosen.order_by(*order)))
+    return tuple(value_of(Value, row) for row in connection.execute(statement.order_by(*order)))
 
 
-def result(record: Record, blobs: Blobs) -> dict[str, Any]:
+def read_result(record: Record, blobs: Blobs) -> dict[str, Any]:
     """The JSON of a record's result, for ``from_dict`` of its kind.
 
     Raises:
         InputError: its blob is missing or damaged.
     """
-    found: dict[str, Any] = json.loads(gzip.decompress(blobs.get(record.blob)))
-    return found
+    fields: dict[str, Any] = json.loads(gzip.decompress(blobs.get(record.blob)))
+    return fields
 
 
-def per_query(record: Record | Point, blobs: Blobs) -> pl.DataFrame | None:
+def read_per_query(record: Record | Point, blobs: Blobs) -> pl.DataFrame | None:
     """Values per query: ``system``, ``query_id``, a column for each metric; None without any.
 
     Args:
@@ -235,4 +252,4 @@ def per_query(record: Record | Point, blobs: Blobs) -> pl.DataFrame | None:
     """
     if record.per_query is None:
         return None
-    return unpacked(blobs.get(record.per_query), blobs.where)
+    return from_parquet(blobs.get(record.per_query), blobs.where)

@@ -10,19 +10,19 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.records.records import Record
-from rankgate.store.rows import unknown, value_of
+from rankgate.store.rows import unknown_error, value_of
 from rankgate.store.tables.records import records
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_HASH = 6
+_MIN_HASH_LETTERS = 6
 """Letters of a hash, at least, by which a record is found."""
 
 
 @dataclass(frozen=True)
 class RecordFilter:
-    """Which records are asked for; None is any.
+    """A filter of records; None accepts any.
 
     Attributes:
         kinds: of their results.
@@ -45,10 +45,10 @@ class RecordFilter:
     judged: bool = False
 
 
-def found(
+def find_records(
     connection: Connection,
     project: int,
-    which: RecordFilter,
+    record_filter: RecordFilter,
     *,
     before: int | None = None,
     most: int = 50,
@@ -58,72 +58,77 @@ def found(
     Args:
         connection: of a store.
         project: which project.
-        which: the filter.
+        record_filter: the filter.
         before: only what comes after this record in the list, to turn pages.
         most: how many.
 
     Raises:
         UsageError: there is no record ``before``.
     """
-    at, number = records.c.evaluated_at, records.c.id
-    chosen = sa.select(records).where(_fits(project, which))
+    time, number = records.c.evaluated_at, records.c.id
+    statement = sa.select(records).where(_conditions(project, record_filter))
     if before is not None:
-        here = sa.and_(records.c.project == project, number == before)
-        last = connection.scalar(sa.select(at).where(here))
+        is_record = sa.and_(records.c.project == project, number == before)
+        last = connection.scalar(sa.select(time).where(is_record))
         if last is None:
-            raise unknown("record", before)
-        chosen = chosen.where(sa.or_(at < last, sa.and_(at == last, number < before)))
-    rows = connection.execute(chosen.order_by(at.desc(), number.desc()).limit(most))
+            raise unknown_error("record", before)
+        statement = statement.where(sa.or_(time < last, sa.and_(time == last, number < before)))
+    rows = connection.execute(statement.order_by(time.desc(), number.desc()).limit(most))
     return [value_of(Record, row) for row in rows]
 
 
-def count(connection: Connection, project: int, which: RecordFilter) -> int:
-    """How many records fit."""
-    chosen = sa.select(sa.func.count()).select_from(records).where(_fits(project, which))
-    return int(connection.scalar(chosen) or 0)
+def count_matches(connection: Connection, project: int, record_filter: RecordFilter) -> int:
+    """Count the records that match a filter."""
+    statement = (
+        sa.select(sa.func.count()).select_from(records).where(_conditions(project, record_filter))
+    )
+    return int(connection.scalar(statement) or 0)
 
 
-def choices(connection: Connection, project: int) -> Mapping[str, Mapping[str, int]]:
+def count_choices(connection: Connection, project: int) -> Mapping[str, Mapping[str, int]]:
     """The kinds, systems, branches and verdicts that a project's records have, with counts."""
     columns = {name: records.c[name] for name in ("kind", "system", "branch", "verdict")}
-    here = records.c.project == project
-    made: dict[str, dict[str, int]] = {}
+    in_project = records.c.project == project
+    counts: dict[str, dict[str, int]] = {}
     for name, column in columns.items():
-        chosen = sa.select(column, sa.func.count()).where(here).group_by(column).order_by(column)
-        made[name] = {word: int(n) for word, n in connection.execute(chosen) if word}
-    return made
+        statement = (
+            sa.select(column, sa.func.count()).where(in_project).group_by(column).order_by(column)
+        )
+        counts[name] = {label: int(n) for label, n in connection.execute(statement) if label}
+    return counts
 
 
-def _fits(project: int, which: RecordFilter) -> sa.ColumnElement[bool]:
+def _conditions(project: int, record_filter: RecordFilter) -> sa.ColumnElement[bool]:
     table = records.c
-    wanted: list[sa.ColumnElement[bool]] = [table.project == project]
-    if which.kinds:
-        wanted.append(table.kind.in_(list(which.kinds)))
-    for column, word in (
-        (table.system, which.system), (table.branch, which.branch),
-        (table.verdict, which.verdict),
-    ):  # fmt: skip
-        if word is not None:
-            wanted.append(column == word)
-    if which.judged:
-        wanted.append(table.verdict.is_not(None))
-    if which.label:
-        name, equals, value = which.label.partition("=")
+    conditions: list[sa.ColumnElement[bool]] = [table.project == project]
+    if record_filter.kinds:
+        conditions.append(table.kind.in_(list(record_filter.kinds)))
+    for column, wanted_value in (
+        (table.system, record_filter.system),
+        (table.branch, record_filter.branch),
+        (table.verdict, record_filter.verdict),
+    ):
+        if wanted_value is not None:
+            conditions.append(column == wanted_value)
+    if record_filter.judged:
+        conditions.append(table.verdict.is_not(None))
+    if record_filter.label:
+        name, equals, value = record_filter.label.partition("=")
         label = table.labels[name].as_string()
-        wanted.append(label == value if equals else label.is_not(None))
-    if which.words:
-        wanted.append(_has(which.words))
-    if which.since is not None:
-        wanted.append(table.evaluated_at >= which.since)
-    if which.until is not None:
-        wanted.append(table.evaluated_at < which.until)
-    return sa.and_(*wanted)
+        conditions.append(label == value if equals else label.is_not(None))
+    if record_filter.words:
+        conditions.append(_text_condition(record_filter.words))
+    if record_filter.since is not None:
+        conditions.append(table.evaluated_at >= record_filter.since)
+    if record_filter.until is not None:
+        conditions.append(table.evaluated_at < record_filter.until)
+    return sa.and_(*conditions)
 
 
-def _has(words: str) -> sa.ColumnElement[bool]:
+def _text_condition(text: str) -> sa.ColumnElement[bool]:
     table = records.c
     searched = (table.name, table.system, table.branch, table.revision)
-    where = [each.icontains(words, autoescape=True) for each in searched]
-    if len(words) >= _HASH:
-        where.append(table.sha256.startswith(words, autoescape=True))
-    return sa.or_(*where)
+    conditions = [column.icontains(text, autoescape=True) for column in searched]
+    if len(text) >= _MIN_HASH_LETTERS:
+        conditions.append(table.sha256.startswith(text, autoescape=True))
+    return sa.or_(*conditions)

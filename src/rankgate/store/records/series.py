@@ -1,4 +1,4 @@
-"""Series of recorded figures, and which there are."""
+"""Series of recorded figures, and their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Point:
-    """One figure of a series, with what decides whether it is comparable.
+    """One figure of a series, with the facts that make it comparable.
 
     Attributes:
         record: the number of its record.
@@ -71,13 +71,25 @@ class SeriesName:
     last_at: datetime
 
 
-_OF_RECORD = ("sha256", "evaluated_at", "kind", "name", "revision", "branch", "labels",
-              "qrels_sha256", "queries_sha256", "convention", "convention_hash", "verdict",
-              "per_query")  # fmt: skip
+_OF_RECORD = (
+    "sha256",
+    "evaluated_at",
+    "kind",
+    "name",
+    "revision",
+    "branch",
+    "labels",
+    "qrels_sha256",
+    "queries_sha256",
+    "convention",
+    "convention_hash",
+    "verdict",
+    "per_query",
+)
 _JOINED = record_values.join(records, records.c.id == record_values.c.record)
 
 
-def points(
+def list_points(
     connection: Connection,
     project: int,
     metric: str | None = None,
@@ -100,35 +112,41 @@ def points(
         since: evaluated at this moment or later.
         until: evaluated before this moment.
     """
-    figures = [each for each in record_values.c if each.name != "record"]
-    chosen = sa.select(
+    figures = [column for column in record_values.c if column.name != "record"]
+    statement = sa.select(
         record_values.c.record, *(records.c[name] for name in _OF_RECORD), *figures
     ).select_from(_JOINED)
-    chosen = chosen.where(records.c.project == project)
-    for column, word in (
-        (record_values.c.metric, metric), (record_values.c.system, system),
-        (record_values.c.slice, slice), (records.c.branch, branch),
-    ):  # fmt: skip
-        if word is not None:
-            chosen = chosen.where(column == word)
+    statement = statement.where(records.c.project == project)
+    for column, wanted_value in (
+        (record_values.c.metric, metric),
+        (record_values.c.system, system),
+        (record_values.c.slice, slice),
+        (records.c.branch, branch),
+    ):
+        if wanted_value is not None:
+            statement = statement.where(column == wanted_value)
     if since is not None:
-        chosen = chosen.where(records.c.evaluated_at >= since)
+        statement = statement.where(records.c.evaluated_at >= since)
     if until is not None:
-        chosen = chosen.where(records.c.evaluated_at < until)
+        statement = statement.where(records.c.evaluated_at < until)
     order = (records.c.evaluated_at, records.c.id, record_values.c.system, record_values.c.slice)
-    return [value_of(Point, row) for row in connection.execute(chosen.order_by(*order))]
+    return [value_of(Point, row) for row in connection.execute(statement.order_by(*order))]
 
 
-def names(connection: Connection, project: int) -> list[SeriesName]:
+def list_series(connection: Connection, project: int) -> list[SeriesName]:
     """Every series of a project, by metric, system and slice."""
     key = (record_values.c.metric, record_values.c.system, record_values.c.slice)
-    at = records.c.evaluated_at
-    chosen = (
-        sa.select(*key, sa.func.count().label("points"), sa.func.min(at).label("first_at"),
-                  sa.func.max(at).label("last_at"))
+    time = records.c.evaluated_at
+    statement = (
+        sa.select(
+            *key,
+            sa.func.count().label("points"),
+            sa.func.min(time).label("first_at"),
+            sa.func.max(time).label("last_at"),
+        )
         .select_from(_JOINED)
         .where(records.c.project == project)
         .group_by(*key)
         .order_by(*key)
-    )  # fmt: skip
-    return [value_of(SeriesName, row) for row in connection.execute(chosen)]
+    )
+    return [value_of(SeriesName, row) for row in connection.execute(statement)]

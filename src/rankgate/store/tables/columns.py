@@ -30,17 +30,17 @@ OBJECT = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "post
 
 
 class Moment(sa.types.TypeDecorator[datetime]):
-    """A moment in UTC to the microsecond; sorted alike in both databases."""
+    """A moment in UTC to the microsecond, with the same order in both databases."""
 
     impl = sa.DateTime
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """As UTC without its zone."""
+        """Return the moment as UTC without its zone."""
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """With its zone."""
+        """Return the moment with its zone."""
         return None if value is None else value.replace(tzinfo=UTC)
 
 
@@ -49,18 +49,18 @@ def row_id() -> sa.Column[int]:
     return sa.Column("id", NUMBER, primary_key=True, autoincrement=True)
 
 
-def reference(name: str, to: str, *, null: bool = False, key: bool = False) -> sa.Column[int]:
+def reference(name: str, target: str, *, null: bool = False, key: bool = False) -> sa.Column[int]:
     """The number of a row of another table."""
-    return sa.Column(name, NUMBER, sa.ForeignKey(to), nullable=null, primary_key=key)
+    return sa.Column(name, NUMBER, sa.ForeignKey(target), nullable=null, primary_key=key)
 
 
 def text(name: str, default: str | None = None) -> sa.Column[str]:
-    """A text that is there; empty by default where a default is given."""
+    """A column of text that is not null, with an optional default."""
     return sa.Column(name, sa.Text, nullable=False, server_default=default)
 
 
-def maybe(name: str) -> sa.Column[str]:
-    """A text or null."""
+def optional_text(name: str) -> sa.Column[str]:
+    """A column of text or null."""
     return sa.Column(name, sa.Text)
 
 
@@ -69,13 +69,13 @@ def moment(name: str, *, null: bool = False) -> sa.Column[datetime]:
     return sa.Column(name, Moment, nullable=null)
 
 
-def values(name: str, default: str = "{}") -> sa.Column[Any]:
+def json_column(name: str, default: str = "{}") -> sa.Column[Any]:
     """A value as JSON."""
     return sa.Column(name, OBJECT, nullable=False, server_default=default)
 
 
-def flag(name: str, *, default: bool = False) -> sa.Column[bool]:
-    """Yes or no."""
+def boolean(name: str, *, default: bool = False) -> sa.Column[bool]:
+    """A column of booleans."""
     return sa.Column(
         name, sa.Boolean, nullable=False, server_default=sa.true() if default else sa.false()
     )
@@ -93,7 +93,7 @@ def index_of_some(table: str, column: str) -> sa.Index:
     return sa.Index(name, column, sqlite_where=condition, postgresql_where=condition)
 
 
-def one_of(name: str, column: str, *words: str) -> sa.CheckConstraint:
+def one_of(name: str, column: str, *choices: str) -> sa.CheckConstraint:
     """A constraint: the column holds one of some words."""
-    listed = ", ".join(f"'{word}'" for word in words)
-    return sa.CheckConstraint(f"{column} IN ({listed})", name=name)
+    quoted = ", ".join(f"'{choice}'" for choice in choices)
+    return sa.CheckConstraint(f"{column} IN ({quoted})", name=name)

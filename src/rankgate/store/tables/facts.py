@@ -14,29 +14,29 @@ raters = sa.Table(
     text("kind", "person"),
     text("name"),
     reference("user", "users.id", null=True),
-    of.values("identity"),
+    of.json_column("identity"),
     of.moment("created_at"),
     sa.UniqueConstraint("kind", "name"),
     sa.UniqueConstraint("user"),
     of.one_of("kind", "kind", "person", "model"),
 )
-"""Who rates: people, users or not, and models by their identity (model, prompt, settings)."""
+"""Raters: people, users or not, and models by their identity (model, prompt, settings)."""
 
 
 def _fact() -> tuple[sa.Column[object] | sa.Index, ...]:
-    """What all answers of raters have."""
+    """The columns that all answers of raters have."""
     return (
         reference("project", "projects.id"),
         reference("task", "tasks.id", null=True),
         reference("query", "queries.id"),
         reference("rater", "raters.id"),
-        of.maybe("reason"),
-        of.maybe("comment"),
+        of.optional_text("reason"),
+        of.optional_text("comment"),
         sa.Column("seconds", sa.Double),
-        of.maybe("guideline"),
+        of.optional_text("guideline"),
         of.moment("at", null=True),
         of.moment("recorded_at"),
-        of.maybe("corrects"),
+        of.optional_text("corrects"),
     )  # type: ignore[return-value]
 
 
@@ -48,8 +48,8 @@ ratings = sa.Table(
     *_fact(),
     reference("document", "documents.id"),
     sa.Column("grade", sa.Double),
-    of.flag("final"),
-    of.flag("training"),
+    of.boolean("final"),
+    of.boolean("training"),
     text("source", ""),
     sa.Index(None, "project", "id"),
     sa.Index(None, "project", "query", "document", "rater", "id"),
@@ -74,7 +74,7 @@ preferences = sa.Table(
     of.index_of_some("preferences", "task"),
     sa.Index(None, "query"),
 )
-"""Which of two documents or lists is better; ``none`` is that nobody can tell."""
+"""Preferences: the better of two documents or lists; ``none`` if nobody can tell."""
 
 APPEND_ONLY = ("ratings", "preferences", "audit_log")
 """Tables whose rows are never changed, and removed only by `store.deletion`; triggers hold it."""

@@ -11,7 +11,7 @@ STATES = ("waiting", "running", "cancelling", "cancelled", "stopped", "failed", 
 """States of a job; the first three are under way, ``stopped`` reached a limit."""
 
 VERDICTS = ("pass", "fail", "inconclusive", "withdrawn")
-"""How an admission ended, or that a manager withdrew it."""
+"""Verdicts of admissions; ``withdrawn`` by a manager."""
 
 model_jobs = sa.Table(
     "model_jobs",
@@ -21,8 +21,8 @@ model_jobs = sa.Table(
     reference("rater", "raters.id"),
     text("name", ""),
     text("state", "waiting"),
-    of.maybe("endpoint"),
-    of.values("settings"),
+    of.optional_text("endpoint"),
+    of.json_column("settings"),
     of.number("total"),
     text("problem", ""),
     text("owner", ""),
@@ -72,11 +72,11 @@ model_answers = sa.Table(
     reference("rater", "raters.id"),
     reference("task", "tasks.id"),
     text("request"),
-    of.maybe("rating_id"),
-    of.flag("answered"),
+    of.optional_text("rating_id"),
+    of.boolean("answered"),
     sa.Column("grade", sa.Double),
-    of.maybe("reason"),
-    of.maybe("comment"),
+    of.optional_text("reason"),
+    of.optional_text("comment"),
     sa.Column("confidence", sa.Double),
     sa.Column("input_tokens", NUMBER, nullable=False, server_default="0"),
     sa.Column("output_tokens", NUMBER, nullable=False, server_default="0"),
@@ -90,7 +90,7 @@ model_answers = sa.Table(
     sa.Index(None, "task"),
     sa.Index(None, "rating_id"),
 )
-"""What came of each request: the answer, or why there is none; ``request`` is its hash."""
+"""The answers to requests, or the reasons for none; ``request`` is the hash."""
 
 admissions = sa.Table(
     "admissions",
@@ -113,12 +113,12 @@ model_rules = sa.Table(
     "model_rules",
     METADATA,
     reference("project", "projects.id", key=True),
-    of.values("settings"),
+    of.json_column("settings"),
     of.number("after_run"),
     of.moment("changed_at"),
     reference("changed_by", "users.id", null=True),
 )
-"""What a project has done with the documents of new runs: those after ``after_run``."""
+"""Rules of projects for the documents of new runs: those after ``after_run``."""
 
 APPEND_ONLY = ("model_answers", "admissions")
 """Tables of facts that are only added to."""

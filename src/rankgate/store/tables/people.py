@@ -1,4 +1,4 @@
-"""Tables of users, what they may do, and what was done."""
+"""Tables of users, their rights, and the audit log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLES = ("admin", "manager", "rater", "viewer")
 settings = sa.Table(
     "settings", METADATA, sa.Column("name", sa.Text, primary_key=True), text("value")
 )
-"""What the store is called and where its blobs are."""
+"""Settings of the store: its name and the place of its blobs."""
 
 users = sa.Table(
     "users",
@@ -21,11 +21,11 @@ users = sa.Table(
     row_id(),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     text("display", ""),
-    of.maybe("password_hash"),
-    of.maybe("issuer"),
-    of.maybe("subject"),
-    of.flag("admin"),
-    of.flag("disabled"),
+    of.optional_text("password_hash"),
+    of.optional_text("issuer"),
+    of.optional_text("subject"),
+    of.boolean("admin"),
+    of.boolean("disabled"),
     of.moment("created_at"),
     sa.UniqueConstraint("issuer", "subject"),
 )
@@ -38,7 +38,7 @@ projects = sa.Table(
     sa.Column("name", sa.Text, nullable=False, unique=True),
     text("title", ""),
     text("description", ""),
-    of.values("settings"),
+    of.json_column("settings"),
     of.moment("created_at"),
     of.moment("archived_at", null=True),
 )
@@ -53,7 +53,7 @@ roles = sa.Table(
     of.one_of("role", "role", *ROLES),
     sa.Index(None, "user"),
 )
-"""What a user may do in a project."""
+"""Roles of users in projects."""
 
 invitations = sa.Table(
     "invitations",
@@ -61,8 +61,8 @@ invitations = sa.Table(
     row_id(),
     sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
     reference("project", "projects.id", null=True),
-    of.maybe("role"),
-    of.flag("admin"),
+    of.optional_text("role"),
+    of.boolean("admin"),
     text("name", ""),
     reference("created_by", "users.id", null=True),
     of.moment("created_at"),
@@ -81,7 +81,7 @@ tokens = sa.Table(
     reference("project", "projects.id", null=True),
     text("name"),
     sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
-    of.values("scopes", "[]"),
+    of.json_column("scopes", "[]"),
     of.moment("created_at"),
     of.moment("expires_at", null=True),
     of.moment("revoked_at", null=True),
@@ -102,7 +102,7 @@ sessions = sa.Table(
     of.moment("expires_at"),
     sa.Index(None, "user"),
 )
-"""Who is signed in; only hashes of cookies."""
+"""Sessions of signed-in users; only hashes of cookies."""
 
 sign_ins = sa.Table(
     "sign_ins",
@@ -111,7 +111,7 @@ sign_ins = sa.Table(
     text("name"),
     text("address", ""),
     of.moment("at"),
-    of.flag("good"),
+    of.boolean("good"),
     sa.Index(None, "name", "at"),
     sa.Index(None, "address", "at"),
 )
@@ -127,7 +127,7 @@ audit_log = sa.Table(
     text("action"),
     reference("project", "projects.id", null=True),
     text("subject", ""),
-    of.values("details"),
+    of.json_column("details"),
     sa.Index(None, "project", "id"),
 )
-"""What was done, by whom and when; rows are only added."""
+"""The audit log: actions with actor and time; rows are only added."""

@@ -11,7 +11,7 @@ ANNOTATIONS = ("deploy", "judgments", "incident", "note")
 """Kinds of annotations."""
 
 SUBJECTS = ("query", "document", "record", "comparison", "alert")
-"""What a comment may be about."""
+"""Subjects of comments."""
 
 records = sa.Table(
     "records",
@@ -26,14 +26,14 @@ records = sa.Table(
     text("system", ""),
     text("revision", ""),
     text("branch", ""),
-    of.values("labels"),
+    of.json_column("labels"),
     text("qrels_sha256", ""),
     text("queries_sha256", ""),
     text("convention", ""),
     text("convention_hash", ""),
-    of.values("inputs"),
-    of.values("summary"),
-    of.maybe("verdict"),
+    of.json_column("inputs"),
+    of.json_column("summary"),
+    of.optional_text("verdict"),
     sa.Column("blob", sa.Text, sa.ForeignKey("blobs.sha256"), nullable=False),
     sa.Column("per_query", sa.Text, sa.ForeignKey("blobs.sha256")),
     reference("recorded_by", "users.id", null=True),
@@ -54,7 +54,7 @@ record_values = sa.Table(
     sa.Column("low", sa.Double),
     sa.Column("high", sa.Double),
     of.number("n"),
-    of.flag("higher_is_better", default=True),
+    of.boolean("higher_is_better", default=True),
     sa.Index(None, "metric", "system", "record"),
 )
 """One figure of a record: the mean of a metric; ``slice`` is empty for all queries."""
@@ -68,7 +68,7 @@ annotation_facts = sa.Table(
     of.moment("at"),
     text("kind"),
     text("text"),
-    of.maybe("metric"),
+    of.optional_text("metric"),
     text("revision", ""),
     of.moment("recorded_at"),
     reference("user", "users.id", null=True),
@@ -78,7 +78,7 @@ annotation_facts = sa.Table(
     sa.Index(None, "project", "at"),
     of.index_of_some("annotations", "withdraws"),
 )
-"""What happened at a moment: a deploy, new judgments, an incident; a later row withdraws one."""
+"""Annotations of a moment: a deploy, new judgments, an incident; a later row withdraws one."""
 
 comments = sa.Table(
     "comments",

@@ -25,7 +25,7 @@ alerts = sa.Table(
     text("rule"),
     text("message", ""),
     reference("record", "records.id", null=True),
-    of.maybe("metric"),
+    of.optional_text("metric"),
     text("system", ""),
     text("slice", ""),
     of.moment("first_at"),
@@ -35,7 +35,7 @@ alerts = sa.Table(
     of.moment("acknowledged_at", null=True),
     reference("acknowledged_by", "users.id", null=True),
     of.moment("resolved_at", null=True),
-    of.values("evidence"),
+    of.json_column("evidence"),
     of.one_of("state", "state", *ALERT_STATES),
     of.index_of_some("alerts", "record"),
     sa.Index(None, "project", "state", "last_at"),
@@ -78,14 +78,14 @@ scheduled_jobs = sa.Table(
     text("kind"),
     text("schedule"),
     text("timezone", "UTC"),
-    of.values("settings"),
-    of.flag("enabled", default=True),
+    of.json_column("settings"),
+    of.boolean("enabled", default=True),
     of.moment("created_at"),
     of.moment("changed_at"),
     reference("changed_by", "users.id", null=True),
     sa.UniqueConstraint("project", "name"),
 )
-"""What is run by the clock: snapshots, evaluations, KPIs, checks of alerts."""
+"""Scheduled jobs: snapshots, evaluations, KPIs, checks of alerts."""
 
 scheduled_runs = sa.Table(
     "scheduled_runs",

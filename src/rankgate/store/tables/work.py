@@ -9,10 +9,10 @@ from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, t
 from rankgate.store.tables.material import queries
 
 STRATEGIES = ("1", "2", "3", "agree")
-"""How many people grade a pair; ``agree`` is until two of them agree."""
+"""Numbers of people that grade a pair; ``agree``: until two of them agree."""
 
 KINDS = ("rating", "training", "documents", "lists")
-"""What a batch asks for: grades, grades with feedback, or which of two is better."""
+"""Kinds of batches: grades, grades with feedback, or the better of two."""
 
 batches = sa.Table(
     "batches",
@@ -26,11 +26,11 @@ batches = sa.Table(
     of.number("priority"),
     of.moment("deadline", null=True),
     text("state", "open"),
-    of.flag("blind", default=True),
-    of.flag("by_query", default=True),
+    of.boolean("blind", default=True),
+    of.boolean("by_query", default=True),
     of.number("seed"),
-    of.maybe("guideline"),
-    of.values("settings"),
+    of.optional_text("guideline"),
+    of.json_column("settings"),
     of.moment("created_at"),
     reference("created_by", "users.id", null=True),
     of.moment("archived_at", null=True),
@@ -59,16 +59,18 @@ tasks = sa.Table(
     text("state", "open"),
     of.number("grades"),
     of.number("answers"),
-    of.values("pool"),
+    of.json_column("pool"),
     text("subject"),
     sa.UniqueConstraint("batch", "query", "subject"),
     of.one_of("state", "state", "open", "done", "disputed"),
     sa.Index(None, "batch", "state", "priority", "place"),
     sa.Index(None, "project", "query", "document"),
     sa.Index(None, "query"),
-    *(of.index_of_some("tasks", name)
-      for name in ("document", "other_document", "run", "other_run")),
-)  # fmt: skip
+    *(
+        of.index_of_some("tasks", name)
+        for name in ("document", "other_document", "run", "other_run")
+    ),
+)
 """Tasks; ``place`` is a seeded hash, in whose order they are asked. ``grades`` and ``answers``
 count raters whose last word is a grade, or anything; ``subject`` names what is rated, so that a
 batch has it once."""
@@ -88,13 +90,13 @@ assignments = sa.Table(
     sa.Column("grade", sa.Double),
     text("choice", ""),
     of.moment("at"),
-    of.flag("doubt"),
+    of.boolean("doubt"),
     sa.Column("distance", sa.Double),
     of.one_of("state", "state", "locked", "later", "answered"),
     sa.Index(None, "rater", "state", "task"),
 )
-"""Who works on a task or has answered it: locks with their expiry, and last words. Of models:
-whether they doubt, and how far from people's grade theirs is a disagreement."""
+"""Assignments of tasks to raters: locks with their expiry, and last answers. Of models: their
+doubt, and the distance from people's grade that is a disagreement."""
 
 cursors = sa.Table(
     "cursors",
@@ -103,4 +105,4 @@ cursors = sa.Table(
     reference("rater", "raters.id", key=True),
     sa.Column("place", NUMBER, nullable=False),
 )
-"""Where a rater is in the order of a batch."""
+"""The position of a rater in the order of a batch."""

@@ -6,8 +6,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rankgate.workspace.records.moment import moment_of
-from rankgate.workspace.records.places.place import place_at
+from rankgate.workspace.records.moment import parse_moment
+from rankgate.workspace.records.places.place import open_storage
 from rankgate.workspace.records.provenance import provenance
 
 
@@ -38,9 +38,9 @@ def annotate(
     Raises:
         UsageError: no such kind, no place, a place that cannot be written.
     """
-    when = datetime.now(UTC).replace(microsecond=0) if at is None else moment_of(at)
+    happened_at = datetime.now(UTC).replace(microsecond=0) if at is None else parse_moment(at)
     if revision is None:
         revision = provenance().name if kind == "deploy" else ""
-    with closing(place_at(None if to is None else str(to), store, project)) as place:
-        place.annotate(when, kind, text, revision=revision)
-        return place.name
+    with closing(open_storage(None if to is None else str(to), store, project)) as storage:
+        storage.annotate(happened_at, kind, text, revision=revision)
+        return storage.name

@@ -1,4 +1,4 @@
-"""System or judge? What a changed value between two recorded evaluations came from."""
+"""Attribute the change between two recorded evaluations to system, judgments or queries."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import RankgateError, UsageError
-from rankgate.core.present.frames import frame
+from rankgate.core.present.frames import make_frame
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.workspace.records.attribution import PARTS, Attribution
-from rankgate.workspace.records.places.place import place_at
-from rankgate.workspace.records.rescored import OF_RUN, Inputs, differing, inputs_of, mixed
+from rankgate.workspace.records.attribution import PARTS_SCHEMA, Attribution
+from rankgate.workspace.records.places.place import open_storage
+from rankgate.workspace.records.rescored import (
+    RUN_CAUSES,
+    EvaluationInputs,
+    find_evidence,
+    mix_inputs,
+    read_inputs,
+)
 
 if TYPE_CHECKING:
     from rankgate.store.records.series import Point
-    from rankgate.workspace.records.places.place import Place
+    from rankgate.workspace.records.places.place import RecordStorage
 
 CAUSES = ("system", "ids", "corpus", "judge", "judgments", "queries", "convention")
-_FIRST = "nDCG@10"
+_DEFAULT_METRIC = "nDCG@10"
 
 
 def attribute(
@@ -50,118 +56,139 @@ def attribute(
         from_: a folder of records.
         store: instead of a folder a store, or the URL of a server.
         project: the project in the store.
-        metric: which; by default nDCG@10, or the first one of both.
-        system: which, if the records have several.
+        metric: the metric; by default nDCG@10, or the first that both records have.
+        system: the system, if the records have several.
 
     Raises:
         UsageError: no such record; the two share no metric of a system.
     """
-    with closing(place_at(None if from_ is None else str(from_), store, project)) as place:
-        points = place.points(metric, system, "", None)
-        before, after = _pair(_found(points, old, metric), _found(points, new, metric))
-        rows, warnings = _rows(place, before, after)
+    with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
+        points = storage.points(metric, system, "", None)
+        before, after = _pair_points(
+            _find_points(points, old, metric), _find_points(points, new, metric)
+        )
+        rows, warnings = _attribute_rows(storage, before, after)
     assert before.value is not None
     assert after.value is not None
     return Attribution(
-        before.metric, after.system, before.sha256, after.sha256, before.value, after.value,
-        frame(rows, PARTS), warnings,
-    )  # fmt: skip
+        before.metric,
+        after.system,
+        before.sha256,
+        after.sha256,
+        before.value,
+        after.value,
+        make_frame(rows, PARTS_SCHEMA),
+        warnings,
+    )
 
 
-def _found(points: Sequence[Point], words: str, metric: str | None) -> list[Point]:
+def _find_points(points: Sequence[Point], record_key: str, metric: str | None) -> list[Point]:
     """The points of a record; of several records of one date those of the last."""
-    if words.isdigit() and len(words) < 8:
-        found = [each for each in points if each.record == int(words)]
+    if record_key.isdigit() and len(record_key) < 8:
+        matches = [point for point in points if point.record == int(record_key)]
     else:
-        found = [
-            each for each in points
-            if each.sha256.startswith(words) or each.evaluated_at.isoformat().startswith(words)
-        ]  # fmt: skip
-    found = [each for each in found if each.value is not None]
-    if not found:
+        matches = [
+            point
+            for point in points
+            if point.sha256.startswith(record_key)
+            or point.evaluated_at.isoformat().startswith(record_key)
+        ]
+    matches = [point for point in matches if point.value is not None]
+    if not matches:
         values = f"values of {metric}" if metric else "values"
-        raise UsageError(f"there is no record {words!r} with {values}.", code="unknown-record")
-    return [each for each in found if each.record == found[-1].record]
+        raise UsageError(f"there is no record {record_key!r} with {values}.", code="unknown-record")
+    return [point for point in matches if point.record == matches[-1].record]
 
 
-def _pair(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Point]:
+def _pair_points(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Point]:
     """The points of both records of the same system and metric."""
-    later = {(each.system, each.metric): each for each in new}
-    pairs = [(each, later[each.system, each.metric]) for each in old
-             if (each.system, each.metric) in later]  # fmt: skip
-    systems = sorted({each.system for each, _ in pairs})
+    new_points = {(point.system, point.metric): point for point in new}
+    pairs = [
+        (point, new_points[point.system, point.metric])
+        for point in old
+        if (point.system, point.metric) in new_points
+    ]
+    systems = sorted({point.system for point, _ in pairs})
     if not pairs:
         problem = "the two records share no metric of a system; name others."
         raise UsageError(problem, code="not-comparable")
     if len(systems) > 1:
         problem = f"the records have several systems; choose one: {', '.join(systems)}."
         raise UsageError(problem, code="missing-input")
-    return next((each for each in pairs if each[0].metric == _FIRST), pairs[0])
+    return next((pair for pair in pairs if pair[0].metric == _DEFAULT_METRIC), pairs[0])
 
 
-def _rows(
-    place: Place, before: Point, after: Point
+def _attribute_rows(
+    storage: RecordStorage, before: Point, after: Point
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    inputs = inputs_of(place, before), inputs_of(place, after)
-    changed = differing(*inputs)
-    evidence = {name: words for name, words in changed.items() if words}
+    inputs = read_inputs(storage, before), read_inputs(storage, after)
+    evidence_by_cause = find_evidence(*inputs)
+    evidence = {name: text for name, text in evidence_by_cause.items() if text}
     if not evidence:
-        part = (after.value or 0.0) - (before.value or 0.0)
-        unknown = abs(part) > _TINY
-        words = "all inputs have the same hashes" if unknown else ""
-        return [_row(each, "unknown" if unknown else "no", None if unknown else 0.0, words)
-                for each in CAUSES], ()  # fmt: skip
+        difference = (after.value or 0.0) - (before.value or 0.0)
+        is_unknown = abs(difference) > _TOLERANCE
+        reason = "all inputs have the same hashes" if is_unknown else ""
+        return [
+            _make_row(cause, "unknown" if is_unknown else "no", None if is_unknown else 0.0, reason)
+            for cause in CAUSES
+        ], ()
     if len(evidence) == 1:  # nothing else changed, so it is all of it
         parts: Mapping[str, float] = {
             next(iter(evidence)): (after.value or 0.0) - (before.value or 0.0)
         }
     else:
         try:
-            parts = _shapley(inputs, tuple(evidence), before.metric)
+            parts = _shapley_effects(inputs, tuple(evidence), before.metric)
         except RankgateError as error:
-            return [_row(each, *(("unknown", None, evidence[each]) if each in evidence
-                                 else ("no", 0.0, ""))) for each in CAUSES], (
-                f"the parts are not known: {error}",)  # fmt: skip
+            return [
+                _make_row(
+                    cause,
+                    *(("unknown", None, evidence[cause]) if cause in evidence else ("no", 0.0, "")),
+                )
+                for cause in CAUSES
+            ], (f"the parts are not known: {error}",)
     return [
-        _row(each, "yes" if each in parts else "no", parts.get(each, 0.0), evidence.get(each, ""))
-        for each in CAUSES
+        _make_row(
+            cause, "yes" if cause in parts else "no", parts.get(cause, 0.0), evidence.get(cause, "")
+        )
+        for cause in CAUSES
     ], ()
 
 
-_TINY = 1e-9
+_TOLERANCE = 1e-9
 
 
-def _row(cause: str, changed: str, part: float | None, words: str) -> dict[str, Any]:
-    return {"cause": cause, "changed": changed, "part": part, "evidence": words}
+def _make_row(cause: str, changed: str, effect: float | None, evidence: str) -> dict[str, Any]:
+    return {"cause": cause, "changed": changed, "part": effect, "evidence": evidence}
 
 
-def _shapley(
-    inputs: tuple[Inputs, Inputs], causes: tuple[str, ...], metric: str
+def _shapley_effects(
+    inputs: tuple[EvaluationInputs, EvaluationInputs], causes: tuple[str, ...], metric: str
 ) -> Mapping[str, float]:
     """The mean effect of each cause over all orders in which they may come."""
-    of_run = [cause for cause in causes if cause in OF_RUN]
-    if len(of_run) > 1:
-        problem = f"the rankings show {' and '.join(of_run)} only together."
+    run_causes = [cause for cause in causes if cause in RUN_CAUSES]
+    if len(run_causes) > 1:
+        problem = f"the rankings show {' and '.join(run_causes)} only together."
         raise UsageError(problem, code="not-comparable")
     values: dict[frozenset[str], float] = {}
     for size in range(len(causes) + 1):
         for names in combinations(causes, size):
-            run, qrels, convention = mixed(*inputs, frozenset(names))
+            run, qrels, convention = mix_inputs(*inputs, frozenset(names))
             mean = evaluate(qrels, run, [metric], convention).runs[0].means[metric]
             values[frozenset(names)] = float(mean)
-    ends = (frozenset[str](), inputs[0].point), (frozenset(causes), inputs[1].point)
-    for chosen, point in ends:
-        if abs(values[chosen] - (point.value or 0.0)) > _TINY:
+    endpoints = (frozenset[str](), inputs[0].point), (frozenset(causes), inputs[1].point)
+    for new_causes, point in endpoints:
+        if abs(values[new_causes] - (point.value or 0.0)) > _TOLERANCE:
             problem = f"the value of {point.evaluated_at:%Y-%m-%d} is not computed again from it."
             raise UsageError(problem, code="not-comparable")
     count = len(causes)
     parts = {}
     for cause in causes:
         total = 0.0
-        for chosen, value in values.items():
-            if cause not in chosen:
-                size = len(chosen)
+        for new_causes, value in values.items():
+            if cause not in new_causes:
+                size = len(new_causes)
                 weight = 1 / (count * math.comb(count - 1, size))
-                total += weight * (values[chosen | {cause}] - value)
+                total += weight * (values[new_causes | {cause}] - value)
         parts[cause] = total
     return parts

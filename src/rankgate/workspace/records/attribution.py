@@ -1,4 +1,4 @@
-"""What a changed value came from: the result of ``attribute``."""
+"""The result of ``attribute``: the causes of a changed value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
 
-PARTS = {
+PARTS_SCHEMA = {
     "cause": pl.String,
     "changed": pl.String,
     "part": pl.Float64,
@@ -35,8 +35,10 @@ class Attribution(Result):
 
     kind: ClassVar[str] = "attribution"
     label: ClassVar[str] = "What a difference came from"
-    document_from: ClassVar[str] = "rankgate.workspace.records.documents.attribution:document"
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"parts": PARTS}
+    document_from: ClassVar[str] = (
+        "rankgate.workspace.records.documents.attribution:attribution_document"
+    )
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"parts": PARTS_SCHEMA}
 
     metric: str
     system: str
@@ -55,18 +57,20 @@ class Attribution(Result):
     @property
     def answer(self) -> str:
         """The cause of more than half of what moved; several, none, or unknown."""
-        known = {row["cause"]: abs(row["part"] or 0.0) for row in self.parts.iter_rows(named=True)}
+        effects = {
+            row["cause"]: abs(row["part"] or 0.0) for row in self.parts.iter_rows(named=True)
+        }
         if "unknown" in self.parts["changed"].to_list():
             return "unknown"
-        total = sum(known.values())
+        total = sum(effects.values())
         if not total:
             return "none"
-        cause = max(known, key=lambda each: known[each])
-        return cause if known[cause] > total / 2 else "several"
+        cause = max(effects, key=lambda name: effects[name])
+        return cause if effects[cause] > total / 2 else "several"
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What is not known."""
+        """Warnings about what is not known."""
         return tuple(Notice("attribution", text) for text in self.warnings)
 
     def _table(self) -> pl.DataFrame:

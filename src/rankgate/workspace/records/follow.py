@@ -1,4 +1,4 @@
-"""Follow a figure over time: comparable stretches, change-points, breaks, annotations."""
+"""Follow a metric over time: comparable segments, change-points, breaks, annotations."""
 
 from __future__ import annotations
 
@@ -14,29 +14,38 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.frames import frame
-from rankgate.measurement.stats.change_points import Change, change_points, continued
-from rankgate.workspace.records.bridge import Parts, parts_of
-from rankgate.workspace.records.history import ANNOTATIONS, BREAKS, CHANGES, SERIES, History
-from rankgate.workspace.records.moment import moment_of
-from rankgate.workspace.records.places.place import place_at
+from rankgate.core.present.frames import make_frame
+from rankgate.measurement.stats.change_points import Change, change_points, extend_change_points
+from rankgate.workspace.records.bridge import BreakParts, split_break
+from rankgate.workspace.records.history import (
+    ANNOTATIONS_SCHEMA,
+    BREAKS_SCHEMA,
+    CHANGES_SCHEMA,
+    SERIES_SCHEMA,
+    History,
+)
+from rankgate.workspace.records.moment import parse_moment
+from rankgate.workspace.records.places.place import open_storage
 
 if TYPE_CHECKING:
     from rankgate.store.records.annotations import Annotation
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.records.places.place import Place
+    from rankgate.workspace.records.places.place import RecordStorage
 
-RATE = 0.001
+FALSE_ALARM_RATE = 0.001
 """False alarms for each evaluation of a series of independent days, at most."""
 
-Looked = tuple[tuple[str | float | None, ...], tuple[Change, ...]]
-"""What the evaluations of a stretch hold, and the changes among them."""
+CachedChanges = tuple[tuple[str | float | None, ...], tuple[Change, ...]]
+"""The contents of a segment's evaluations, and the changes among them."""
 
-Evaluated = TypeVar("Evaluated", "Point", "Record")
+PointOrRecord = TypeVar("PointOrRecord", "Point", "Record")
 
-_COMPARABLE = (("judgments", "qrels_sha256"), ("convention", "convention_hash"),
-               ("queries", "queries_sha256"))  # fmt: skip
+_COMPARED_FIELDS = (
+    ("judgments", "qrels_sha256"),
+    ("convention", "convention_hash"),
+    ("queries", "queries_sha256"),
+)
 
 
 def history(
@@ -48,7 +57,7 @@ def history(
     system: str | None = None,
     slice: str = "",  # noqa: A002 - the term
     since: str | datetime | None = None,
-    rate: float = RATE,
+    rate: float = FALSE_ALARM_RATE,
     bridge: bool = True,
 ) -> History:
     """Show how a metric or a KPI moved: series, change-points, breaks, annotations.
@@ -79,35 +88,41 @@ def history(
     ...     rankgate.history("RR", folder).series.select("at", "value").rows()
     [('2026-03-01T00:00:00+00:00', 0.5), ('2026-03-02T00:00:00+00:00', 1.0)]
     """
-    begin = None if since is None else moment_of(since)
-    with closing(place_at(None if from_ is None else str(from_), store, project)) as place:
-        points = place.points(metric, system, slice, begin)
+    begin = None if since is None else parse_moment(since)
+    with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
+        points = storage.points(metric, system, slice, begin)
         if not points:
-            raise _nothing(place, metric, system, slice)
-        return history_of(
-            points, place.annotations(metric, begin), place.per_query, name=place.name, rate=rate,
-            bridge=partial(parts_of, place) if bridge else None,
-        )  # fmt: skip
+            raise _unknown_metric(storage, metric, system, slice)
+        return make_history(
+            points,
+            storage.annotations(metric, begin),
+            storage.per_query,
+            name=storage.name,
+            rate=rate,
+            bridge=partial(split_break, storage) if bridge else None,
+        )
 
 
-def _nothing(place: Place, metric: str, system: str | None, part: str) -> UsageError:
-    known = sorted({each.metric for each in place.points(None, None, "", None)})
-    more = f"; there are {', '.join(known[:20])}" if known else "; record an evaluation first"
-    words = f" of {system}" if system else ""
-    words += f" for {part}" if part else ""
-    problem = f"{place.name} has no values of {metric!r}{words}{more}."
+def _unknown_metric(
+    storage: RecordStorage, metric: str, system: str | None, slice_name: str
+) -> UsageError:
+    metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
+    hint = f"; there are {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
+    filters = f" of {system}" if system else ""
+    filters += f" for {slice_name}" if slice_name else ""
+    problem = f"{storage.name} has no values of {metric!r}{filters}{hint}."
     return UsageError(problem, code="unknown-metric")
 
 
-def history_of(
+def make_history(
     points: Sequence[Point],
     annotations: Sequence[Annotation],
     per_query: Callable[[Point], pl.DataFrame | None],
     *,
     name: str = "",
-    rate: float = RATE,
-    bridge: Callable[[Point, Point], Parts] | None = None,
-    looked: MutableMapping[Hashable, Looked] | None = None,
+    rate: float = FALSE_ALARM_RATE,
+    bridge: Callable[[Point, Point], BreakParts] | None = None,
+    looked: MutableMapping[Hashable, CachedChanges] | None = None,
 ) -> History:
     """The history of points of one metric and slice.
 
@@ -125,147 +140,178 @@ def history_of(
     breaks: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
     cache: dict[str, pl.DataFrame | None] = {}
-    for own in _systems(points):
-        segments = comparable_segments(own)
+    for system_points in _points_by_system(points):
+        segments = split_comparable(system_points)
         for before, after in pairwise(segments):
-            breaks.append(_break(before[-1], after[0], bridge))
+            breaks.append(_break_row(before[-1], after[0], bridge))
         for number, segment in enumerate(segments):
-            rows += [_row(each, number) for each in segment]
-            changes += _changes(segment, per_query, cache, rate, looked)
-    noted = [
-        {"at": each.at.isoformat(), "kind": each.kind, "text": each.text,
-         "revision": each.revision, "actor": each.actor}
-        for each in annotations
-    ]  # fmt: skip
+            rows += [_point_row(point, number) for point in segment]
+            changes += _change_rows(segment, per_query, cache, rate, looked)
+    annotation_rows = [
+        {
+            "at": annotation.at.isoformat(),
+            "kind": annotation.kind,
+            "text": annotation.text,
+            "revision": annotation.revision,
+            "actor": annotation.actor,
+        }
+        for annotation in annotations
+    ]
     last = points[-1]
     return History(
-        last.metric, last.slice, name, last.higher_is_better, frame(rows, SERIES),
-        frame(breaks, BREAKS), frame(changes, CHANGES), frame(noted, ANNOTATIONS), rate,
-    )  # fmt: skip
+        last.metric,
+        last.slice,
+        name,
+        last.higher_is_better,
+        make_frame(rows, SERIES_SCHEMA),
+        make_frame(breaks, BREAKS_SCHEMA),
+        make_frame(changes, CHANGES_SCHEMA),
+        make_frame(annotation_rows, ANNOTATIONS_SCHEMA),
+        rate,
+    )
 
 
-def _systems(points: Sequence[Point]) -> list[list[Point]]:
+def _points_by_system(points: Sequence[Point]) -> list[list[Point]]:
     """The points of each system; of those of one moment the one that was recorded last."""
-    found: dict[str, dict[datetime, Point]] = {}
-    for each in points:
-        if each.value is not None:
-            found.setdefault(each.system, {})[each.evaluated_at] = each
-    return [list(each.values()) for each in found.values()]
+    points_by_system: dict[str, dict[datetime, Point]] = {}
+    for point in points:
+        if point.value is not None:
+            points_by_system.setdefault(point.system, {})[point.evaluated_at] = point
+    return [list(points_by_time.values()) for points_by_time in points_by_system.values()]
 
 
-def comparable_segments(points: Sequence[Evaluated]) -> list[list[Evaluated]]:
+def split_comparable(points: Sequence[PointOrRecord]) -> list[list[PointOrRecord]]:
     """Points or records, the oldest first, cut where one is not comparable with the one before."""
     segments = [[points[0]]]
     for before, after in pairwise(points):
-        if reasons(before, after):
+        if find_differences(before, after):
             segments.append([])
         segments[-1].append(after)
     return segments
 
 
-def reasons(before: Point | Record, after: Point | Record) -> tuple[str, ...]:
-    """Why two points are not comparable: judgments, convention, queries; empty if they are."""
-    found = tuple(
-        word for word, name in _COMPARABLE if getattr(before, name) != getattr(after, name)
+def find_differences(before: Point | Record, after: Point | Record) -> tuple[str, ...]:
+    """The inputs that make two points incomparable; empty if they are comparable."""
+    differences = tuple(
+        input_name
+        for input_name, name in _COMPARED_FIELDS
+        if getattr(before, name) != getattr(after, name)
     )
-    return tuple(each for each in found if each != "queries") or found
+    return tuple(difference for difference in differences if difference != "queries") or differences
 
 
-def _row(point: Point, segment: int) -> dict[str, Any]:
-    given = vars(point)
-    row = {name: given[name] for name in SERIES if name in given}
+def _point_row(point: Point, segment: int) -> dict[str, Any]:
+    fields = vars(point)
+    row = {name: fields[name] for name in SERIES_SCHEMA if name in fields}
     if point.low is None or point.high is None:  # half of an interval says nothing
         row |= {"low": None, "high": None}
     return {**row, "at": point.evaluated_at.isoformat(), "segment": segment}
 
 
-def _break(
-    before: Point, after: Point, bridge: Callable[[Point, Point], Parts] | None
+def _break_row(
+    before: Point, after: Point, bridge: Callable[[Point, Point], BreakParts] | None
 ) -> dict[str, Any]:
     assert before.value is not None
     assert after.value is not None
-    parts = Parts() if bridge is None else bridge(before, after)
+    parts = BreakParts() if bridge is None else bridge(before, after)
     return {
-        "system": after.system, "at": after.evaluated_at.isoformat(), "record": after.record,
-        "reasons": ", ".join(reasons(before, after)), "before": before.value,
-        "after": after.value, "delta": after.value - before.value, **vars(parts),
-    }  # fmt: skip
+        "system": after.system,
+        "at": after.evaluated_at.isoformat(),
+        "record": after.record,
+        "reasons": ", ".join(find_differences(before, after)),
+        "before": before.value,
+        "after": after.value,
+        "delta": after.value - before.value,
+        **vars(parts),
+    }
 
 
-def _changes(
+def _change_rows(
     segment: Sequence[Point],
     per_query: Callable[[Point], pl.DataFrame | None],
     cache: dict[str, pl.DataFrame | None],
     rate: float,
-    looked: MutableMapping[Hashable, Looked] | None,
+    change_cache: MutableMapping[Hashable, CachedChanges] | None,
 ) -> list[dict[str, Any]]:
-    values = _matrix(segment, per_query, cache)
+    values = _value_matrix(segment, per_query, cache)
     sign = 1 if segment[0].higher_is_better else -1
-    found = []
-    for each in _found(segment, values, rate, looked):
-        first, seen = segment[each.place], segment[each.found]
-        found.append({
-            "system": first.system, "at": first.evaluated_at.isoformat(),
-            "found_at": seen.evaluated_at.isoformat(), "record": first.record,
-            "found_record": seen.record, "revision": first.revision, "before": each.before,
-            "after": each.after, "delta": each.delta, "gain": sign * each.delta, "low": each.low,
-            "high": each.high, "p_value": each.p_value, "queries": each.queries,
-        })  # fmt: skip
-    return found
+    changes = []
+    for change in _find_changes(segment, values, rate, change_cache):
+        first_after, detection = segment[change.place], segment[change.found]
+        changes.append(
+            {
+                "system": first_after.system,
+                "at": first_after.evaluated_at.isoformat(),
+                "found_at": detection.evaluated_at.isoformat(),
+                "record": first_after.record,
+                "found_record": detection.record,
+                "revision": first_after.revision,
+                "before": change.before,
+                "after": change.after,
+                "delta": change.delta,
+                "gain": sign * change.delta,
+                "low": change.low,
+                "high": change.high,
+                "p_value": change.p_value,
+                "queries": change.queries,
+            }
+        )
+    return changes
 
 
-def _found(
+def _find_changes(
     segment: Sequence[Point],
     values: np.ndarray[Any, np.dtype[np.float64]],
     rate: float,
-    looked: MutableMapping[Hashable, Looked] | None,
+    change_cache: MutableMapping[Hashable, CachedChanges] | None,
 ) -> tuple[Change, ...]:
-    """The change-points of comparable points; those of an unchanged beginning are known."""
-    if looked is None:
+    """The change-points of a segment; those of an unchanged beginning come from the cache."""
+    if change_cache is None:
         return change_points(values, rate=rate)
     first = segment[0]
-    contents = tuple(each.per_query if values.ndim == 2 else each.value for each in segment)
+    contents = tuple(point.per_query if values.ndim == 2 else point.value for point in segment)
     key = (first.metric, first.system, first.slice, rate, contents[0])
-    before, known = looked.get(key, ((), ()))
-    if contents[: len(before)] != before:
-        before, known = (), ()
-    found = continued(values, known, len(before), rate=rate)
-    looked[key] = contents, found
-    return found
+    known_contents, known_changes = change_cache.get(key, ((), ()))
+    if contents[: len(known_contents)] != known_contents:
+        known_contents, known_changes = (), ()
+    changes = extend_change_points(values, known_changes, len(known_contents), rate=rate)
+    change_cache[key] = contents, changes
+    return changes
 
 
-def _matrix(
+def _value_matrix(
     segment: Sequence[Point],
     per_query: Callable[[Point], pl.DataFrame | None],
     cache: dict[str, pl.DataFrame | None],
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A row of values per query for each point, or the means where some have no such values."""
-    means = np.array([each.value for each in segment], np.float64)
-    if len(segment) == 1 or any(each.per_query is None or each.slice for each in segment):
+    means = np.array([point.value for point in segment], np.float64)
+    if len(segment) == 1 or any(point.per_query is None or point.slice for point in segment):
         return means
     tables: list[pl.DataFrame] = []
-    for each in segment:
-        key = str(each.per_query)
+    for point in segment:
+        key = str(point.per_query)
         if key not in cache:
-            cache[key] = per_query(each)
+            cache[key] = per_query(point)
         table = cache[key]
-        if table is None or each.metric not in table.columns:
+        if table is None or point.metric not in table.columns:
             return means
-        own = table.filter(pl.col("system") == each.system)
-        tables.append(own.select("query_id", pl.col(each.metric).alias("value")))
-    whole = _side_by_side(tables)
-    return whole if whole.shape[1] > 1 else means
+        system_table = table.filter(pl.col("system") == point.system)
+        tables.append(system_table.select("query_id", pl.col(point.metric).alias("value")))
+    matrix = _align_tables(tables)
+    return matrix if matrix.shape[1] > 1 else means
 
 
-def _side_by_side(tables: Sequence[pl.DataFrame]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _align_tables(tables: Sequence[pl.DataFrame]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A row for each table, a column for each query that has a value in any; NaN without one."""
     ids = tables[0]["query_id"]
-    same = all(each["query_id"].equals(ids) for each in tables[1:])
-    if not same:  # mostly they are
-        ids = pl.concat([each["query_id"] for each in tables]).unique(maintain_order=True)
+    has_same_queries = all(table["query_id"].equals(ids) for table in tables[1:])
+    if not has_same_queries:  # mostly they are
+        ids = pl.concat([table["query_id"] for table in tables]).unique(maintain_order=True)
         order = ids.to_frame()
-        tables = [order.join(each, on="query_id", how="left", maintain_order="left")
-                  for each in tables]  # fmt: skip
-    rows = [each["value"].fill_null(float("nan")).to_numpy() for each in tables]
-    found = np.asarray(rows, np.float64)
-    return found[:, ~np.isnan(found).all(axis=0)]
+        tables = [
+            order.join(table, on="query_id", how="left", maintain_order="left") for table in tables
+        ]
+    rows = [table["value"].fill_null(float("nan")).to_numpy() for table in tables]
+    matrix = np.asarray(rows, np.float64)
+    return matrix[:, ~np.isnan(matrix).all(axis=0)]

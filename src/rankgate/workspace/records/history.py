@@ -1,4 +1,4 @@
-"""How a figure moved: the result of ``history``."""
+"""The result of ``history``: a metric over time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
-from rankgate.measurement.stats.change_points import SPAN, correlation_in_time
+from rankgate.measurement.stats.change_points import MAX_SPAN, correlation_in_time
 
-CORRELATED = 0.5
-"""From this correlation of neighbouring evaluations on the reader is told that few changes are
-found; independent values of `SPAN` evaluations hardly ever reach it."""
+HIGH_CORRELATION = 0.5
+"""From this correlation of neighbouring evaluations on, a notice says that few changes are
+found; independent values of `MAX_SPAN` evaluations hardly ever reach it."""
 
-SERIES = {
+SERIES_SCHEMA = {
     "system": pl.String,
     "at": pl.String,
     "value": pl.Float64,
@@ -30,7 +30,7 @@ SERIES = {
     "verdict": pl.String,
     "segment": pl.Int64,
 }
-BREAKS = {
+BREAKS_SCHEMA = {
     "system": pl.String,
     "at": pl.String,
     "record": pl.Int64,
@@ -45,7 +45,7 @@ BREAKS = {
     "high": pl.Float64,
     "why": pl.String,
 }
-CHANGES = {
+CHANGES_SCHEMA = {
     "system": pl.String,
     "at": pl.String,
     "found_at": pl.String,
@@ -61,7 +61,7 @@ CHANGES = {
     "p_value": pl.Float64,
     "queries": pl.Int64,
 }
-ANNOTATIONS = {
+ANNOTATIONS_SCHEMA = {
     "at": pl.String,
     "kind": pl.String,
     "text": pl.String,
@@ -95,16 +95,16 @@ class History(Result):
     """
 
     kind: ClassVar[str] = "history"
-    document_from: ClassVar[str] = "rankgate.workspace.records.documents.history:document"
+    document_from: ClassVar[str] = "rankgate.workspace.records.documents.history:history_document"
     charts: ClassVar[Mapping[str, str]] = {
-        "history": "rankgate.workspace.records.charts.history:draw"
+        "history": "rankgate.workspace.records.charts.history:draw_history"
     }
     order: ClassVar[int] = 3
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "series": SERIES,
-        "breaks": BREAKS,
-        "changes": CHANGES,
-        "annotations": ANNOTATIONS,
+        "series": SERIES_SCHEMA,
+        "breaks": BREAKS_SCHEMA,
+        "changes": CHANGES_SCHEMA,
+        "annotations": ANNOTATIONS_SCHEMA,
     }
 
     metric: str
@@ -138,15 +138,19 @@ class History(Result):
         return breaks + tuple(filter(None, map(self._correlated, self.systems)))
 
     def _correlated(self, system: str) -> Notice | None:
-        """That evaluations resemble the one before, in the last comparable stretch of a system."""
-        own = self.series.filter(pl.col("system") == system)
-        own = own.filter(pl.col("segment") == own["segment"][-1])
-        if len(own) < SPAN:
+        """A notice if evaluations resemble the one before, in the last segment of a system."""
+        system_rows = self.series.filter(pl.col("system") == system)
+        system_rows = system_rows.filter(pl.col("segment") == system_rows["segment"][-1])
+        if len(system_rows) < MAX_SPAN:
             return None
-        changed = self.changes.filter(pl.col("system") == system)["record"].implode()
-        places = own.select(pl.col("record").is_in(changed).arg_true()).to_series().to_list()
-        correlation = correlation_in_time(own["value"].to_numpy(), places)
-        if correlation < CORRELATED:
+        change_records = self.changes.filter(pl.col("system") == system)["record"].implode()
+        change_rows = (
+            system_rows.select(pl.col("record").is_in(change_records).arg_true())
+            .to_series()
+            .to_list()
+        )
+        correlation = correlation_in_time(system_rows["value"].to_numpy(), change_rows)
+        if correlation < HIGH_CORRELATION:
             return None
         text = (
             f"{system}: evaluations resemble the one before (correlation {correlation:.2f}), or "

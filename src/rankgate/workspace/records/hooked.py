@@ -1,4 +1,4 @@
-"""What ``--record`` of other commands does with their result."""
+"""Record the result of a command that has ``--record``, with its inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.console.pairs import pairs
+from rankgate.core.console.pairs import parse_pairs
 from rankgate.core.errors import RankgateError
 from rankgate.data.collection import Collection
 from rankgate.data.qrels import Qrels
@@ -17,73 +17,81 @@ if TYPE_CHECKING:
     from rankgate.core.present.result import Result
     from rankgate.workspace.records.recorded import Recorded
 
-LABELS = "RANKGATE_LABELS"
+LABELS_VARIABLE = "RANKGATE_LABELS"
 """The environment variable with labels: ``nightly=yes,ranker=2``."""
 
 
-def record_command(result: Result, given: Mapping[str, Any]) -> Recorded:
+def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Recorded:
     """Record the result of a command with the files that it read.
 
     Args:
         result: what the command made.
-        given: the parameters of the command.
+        parameters: those of the command.
 
     Raises:
         UsageError: no place is named; it cannot be written.
     """
-    words = [each for each in os.environ.get(LABELS, "").split(",") if each]
-    names = _systems(result)
-    project = given.get("project")
-    store = given.get("store") if project else None
-    qrels, runs = _inputs(given, names)
+    label_texts = [text for text in os.environ.get(LABELS_VARIABLE, "").split(",") if text]
+    names = _list_systems(result)
+    project = parameters.get("project")
+    store = parameters.get("store") if project else None
+    qrels, runs = _read_inputs(parameters, names)
     return record(
-        result, store=store, project=project, at=datetime.now(UTC).replace(microsecond=0),
-        labels=pairs(words, LABELS, str), qrels=qrels, runs=runs,
-    )  # fmt: skip
+        result,
+        store=store,
+        project=project,
+        at=datetime.now(UTC).replace(microsecond=0),
+        labels=parse_pairs(label_texts, LABELS_VARIABLE, str),
+        qrels=qrels,
+        runs=runs,
+    )
 
 
-def _systems(result: Result) -> list[str]:
+def _list_systems(result: Result) -> list[str]:
     """The names of the systems, in the order of the runs that the command reads."""
     if result.kind == "evaluation":
         return [run.run for run in getattr(result, "runs", ())]
     if result.kind == "comparison":
-        found: Sequence[Any] = getattr(result, "comparisons", ())
-        return [found[0].baseline.name, *(each.candidate.name for each in found)]
+        comparisons: Sequence[Any] = getattr(result, "comparisons", ())
+        return [
+            comparisons[0].baseline.name,
+            *(comparison.candidate.name for comparison in comparisons),
+        ]
     if result.kind == "verdict":
         return list(getattr(result, "names", ()))
     return list(getattr(result, "systems", ()))
 
 
-def _inputs(given: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+def _read_inputs(parameters: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """Judgments and runs that the command read, if they can be read again by themselves."""
-    words: list[str] = []
+    run_names: list[str] = []
     for name in ("baseline", "candidate", "candidates", "runs"):
-        value = given.get(name)
-        words += value if isinstance(value, tuple) else [value] if value else []
-    places = [given.get("qrels"), *words]
-    if given.get("columns") or given.get("scores") or "-" in places:
+        value = parameters.get(name)
+        run_names += value if isinstance(value, tuple) else [value] if value else []
+    sources = [parameters.get("qrels"), *run_names]
+    if parameters.get("columns") or parameters.get("scores") or "-" in sources:
         return None, {}
     from rankgate.data.read import read_run
 
     qrels: Any = None
     runs: dict[str, Any] = {}
-    project = given.get("project")
+    project = parameters.get("project")
     try:
         if project:
             from rankgate.measurement.store_options import opened_project
 
-            with opened_project(given.get("store"), project) as found:
-                judged = found.judged(str(given["qrels"]))
+            with opened_project(parameters.get("store"), project) as open_project:
+                judged = open_project.judged(str(parameters["qrels"]))
                 qrels = judged if isinstance(judged, Qrels) else None
-                for name, word in zip(names, words, strict=False):
-                    runs[name] = found.run(word)
+                for name, run_name in zip(names, run_names, strict=False):
+                    runs[name] = open_project.run(run_name)
                     runs[name].table  # noqa: B018 - read before the store is closed
             return qrels, runs
-        if given.get("qrels"):
-            qrels = Collection.of(given["qrels"]).qrels()
-        runs = {name: read_run(word) for name, word in zip(names, words, strict=False)}
-        for each in runs.values():
-            each.table  # noqa: B018 - errors come now
+        if parameters.get("qrels"):
+            qrels = Collection.of(parameters["qrels"]).qrels()
+        runs = {name: read_run(run_name) for name, run_name in zip(names, run_names, strict=False)}
+        for run in runs.values():
+            run.table  # noqa: B018 - errors come now
     except RankgateError:  # judgments by subtopic, ratings of single raters, a saved baseline
         return qrels, {}
     return qrels, runs

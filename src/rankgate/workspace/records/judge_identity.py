@@ -1,4 +1,4 @@
-"""Who made judgments, as ``resolve`` records it: a changed model or prompt is another judge."""
+"""Label the judges of judgments: a changed model or prompt is another judge."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from rankgate.data.qrels import Qrels
 
-_SHOWN = 3  # judges that are named; more are counted, with a hash of their names
+_MAX_JUDGES = 3  # judges that are named; more are counted, with a hash of their names
 
 
 def judge_label(judged: Qrels | None) -> dict[str, str]:
-    """The label ``judge`` of judgments; empty where nobody recorded who made them.
+    """The label ``judge`` of judgments; empty if it is not recorded who made them.
 
     Args:
         judged: judgments that `resolve` made, or that were read from a file that it wrote. What its
@@ -26,18 +26,18 @@ def judge_label(judged: Qrels | None) -> dict[str, str]:
     """
     if judged is None:
         return {}
-    judges = list(map(str, (judged.made_by or _made_by(judged)).get("judges", ())))
+    judges = list(map(str, (judged.made_by or _read_made_by(judged)).get("judges", ())))
     if not judges:
         return {}
-    if len(judges) > _SHOWN:
+    if len(judges) > _MAX_JUDGES:
         return {JUDGE: f"{len(judges)} raters {sha256(repr(judges).encode()).hexdigest()[:12]}"}
     return {JUDGE: ", ".join(judges)}
 
 
-def _made_by(judged: Qrels) -> Mapping[str, Any]:
+def _read_made_by(judged: Qrels) -> Mapping[str, Any]:
     try:
-        found = json.loads(Path(f"{judged.place.label}.meta.json").read_bytes())
+        metadata = json.loads(Path(f"{judged.place.label}.meta.json").read_bytes())
     except (OSError, ValueError):
         return {}
-    same = isinstance(found, dict) and found.get("sha256") == judged.sha256
-    return dict(found.get("made_by") or {}) if same else {}
+    is_current = isinstance(metadata, dict) and metadata.get("sha256") == judged.sha256
+    return dict(metadata.get("made_by") or {}) if is_current else {}

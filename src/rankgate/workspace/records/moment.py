@@ -9,47 +9,47 @@ from zoneinfo import ZoneInfo
 from rankgate.core.errors import UsageError
 
 
-def moment_of(at: str | date) -> datetime:
+def parse_moment(date_or_text: str | date) -> datetime:
     """A moment in UTC; one without a zone is in UTC already.
 
     Raises:
         UsageError: it is not one.
 
-    >>> moment_of("2026-03-01").isoformat()
+    >>> parse_moment("2026-03-01").isoformat()
     '2026-03-01T00:00:00+00:00'
     """
-    found: date = at if isinstance(at, date) else _read(at)
-    if not isinstance(found, datetime):
-        found = datetime(found.year, found.month, found.day, tzinfo=UTC)
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    moment: date = date_or_text if isinstance(date_or_text, date) else _parse_text(date_or_text)
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
-def clock_of(moment: datetime, zone: ZoneInfo) -> datetime:
-    """What a zone's clock shows at a moment, without the zone."""
+def clock_time(moment: datetime, zone: ZoneInfo) -> datetime:
+    """The time that a zone's clock shows at a moment, without the zone."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
-def first_shown(clock: datetime, zone: ZoneInfo) -> datetime:
+def first_moment_of(clock: datetime, zone: ZoneInfo) -> datetime:
     """The first moment at which a zone's clock shows a time, or has passed it.
 
-    >>> first_shown(datetime(2026, 3, 29, 2, 30), ZoneInfo("Europe/Warsaw")).isoformat()
+    >>> first_moment_of(datetime(2026, 3, 29, 2, 30), ZoneInfo("Europe/Warsaw")).isoformat()
     '2026-03-29T01:00:00+00:00'
     """
     moment = clock.replace(tzinfo=zone, fold=0).astimezone(UTC)
-    if clock_of(moment, zone) == clock:
+    if clock_time(moment, zone) == clock:
         return moment
     # the clock skips this time, by at most the difference of the two
     before = clock.replace(tzinfo=zone, fold=1).astimezone(UTC)
     seconds = range(int((moment - before).total_seconds()))
-    passed = bisect_left(
-        seconds, clock, key=lambda second: clock_of(before + timedelta(seconds=second), zone)
+    passed_seconds = bisect_left(
+        seconds, clock, key=lambda second: clock_time(before + timedelta(seconds=second), zone)
     )
-    return before + timedelta(seconds=passed)
+    return before + timedelta(seconds=passed_seconds)
 
 
-def _read(words: str) -> datetime:
+def _parse_text(text: str) -> datetime:
     try:
-        return datetime.fromisoformat(words)
+        return datetime.fromisoformat(text)
     except ValueError:
-        problem = f"{words!r} is not a moment; write 2026-03-01 or 2026-03-01T12:00:00+00:00."
+        problem = f"{text!r} is not a moment; write 2026-03-01 or 2026-03-01T12:00:00+00:00."
         raise UsageError(problem, code="invalid-moment") from None

@@ -1,4 +1,4 @@
-"""Where an evaluation comes from: revision and branch of git, from git or a build server."""
+"""The revision and branch of git that an evaluation comes from, from git or a build server."""
 
 from __future__ import annotations
 
@@ -9,12 +9,28 @@ from pathlib import Path
 
 from rankgate.core.frozen import dataclass
 
-_REVISIONS = ("GITHUB_SHA", "CI_COMMIT_SHA", "BITBUCKET_COMMIT", "CIRCLE_SHA1", "GIT_COMMIT",
-              "BUILDKITE_COMMIT", "BUILD_SOURCEVERSION", "TRAVIS_COMMIT")  # fmt: skip
-_BRANCHES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BITBUCKET_BRANCH",
-             "CIRCLE_BRANCH", "GIT_BRANCH", "BUILDKITE_BRANCH", "BUILD_SOURCEBRANCHNAME",
-             "TRAVIS_BRANCH")  # fmt: skip
-_SECONDS = 10
+_REVISION_VARIABLES = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "BITBUCKET_COMMIT",
+    "CIRCLE_SHA1",
+    "GIT_COMMIT",
+    "BUILDKITE_COMMIT",
+    "BUILD_SOURCEVERSION",
+    "TRAVIS_COMMIT",
+)
+_BRANCH_VARIABLES = (
+    "GITHUB_HEAD_REF",
+    "GITHUB_REF_NAME",
+    "CI_COMMIT_REF_NAME",
+    "BITBUCKET_BRANCH",
+    "CIRCLE_BRANCH",
+    "GIT_BRANCH",
+    "BUILDKITE_BRANCH",
+    "BUILD_SOURCEBRANCHNAME",
+    "TRAVIS_BRANCH",
+)
+_TIMEOUT = 10
 
 
 @dataclass(frozen=True)
@@ -46,28 +62,28 @@ def provenance(
         folder: inside of the repository.
         environment: variables; by default those of the process.
     """
-    known = os.environ if environment is None else environment
-    revision = _git(folder, "rev-parse", "HEAD")
-    branch = _first(known, _BRANCHES)
+    variables = os.environ if environment is None else environment
+    revision = _run_git(folder, "rev-parse", "HEAD")
+    branch = _first_set(variables, _BRANCH_VARIABLES)
     if not revision:
-        return Provenance(_first(known, _REVISIONS), branch)
-    if not branch:  # a build server checks out a commit, of which git does not know the branch
-        branch = _git(folder, "symbolic-ref", "--quiet", "--short", "HEAD")
-    changed = bool(_git(folder, "status", "--porcelain", "--untracked-files=no"))
-    return Provenance(revision, branch, changed)
+        return Provenance(_first_set(variables, _REVISION_VARIABLES), branch)
+    if not branch:  # a build server checks out a commit, and git does not know its branch
+        branch = _run_git(folder, "symbolic-ref", "--quiet", "--short", "HEAD")
+    is_changed = bool(_run_git(folder, "status", "--porcelain", "--untracked-files=no"))
+    return Provenance(revision, branch, is_changed)
 
 
-def _first(known: Mapping[str, str], names: tuple[str, ...]) -> str:
-    return next((known[name] for name in names if known.get(name)), "")
+def _first_set(variables: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((variables[name] for name in names if variables.get(name)), "")
 
 
-def _git(folder: str | Path, *words: str) -> str:
-    """What git answers; empty where it knows nothing, or is not installed."""
-    command = ["git", "-C", str(folder), *words]
+def _run_git(folder: str | Path, *arguments: str) -> str:
+    """The output of a git command; empty if it fails or git is not installed."""
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
+        process = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return process.stdout.strip() if process.returncode == 0 else ""

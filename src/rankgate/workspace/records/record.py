@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.frames import frame
+from rankgate.core.present.frames import make_frame
 from rankgate.core.present.kinds import result_class
-from rankgate.core.present.resolve import resolved
+from rankgate.core.present.resolve import load_name
 from rankgate.core.present.result import Result
 from rankgate.store.records.new_record import NewRecord
 from rankgate.workspace.records.figures import figures_of
 from rankgate.workspace.records.judge_identity import judge_label
-from rankgate.workspace.records.moment import moment_of
-from rankgate.workspace.records.places.place import place_at
+from rankgate.workspace.records.moment import parse_moment
+from rankgate.workspace.records.places.place import open_storage
 from rankgate.workspace.records.provenance import provenance as provenance_of
-from rankgate.workspace.records.recorded import RECORDS, Recorded
+from rankgate.workspace.records.recorded import RECORDS_SCHEMA, Recorded
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.workspace.records.figures.figures import Figures
-    from rankgate.workspace.records.places.place import Place
+    from rankgate.workspace.records.places.place import RecordStorage
     from rankgate.workspace.records.provenance import Provenance
 
 
@@ -59,7 +59,7 @@ def record(
         project: the project in the store.
         at: when it was evaluated, if not now: 2026-03-01, or a date with a time.
         system: the system that it is about, if the result names another.
-        name: what people call it.
+        name: a name for people.
         labels: a word by name, such as nightly=yes; ``judge`` is by default who made the judgments,
             where ``resolve`` has recorded it.
         provenance: the revision and branch of git; by default those of the working directory, or of
@@ -80,15 +80,23 @@ def record(
     ...     done.records.select("new", "evaluated_at", "system", "figures").rows()
     [(True, '2026-03-01T00:00:00+00:00', 'run1', 1)]
     """
-    with closing(place_at(None if to is None else str(to), store, project)) as place:
-        return record_in(
-            place, results, at=at, system=system, name=name, labels=labels,
-            provenance=provenance, qrels=qrels, runs=runs, keep=keep,
-        )  # fmt: skip
+    with closing(open_storage(None if to is None else str(to), store, project)) as storage:
+        return record_to(
+            storage,
+            results,
+            at=at,
+            system=system,
+            name=name,
+            labels=labels,
+            provenance=provenance,
+            qrels=qrels,
+            runs=runs,
+            keep=keep,
+        )
 
 
-def record_in(
-    place: Place,
+def record_to(
+    storage: RecordStorage,
     results: Result | Mapping[str, Any] | str | Path | Sequence[Result | str | Path],
     *,
     at: str | datetime | None = None,
@@ -100,143 +108,163 @@ def record_in(
     runs: Mapping[str, RunLike] | None = None,
     keep: bool = True,
 ) -> Recorded:
-    """Record results in an open place; arguments as of `record`."""
-    given = [results] if isinstance(results, Result | Mapping | str | Path) else list(results)
-    found = [each for one in given for each in _days(_result(one))]
-    judged, ranked = _inputs(qrels, runs or {})
+    """Record results in an open storage; arguments as of `record`."""
+    sources = [results] if isinstance(results, Result | Mapping | str | Path) else list(results)
+    daily_results = [result for source in sources for result in _split_by_day(_read_result(source))]
+    judgments, runs_by_system = _read_inputs(qrels, runs or {})
     commit = provenance_of() if provenance is None else provenance
-    chosen = {
+    record_fields = {
         "name": name,
-        "labels": judge_label(judged) | dict(labels or {}),
+        "labels": judge_label(judgments) | dict(labels or {}),
         "revision": commit.name,
         "branch": commit.branch,
     }
-    moment = None if at is None else moment_of(at)
-    made = [_new(each, moment, system, (judged, ranked), chosen) for each in found]
-    if keep and (judged is not None or ranked):
-        place.keep(judged, list(ranked.values()))
-    return _recorded(place, made)
+    moment = None if at is None else parse_moment(at)
+    new_records = [
+        _make_record(result, moment, system, (judgments, runs_by_system), record_fields)
+        for result in daily_results
+    ]
+    if keep and (judgments is not None or runs_by_system):
+        storage.keep(judgments, list(runs_by_system.values()))
+    return _store_records(storage, new_records)
 
 
-def _recorded(place: Place, made: Sequence[NewRecord]) -> Recorded:
+def _store_records(storage: RecordStorage, new_records: Sequence[NewRecord]) -> Recorded:
     rows = []
-    for each in made:
-        number, new = place.record(each)
-        queries = 0 if each.per_query is None else each.per_query["query_id"].n_unique()
-        rows.append({
-            "record": number, "new": new, "evaluated_at": each.evaluated_at.isoformat(),
-            "kind": each.kind, "system": each.system, "revision": each.revision,
-            "branch": each.branch, "verdict": each.verdict, "figures": len(each.values),
-            "queries": queries,
-        })  # fmt: skip
-    return Recorded(place.name, frame(rows, RECORDS), _warnings(made))
+    for new_record in new_records:
+        number, new = storage.record(new_record)
+        queries = 0 if new_record.per_query is None else new_record.per_query["query_id"].n_unique()
+        rows.append(
+            {
+                "record": number,
+                "new": new,
+                "evaluated_at": new_record.evaluated_at.isoformat(),
+                "kind": new_record.kind,
+                "system": new_record.system,
+                "revision": new_record.revision,
+                "branch": new_record.branch,
+                "verdict": new_record.verdict,
+                "figures": len(new_record.values),
+                "queries": queries,
+            }
+        )
+    return Recorded(storage.name, make_frame(rows, RECORDS_SCHEMA), _list_warnings(new_records))
 
 
-def _warnings(made: Sequence[NewRecord]) -> tuple[str, ...]:
-    found = []
-    empty = sorted({each.kind for each in made if not each.values})
+def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
+    warnings = []
+    empty = sorted({new_record.kind for new_record in new_records if not new_record.values})
     if empty:
-        found.append(f"a result of kind {', '.join(empty)} has no figures for a history.")
-    if any(each.convention and each.per_query is None for each in made):
-        found.append(
+        warnings.append(f"a result of kind {', '.join(empty)} has no figures for a history.")
+    if any(new_record.convention and new_record.per_query is None for new_record in new_records):
+        warnings.append(
             "without values per query a history has no intervals and finds fewer changes; write "
             "the result with --per-query."
         )
-    if any(each.convention and not each.qrels_sha256 for each in made):
-        found.append(
+    if any(new_record.convention and not new_record.qrels_sha256 for new_record in new_records):
+        warnings.append(
             "the judgments are not known by their hash, so a change of them is not seen; give "
             "--qrels."
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
-def _result(given: Result | Mapping[str, Any] | str | Path) -> Result:
+def _read_result(content: Result | Mapping[str, Any] | str | Path) -> Result:
     """A result as it is, or from its JSON.
 
     Raises:
         InputError: it is not a result.
     """
-    if isinstance(given, Result):
-        return given
+    if isinstance(content, Result):
+        return content
     source = "result"
-    if not isinstance(given, Mapping):
-        source = str(given)
+    if not isinstance(content, Mapping):
+        source = str(content)
         try:
-            given = json.loads(Path(given).read_bytes())
+            content = json.loads(Path(content).read_bytes())
         except OSError as error:
             problem = f"cannot be read: {error.strerror}."
             raise InputError(problem, source=source, code="cannot-read") from None
         except ValueError:
-            given = {}
+            content = {}
     try:
-        kind = str(given["kind"])  # type: ignore[index]
+        kind = str(content["kind"])  # type: ignore[index]
         cls = result_class(kind)
-        found: Result = cls.from_dict(given)  # type: ignore[arg-type]
+        result: Result = cls.from_dict(content)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError, UsageError):
         problem = "this is not a result; write one with --format json."
         raise InputError(problem, source=source, code="invalid-json") from None
-    return found
+    return result
 
 
-def _days(result: Result) -> Sequence[Result]:
+def _split_by_day(result: Result) -> Sequence[Result]:
     if result.kind != "kpi_table":
         return [result]
-    found: Sequence[Result] = resolved("rankgate.workspace.records.figures.of_logs:by_day")(result)
-    return found
+    daily_results: Sequence[Result] = load_name(
+        "rankgate.workspace.records.figures.of_logs:split_by_day"
+    )(result)
+    return daily_results
 
 
-def _inputs(
+def _read_inputs(
     qrels: Collection | QrelsLike | None, runs: Mapping[str, RunLike]
 ) -> tuple[Qrels | None, dict[str, Run]]:
     from rankgate.data.collection import Collection
     from rankgate.data.read import read_qrels
 
     collection = Collection.of(qrels)
-    judged = None if qrels is None else read_qrels(collection.judgments_source, "qrels")
-    return judged, {name: collection.run(run, name) for name, run in runs.items()}
+    judgments = None if qrels is None else read_qrels(collection.judgments_source, "qrels")
+    return judgments, {name: collection.run(run, name) for name, run in runs.items()}
 
 
-def _new(
+def _make_record(
     result: Result,
-    at: datetime | None,
+    evaluated_at: datetime | None,
     system: str,
     inputs: tuple[Qrels | None, Mapping[str, Run]],
-    chosen: Mapping[str, Any],
+    record_fields: Mapping[str, Any],
 ) -> NewRecord:
     """The record of a result."""
-    judged, ranked = inputs
-    found = figures_of(result)
-    runs = {**found.runs, **{name: run.sha256 for name, run in ranked.items()}}
-    found = replace(found, runs=runs)
+    judgments, runs_by_system = inputs
+    figures = figures_of(result)
+    runs = {**figures.runs, **{name: run.sha256 for name, run in runs_by_system.items()}}
+    figures = replace(figures, runs=runs)
     if system:
-        found = _renamed(found, system)
-    moment = at or found.at
+        figures = _rename_system(figures, system)
+    moment = evaluated_at or figures.at
     lists = {"lists": True} if result.kind == "comparison" else {}
-    about: dict[str, Any] = {"runs": dict(found.runs), "qrels": found.qrels}
-    if found.convention:
-        about["convention"] = dict(found.convention)
+    input_fields: dict[str, Any] = {"runs": dict(figures.runs), "qrels": figures.qrels}
+    if figures.convention:
+        input_fields["convention"] = dict(figures.convention)
     return NewRecord(
         result=result.to_dict(**lists),
         evaluated_at=moment or datetime.now(UTC).replace(microsecond=0),
-        system=found.system, verdict=found.verdict, values=found.values,
-        qrels_sha256=found.qrels_sha256 if judged is None else judged.sha256,
-        queries_sha256=found.queries_sha256, per_query=found.per_query,
-        convention=str(found.convention.get("name", "")),
-        convention_hash=str(found.convention.get("hash", "")),
-        inputs=about, summary=found.summary, dated=moment is not None, **chosen,
-    )  # fmt: skip
+        system=figures.system,
+        verdict=figures.verdict,
+        values=figures.values,
+        qrels_sha256=figures.qrels_sha256 if judgments is None else judgments.sha256,
+        queries_sha256=figures.queries_sha256,
+        per_query=figures.per_query,
+        convention=str(figures.convention.get("name", "")),
+        convention_hash=str(figures.convention.get("hash", "")),
+        inputs=input_fields,
+        summary=figures.summary,
+        dated=moment is not None,
+        **record_fields,
+    )
 
 
-def _renamed(found: Figures, system: str) -> Figures:
-    """The figures under another name of their system, whose run has another name each time."""
+def _rename_system(figures: Figures, system: str) -> Figures:
+    """Rename the system of figures, as its run has another name each time."""
     import polars as pl
 
-    before = found.system
+    before = figures.system
     values = tuple(
-        replace(each, system=system) if each.system == before else each for each in found.values
+        replace(value, system=system) if value.system == before else value
+        for value in figures.values
     )
-    table = found.per_query
+    table = figures.per_query
     if table is not None:
         table = table.with_columns(pl.col("system").replace(before, system))
-    runs = {system if name == before else name: each for name, each in found.runs.items()}
-    return replace(found, system=system, values=values, per_query=table, runs=runs)
+    runs = {system if name == before else name: digest for name, digest in figures.runs.items()}
+    return replace(figures, system=system, values=values, per_query=table, runs=runs)

@@ -1,4 +1,4 @@
-"""What was recorded: the result of ``record``."""
+"""The result of ``record``: the recorded evaluations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
 
-RECORDS = {
+RECORDS_SCHEMA = {
     "record": pl.String,
     "new": pl.Boolean,
     "evaluated_at": pl.String,
@@ -38,8 +38,8 @@ class Recorded(Result):
 
     kind: ClassVar[str] = "recorded"
     label: ClassVar[str] = "Recorded evaluations"
-    document_from: ClassVar[str] = "rankgate.workspace.records.documents.recorded:document"
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"records": RECORDS}
+    document_from: ClassVar[str] = "rankgate.workspace.records.documents.recorded:recorded_document"
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"records": RECORDS_SCHEMA}
 
     place: str
     records: pl.DataFrame
@@ -47,7 +47,7 @@ class Recorded(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What later readers will not see."""
+        """Warnings about what later readers will not see."""
         return tuple(Notice("record", text) for text in self.warnings)
 
     def _table(self) -> pl.DataFrame:

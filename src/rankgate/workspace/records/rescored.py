@@ -1,4 +1,4 @@
-"""Inputs of recorded evaluations, what differs between them, and mixtures of both."""
+"""The inputs of recorded evaluations, their differences, and mixtures of both."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.measurement.scoring.convention import Convention
     from rankgate.store.records.series import Point
-    from rankgate.workspace.records.places.place import Place
+    from rankgate.workspace.records.places.place import RecordStorage
 
 _PAIR = ["query_id", "doc_id"]
-_SHARED = 0.05  # documents that runs of the same ids share at least
-_DOUBTFUL = 0.2  # with fewer, and most of the value lost, ids may have changed
-_LOST = 0.1  # share of the value that is left where ids may have changed
+_MIN_SHARED = 0.05  # documents that runs of the same ids share at least
+_DOUBTFUL_SHARED = 0.2  # with fewer, and most of the value lost, ids may have changed
+_LOST_SHARE = 0.1  # share of the value that is left where ids may have changed
 JUDGE, CORPUS = "judge", "corpus"
-"""Labels that say who judged, and what was searched."""
+"""Labels of the judge, and of the corpus that was searched."""
 
 
-OF_RUN = frozenset({"system", "ids", "corpus"})
-"""Causes that rankings show."""
+RUN_CAUSES = frozenset({"system", "ids", "corpus"})
+"""Causes that are seen in rankings."""
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """What an evaluation was made of.
+class EvaluationInputs:
+    """The inputs of an evaluation.
 
     Attributes:
         point: of the evaluation.
@@ -47,129 +47,152 @@ class Inputs:
     qrels: Qrels | None
 
 
-def inputs_of(place: Place, point: Point) -> Inputs:
+def read_inputs(storage: RecordStorage, point: Point) -> EvaluationInputs:
     """The inputs of a point's record."""
-    digest = str(place.details(point)["inputs"].get("runs", {}).get(point.system, ""))
-    return Inputs(
-        point, digest, place.run(digest) if digest else None,
-        place.qrels(point.qrels_sha256) if point.qrels_sha256 else None,
-    )  # fmt: skip
+    digest = str(storage.details(point)["inputs"].get("runs", {}).get(point.system, ""))
+    return EvaluationInputs(
+        point,
+        digest,
+        storage.run(digest) if digest else None,
+        storage.qrels(point.qrels_sha256) if point.qrels_sha256 else None,
+    )
 
 
-def differing(old: Inputs, new: Inputs) -> Mapping[str, str]:
-    """By cause what speaks for it; empty words where it did not change."""
-    found: dict[str, str] = {}
+def find_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, str]:
+    """The evidence for a change of each cause; an empty text if it did not change."""
+    evidence: dict[str, str] = {}
     if not old.run_sha256 or old.run_sha256 != new.run_sha256:
-        found |= _of_runs(old, new)
+        evidence |= _run_evidence(old, new)
     if old.point.qrels_sha256 != new.point.qrels_sha256 or not old.point.qrels_sha256:
-        found |= _of_judgments(old, new)
+        evidence |= _judgment_evidence(old, new)
     if old.point.convention_hash != new.point.convention_hash:
-        found["convention"] = f"{old.point.convention} and {new.point.convention}"
-    return found
+        evidence["convention"] = f"{old.point.convention} and {new.point.convention}"
+    return evidence
 
 
-def _of_runs(old: Inputs, new: Inputs) -> Mapping[str, str]:
-    shared = _shared(old, new)
-    lost = (new.point.value or 0) < _LOST * (old.point.value or 0)
-    few = f"the runs share {shared:.0%} of their documents"
-    if shared < _SHARED:
-        return {"ids": few}
-    mine, theirs = old.point.labels.get(CORPUS), new.point.labels.get(CORPUS)
+def _run_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, str]:
+    shared_share = _shared_share(old, new)
+    is_lost = (new.point.value or 0) < _LOST_SHARE * (old.point.value or 0)
+    shared_text = f"the runs share {shared_share:.0%} of their documents"
+    if shared_share < _MIN_SHARED:
+        return {"ids": shared_text}
+    old_corpus, new_corpus = old.point.labels.get(CORPUS), new.point.labels.get(CORPUS)
     revisions = old.point.revision, new.point.revision
-    if lost and shared < _DOUBTFUL and mine == theirs and revisions[0] == revisions[1] != "":
-        return {"ids": f"{few}, same revision, most of the value is lost"}
-    found = {}
-    if mine != theirs:
-        found["corpus"] = f"{mine or ''} and {theirs or ''}"
-    if mine == theirs or revisions[0] != revisions[1]:
-        words = [e.point.revision[:10] or e.run_sha256[:10] or "a run" for e in (old, new)]
-        found["system"] = f"{words[0]} and {words[1]}"
-    elif found:
-        found["corpus"] += ", same revision"
-    if lost and math.isnan(shared):
-        found["ids"] = "most of the value is lost, and the runs are not kept"
-    elif lost and shared < _DOUBTFUL:
-        found["ids"] = f"{few}, and most of the value is lost"
-    return found
+    if (
+        is_lost
+        and shared_share < _DOUBTFUL_SHARED
+        and old_corpus == new_corpus
+        and revisions[0] == revisions[1] != ""
+    ):
+        return {"ids": f"{shared_text}, same revision, most of the value is lost"}
+    evidence = {}
+    if old_corpus != new_corpus:
+        evidence["corpus"] = f"{old_corpus or ''} and {new_corpus or ''}"
+    if old_corpus == new_corpus or revisions[0] != revisions[1]:
+        run_labels = [
+            inputs.point.revision[:10] or inputs.run_sha256[:10] or "a run" for inputs in (old, new)
+        ]
+        evidence["system"] = f"{run_labels[0]} and {run_labels[1]}"
+    elif evidence:
+        evidence["corpus"] += ", same revision"
+    if is_lost and math.isnan(shared_share):
+        evidence["ids"] = "most of the value is lost, and the runs are not kept"
+    elif is_lost and shared_share < _DOUBTFUL_SHARED:
+        evidence["ids"] = f"{shared_text}, and most of the value is lost"
+    return evidence
 
 
-def _shared(old: Inputs, new: Inputs) -> float:
+def _shared_share(old: EvaluationInputs, new: EvaluationInputs) -> float:
     """The share of the documents of the shorter run that both have; NaN where one is not kept."""
     if old.run is None or new.run is None:
         return math.nan
-    first, second = (set(each.table["doc_id"].unique()) for each in (old.run, new.run))
-    return len(first & second) / max(1, min(len(first), len(second)))
+    old_documents, new_documents = (set(run.table["doc_id"].unique()) for run in (old.run, new.run))
+    return len(old_documents & new_documents) / max(1, min(len(old_documents), len(new_documents)))
 
 
-def _of_judgments(old: Inputs, new: Inputs) -> Mapping[str, str]:
-    who = "judge" if old.point.labels.get(JUDGE) != new.point.labels.get(JUDGE) else "judgments"
+def _judgment_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, str]:
+    cause = "judge" if old.point.labels.get(JUDGE) != new.point.labels.get(JUDGE) else "judgments"
     if old.qrels is None or new.qrels is None:
-        other = old.point.queries_sha256 != new.point.queries_sha256
-        lost = "other judgments, which are not kept"
-        return {who: lost, "queries": lost} if other else {who: lost}
-    mine, theirs = old.qrels.table, new.qrels.table
-    both = mine.join(theirs, on=_PAIR, suffix="_new")
-    moved = both.filter(pl.col("grade") != pl.col("grade_new")).height
-    queries = set(mine["query_id"]) ^ set(theirs["query_id"])
-    shared = set(mine["query_id"]) & set(theirs["query_id"])
-    others = sum(
-        each.filter(pl.col("query_id").is_in(list(shared))).join(both, on=_PAIR, how="anti").height
-        for each in (mine, theirs)
+        has_other_queries = old.point.queries_sha256 != new.point.queries_sha256
+        reason = "other judgments, which are not kept"
+        return {cause: reason, "queries": reason} if has_other_queries else {cause: reason}
+    old_judgments, new_judgments = old.qrels.table, new.qrels.table
+    common_pairs = old_judgments.join(new_judgments, on=_PAIR, suffix="_new")
+    regraded_count = common_pairs.filter(pl.col("grade") != pl.col("grade_new")).height
+    queries = set(old_judgments["query_id"]) ^ set(new_judgments["query_id"])
+    shared_queries = set(old_judgments["query_id"]) & set(new_judgments["query_id"])
+    unmatched_count = sum(
+        judgments.filter(pl.col("query_id").is_in(list(shared_queries)))
+        .join(common_pairs, on=_PAIR, how="anti")
+        .height
+        for judgments in (old_judgments, new_judgments)
     )
-    found = {}
-    if moved and who == "judge":
-        labels = [each.point.labels.get(JUDGE, "unknown") for each in (old, new)]
-        found["judge"] = f"{moved} of {both.height} common pairs: {labels[0]} and {labels[1]}"
-    words = [f"{moved} of {both.height} common pairs graded otherwise"] if moved else []
-    if who == "judge":
-        words = []
-    words += [f"{others} pairs in one only"] if others else []
-    if words:
-        found["judgments"] = ", ".join(words)
+    evidence = {}
+    if regraded_count and cause == "judge":
+        labels = [inputs.point.labels.get(JUDGE, "unknown") for inputs in (old, new)]
+        evidence["judge"] = (
+            f"{regraded_count} of {common_pairs.height} common pairs: {labels[0]} and {labels[1]}"
+        )
+    texts = (
+        [f"{regraded_count} of {common_pairs.height} common pairs graded otherwise"]
+        if regraded_count
+        else []
+    )
+    if cause == "judge":
+        texts = []
+    texts += [f"{unmatched_count} pairs in one only"] if unmatched_count else []
+    if texts:
+        evidence["judgments"] = ", ".join(texts)
     if queries:
-        found["queries"] = f"{len(queries)} queries in one only"
-    return found
+        evidence["queries"] = f"{len(queries)} queries in one only"
+    return evidence
 
 
-def mixed(old: Inputs, new: Inputs, chosen: frozenset[str]) -> tuple[Run, Qrels, Convention]:
+def mix_inputs(
+    old: EvaluationInputs, new: EvaluationInputs, new_causes: frozenset[str]
+) -> tuple[Run, Qrels, Convention]:
     """Run, judgments and convention with the new side of some causes, and the old of the others.
 
     Raises:
         UsageError: one that is needed is not kept.
     """
-    side = new if chosen & OF_RUN else old
-    if side.run is None:
-        raise _lost("run", side)
-    rules = (new if "convention" in chosen else old).point
-    convention = chosen_convention(rules.convention)
-    if convention.hash != rules.convention_hash:
-        problem = f"the changes of the convention {rules.convention} are not kept."
+    run_inputs = new if new_causes & RUN_CAUSES else old
+    if run_inputs.run is None:
+        raise _missing_input("run", run_inputs)
+    convention_point = (new if "convention" in new_causes else old).point
+    convention = chosen_convention(convention_point.convention)
+    if convention.hash != convention_point.convention_hash:
+        problem = f"the changes of the convention {convention_point.convention} are not kept."
         raise UsageError(problem, code="unknown-convention")
-    return side.run, _judgments(old, new, chosen), convention
+    return run_inputs.run, _mix_judgments(old, new, new_causes), convention
 
 
-def _judgments(old: Inputs, new: Inputs, chosen: frozenset[str]) -> Qrels:
+def _mix_judgments(
+    old: EvaluationInputs, new: EvaluationInputs, new_causes: frozenset[str]
+) -> Qrels:
     if old.point.qrels_sha256 == new.point.qrels_sha256 and old.point.qrels_sha256:
-        kept = old.qrels or new.qrels
-        if kept is None:
-            raise _lost("judgments", old)
-        return kept
+        qrels = old.qrels or new.qrels
+        if qrels is None:
+            raise _missing_input("judgments", old)
+        return qrels
     if old.qrels is None or new.qrels is None:
-        raise _lost("judgments", old if old.qrels is None else new)
-    mine, theirs = (each.table.select(*_PAIR, "grade") for each in (old.qrels, new.qrels))
-    shared = list(set(mine["query_id"]) & set(theirs["query_id"]))
-    same = pl.col("query_id").is_in(shared)
-    common = mine.join(theirs, on=_PAIR, suffix="_new")
-    by_judge = old.point.labels.get(JUDGE) != new.point.labels.get(JUDGE)
-    grade = "grade_new" if ("judge" if by_judge else "judgments") in chosen else "grade"
-    parts = [common.select(*_PAIR, pl.col(grade).alias("grade"))]
-    pairs = theirs if "judgments" in chosen else mine
-    parts.append(pairs.filter(same).join(common, on=_PAIR, how="anti"))
-    queries = theirs if "queries" in chosen else mine
-    parts.append(queries.filter(~same))
+        raise _missing_input("judgments", old if old.qrels is None else new)
+    old_judgments, new_judgments = (
+        judgments.table.select(*_PAIR, "grade") for judgments in (old.qrels, new.qrels)
+    )
+    shared_queries = list(set(old_judgments["query_id"]) & set(new_judgments["query_id"]))
+    is_shared_query = pl.col("query_id").is_in(shared_queries)
+    common_pairs = old_judgments.join(new_judgments, on=_PAIR, suffix="_new")
+    is_other_judge = old.point.labels.get(JUDGE) != new.point.labels.get(JUDGE)
+    grade = "grade_new" if ("judge" if is_other_judge else "judgments") in new_causes else "grade"
+    parts = [common_pairs.select(*_PAIR, pl.col(grade).alias("grade"))]
+    pairs = new_judgments if "judgments" in new_causes else old_judgments
+    parts.append(pairs.filter(is_shared_query).join(common_pairs, on=_PAIR, how="anti"))
+    queries = new_judgments if "queries" in new_causes else old_judgments
+    parts.append(queries.filter(~is_shared_query))
     return Qrels(pl.concat(parts).sort(_PAIR), "mixed")
 
 
-def _lost(what: str, side: Inputs) -> UsageError:
-    problem = f"the {what} of {side.point.evaluated_at:%Y-%m-%d} are not kept."
+def _missing_input(input_name: str, inputs: EvaluationInputs) -> UsageError:
+    problem = f"the {input_name} of {inputs.point.evaluated_at:%Y-%m-%d} are not kept."
     return UsageError(problem.replace("run of", "rankings of"), code="missing-input")

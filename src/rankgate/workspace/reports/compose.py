@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document import Code, Document, Section, Table, solid
+from rankgate.core.present.document import Code, Document, Section, Table, nonempty_blocks
 from rankgate.core.present.forms import as_json
 from rankgate.core.present.forms import documents as forms
 from rankgate.core.present.grid import Grid
-from rankgate.core.present.pages.page import page
+from rankgate.core.present.pages.page import document_page
 from rankgate.core.present.result import ReportOptions
-from rankgate.core.present.saving import save
-from rankgate.core.present.suffixes import form_of
+from rankgate.core.present.saving import save_file
+from rankgate.core.present.suffixes import find_form
 from rankgate.core.present.write import FORMS
-from rankgate.workspace.reports.report_block import added_sections, refuse_unused
+from rankgate.workspace.reports.report_block import make_added_sections, refuse_unused_blocks
 
 if TYPE_CHECKING:
     from rankgate.core.present.document import Block
@@ -31,7 +31,7 @@ class ReportPart:
     """A result of a report.
 
     Attributes:
-        result: the result.
+        name: of its file; empty if it was not in a file.
         name: of its file; empty where it was never in one.
         sha256: of its file.
     """
@@ -47,19 +47,19 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:
     Raises:
         UsageError: another suffix, or a place where nothing can be written.
     """
-    form = form_of(path, FORMS)
+    form = find_form(path, FORMS)
     if form == "json":
-        save(path, as_json.dumped(result.to_dict()))
+        save_file(path, as_json.to_json(result.to_dict()))
         return Path(path)
     document = compose([ReportPart(result)], ReportOptions(**options))
-    ways = {
-        "html": page,
-        "markdown": forms.markdown,
-        "latex": forms.latex,
-        "csv": forms.csv,
-        "text": forms.text,
+    writers = {
+        "html": document_page,
+        "markdown": forms.render_markdown,
+        "latex": forms.render_latex,
+        "csv": forms.render_csv,
+        "text": forms.render_text,
     }
-    save(path, ways[form](document))
+    save_file(path, writers[form](document))
     return Path(path)
 
 
@@ -82,83 +82,96 @@ def compose(
         left_out: files of a folder that are not results.
         remarks: what was not computed, and why.
     """
-    chosen = options or ReportOptions()
-    refuse_unused([part.result for part in parts], chosen.add)
-    ordered = sorted(parts, key=lambda part: (part.result.order, part.name))
+    report_options = options or ReportOptions()
+    refuse_unused_blocks([report_part.result for report_part in parts], report_options.add)
+    ordered_parts = sorted(
+        parts, key=lambda report_part: (report_part.result.order, report_part.name)
+    )
     documents = [
-        part.result.report_document(replace(chosen, place=str(place)))
-        for place, part in enumerate(ordered)
+        report_part.result.report_document(replace(report_options, place=str(position)))
+        for position, report_part in enumerate(ordered_parts)
     ]
     sections = [
         section
-        for place, (part, document) in enumerate(zip(ordered, documents, strict=True))
+        for position, (report_part, document) in enumerate(
+            zip(ordered_parts, documents, strict=True)
+        )
         for section in (
-            *_sections(part.result, document, place if len(ordered) > 1 else None),
-            *added_sections(part.result, chosen.add),
+            *_sections(report_part.result, document, position if len(ordered_parts) > 1 else None),
+            *make_added_sections(report_part.result, report_options.add),
         )
     ]
     return Document(
-        title=title or _title(ordered[0].result, documents[0]),
+        title=title or _report_title(ordered_parts[0].result, documents[0]),
         status=next((document.status for document in documents if document.status), ""),
-        lead=_lead(documents),
-        sections=(*_with_own_anchors(sections), _inputs(ordered, command, left_out, remarks)),
+        lead=_report_lead(documents),
+        sections=(
+            *_make_anchors_unique(sections),
+            _inputs_section(ordered_parts, command, left_out, remarks),
+        ),
     )
 
 
-def _parted(document: Document) -> bool:
+def _has_titles(document: Document) -> bool:
     return any(section.title for section in document.sections)
 
 
-def _title(result: Result, document: Document) -> str:
-    """Of a document with sections its own; else the short heading of the result."""
-    return document.title if _parted(document) and document.title else result.heading
+def _report_title(result: Result, document: Document) -> str:
+    """The title of a document with sections; else the short heading of the result."""
+    return document.title if _has_titles(document) and document.title else result.heading
 
 
-def _lead(documents: Sequence[Document]) -> tuple[str, ...]:
-    """Of one result its lead and what it is about; of several their most important sentences."""
-    first, *others = documents
-    if not others:
-        return first.lead if _parted(first) else (*first.lead, first.title)
+def _report_lead(documents: Sequence[Document]) -> tuple[str, ...]:
+    """The lead and subject of a single result; of several results their main sentences."""
+    first_document, *other_documents = documents
+    if not other_documents:
+        return (
+            first_document.lead
+            if _has_titles(first_document)
+            else (*first_document.lead, first_document.title)
+        )
     return tuple(document.lead[0] for document in documents if document.lead and document.lead[0])
 
 
-def _sections(result: Result, document: Document, place: int | None) -> Iterator[Section]:
+def _sections(result: Result, document: Document, position: int | None) -> Iterator[Section]:
     """The sections of a result; one that has no headings is its own section."""
-    if _parted(document):
+    if _has_titles(document):
         yield from document.sections
         return
-    lead = () if place is None else (*document.lead, document.title)
+    lead = () if position is None else (*document.lead, document.title)
     blocks = tuple(block for section in document.sections for block in section.blocks)
     name = result.kind.replace("_", " ").capitalize()
-    yield Section(result.kind, result.heading, (*solid(lead), *blocks), name)
+    yield Section(result.kind, result.heading, (*nonempty_blocks(lead), *blocks), name)
 
 
-def _with_own_anchors(sections: Sequence[Section]) -> list[Section]:
+def _make_anchors_unique(sections: Sequence[Section]) -> list[Section]:
     """Sections whose anchors are unique; links inside a section keep their targets."""
     count = Counter(section.anchor for section in sections)
-    seen: Counter[str] = Counter()
-    found = []
+    seen_counts: Counter[str] = Counter()
+    unique_sections = []
     for section in sections:
-        seen[section.anchor] += 1
-        several = count[section.anchor] > 1
-        anchor = f"{section.anchor}-{seen[section.anchor]}" if several else section.anchor
-        found.append(replace(section, anchor=anchor))
-    return found
+        seen_counts[section.anchor] += 1
+        is_repeated = count[section.anchor] > 1
+        anchor = (
+            f"{section.anchor}-{seen_counts[section.anchor]}" if is_repeated else section.anchor
+        )
+        unique_sections.append(replace(section, anchor=anchor))
+    return unique_sections
 
 
-def _inputs(
+def _inputs_section(
     parts: Sequence[ReportPart], command: str, left_out: Sequence[str], remarks: Sequence[str]
 ) -> Section:
     """Files and inputs with their hashes, each convention once, and the command."""
     blocks: list[Block] = []
-    if rows := _hashes(parts):
+    if rows := _hash_rows(parts):
         blocks.append(Table("", Grid(("name", "what", "SHA-256"), rows, frozenset(range(3)))))
     conventions: dict[Any, Mapping[str, Any]] = {}
-    for part in parts:
-        how = getattr(part.result, "convention", None)
-        if how and "axes" in how:
-            conventions.setdefault(how["hash"], how)
-    blocks += [_axes(how) for how in conventions.values()]
+    for report_part in parts:
+        convention = getattr(report_part.result, "convention", None)
+        if convention and "axes" in convention:
+            conventions.setdefault(convention["hash"], convention)
+    blocks += [_axes_table(convention) for convention in conventions.values()]
     blocks += remarks
     if left_out:
         blocks.append(f"Files that are not results: {', '.join(left_out)}.")
@@ -167,24 +180,28 @@ def _inputs(
     return Section("inputs", "Inputs and how to reproduce", tuple(blocks), "Inputs")
 
 
-def _hashes(parts: Sequence[ReportPart]) -> tuple[tuple[str, str, str], ...]:
-    files = [(part.name, part.result.kind, part.sha256) for part in parts if part.sha256]
-    inputs = [row for part in parts for row in part.result.inputs if row[2]]
+def _hash_rows(parts: Sequence[ReportPart]) -> tuple[tuple[str, str, str], ...]:
+    files = [
+        (report_part.name, report_part.result.kind, report_part.sha256)
+        for report_part in parts
+        if report_part.sha256
+    ]
+    inputs = [row for report_part in parts for row in report_part.result.inputs if row[2]]
     return tuple(dict.fromkeys([*files, *inputs]))
 
 
-def _axes(how: Mapping[str, Any]) -> Table:
+def _axes_table(how: Mapping[str, Any]) -> Table:
     """Every choice of a convention."""
-    rows = tuple((str(name), _word(value)) for name, value in how["axes"].items())
+    rows = tuple((str(name), _choice_text(value)) for name, value in how["axes"].items())
     heading = f"every choice of the convention {how['name']} (hash {how['hash']})"
     return Table(heading, Grid(("axis", "choice"), rows, frozenset({0, 1})), folded=True)
 
 
-def _word(value: Any) -> str:  # noqa: ANN401 - of an axis
+def _choice_text(value: Any) -> str:  # noqa: ANN401 - of an axis
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_word(each)}" for name, each in value.items()) or "–"
+        return ", ".join(f"{name}: {_choice_text(choice)}" for name, choice in value.items()) or "–"
     if isinstance(value, list | tuple):
-        return ", ".join(map(_word, value)) or "–"
+        return ", ".join(map(_choice_text, value)) or "–"
     if value is None or isinstance(value, bool):
         return {None: "–", True: "yes", False: "no"}[value]
     return f"{value:g}" if isinstance(value, float) else str(value)

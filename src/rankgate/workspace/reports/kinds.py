@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.resolve import resolved
+from rankgate.core.present.resolve import load_name
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PictureKind:
+class ChartKind:
     """A kind of picture; the result's class says how it is drawn (`Result.charts`).
 
     Attributes:
@@ -22,7 +22,7 @@ class PictureKind:
         title: what it shows, in a few words.
         needs: the result that it is drawn from, by its name in
             `rankgate.workspace.reports.pictured`.
-        in_text: whether it can be drawn with characters too, by the function ``text`` of the
+        in_text: True if it can be drawn with characters too, by the function ``text`` of the
             chart's module.
     """
 
@@ -32,7 +32,7 @@ class PictureKind:
     in_text: bool = False
 
     def draw(self, result: Result) -> Picture:
-        """The picture.
+        """Draw the picture.
 
         Raises:
             UsageError: a result that gives no picture.
@@ -41,15 +41,15 @@ class PictureKind:
         return result.plot(self.name)
 
     def text(self, result: Result, width: int) -> str:
-        """Bars of characters.
+        """The picture as bars of characters.
 
         Raises:
             UsageError: the kind has no such form.
         """
         self.refuse_text()
         module, _, _ = result.charts[self.name].partition(":")
-        made: str = resolved(f"{module}:text")(result, width)
-        return made
+        chart_text: str = load_name(f"{module}:text")(result, width)
+        return chart_text
 
     def refuse_text(self) -> None:
         """Check that the kind has a form for the terminal.
@@ -65,33 +65,35 @@ class PictureKind:
             )
 
 
-KINDS = (
-    PictureKind("deltas", "differences query by query", "comparison", in_text=True),
-    PictureKind("cutoffs", "metrics at k", "cutoffs", in_text=True),
-    PictureKind("scatter", "two systems, one point per query", "comparison"),
-    PictureKind("forest", "intervals of many differences", "comparisons"),
-    PictureKind("reconcile", "one metric under all conventions", "reconciliation"),
-    PictureKind("blindspots", "what metrics do not see", "blindness"),
-    PictureKind("explain", "what each document adds to a value", "explanation"),
-    PictureKind("judged", "share judged at each rank", "ranks"),
-    PictureKind("grades", "share of each grade at each rank", "ranks"),
-    PictureKind("distributions", "values over queries", "evaluation", in_text=True),
-    PictureKind("precision-recall", "precision against recall", "recall"),
-    PictureKind("power", "detectable difference by number of queries", "comparison"),
-    PictureKind("holes", "what unjudged documents could change", "hidden"),
-    PictureKind("calibration", "predicted against observed sign changes", "calibration"),
-    PictureKind("agreement", "agreement of each pair of raters", "agreed"),
-    PictureKind("admission", "a judge's grades against people's grades", "admitted"),
-    PictureKind("scorecard", "several metrics of each system", "tradeoff"),
-    PictureKind("pareto", "two metrics against each other", "tradeoff"),
-    PictureKind("stages", "stages with their ceilings", "pipeline"),
+CHART_KINDS = (
+    ChartKind("deltas", "differences query by query", "comparison", in_text=True),
+    ChartKind("cutoffs", "metrics at k", "cutoffs", in_text=True),
+    ChartKind("scatter", "two systems, one point per query", "comparison"),
+    ChartKind("forest", "intervals of many differences", "comparisons"),
+    ChartKind("reconcile", "one metric under all conventions", "reconciliation"),
+    ChartKind("blindspots", "what metrics do not see", "blindness"),
+    ChartKind("explain", "what each document adds to a value", "explanation"),
+    ChartKind("judged", "share judged at each rank", "ranks"),
+    ChartKind("grades", "share of each grade at each rank", "ranks"),
+    ChartKind("distributions", "values over queries", "evaluation", in_text=True),
+    ChartKind("heat", "heat map of queries (topics) by system", "evaluation", in_text=True),
+    ChartKind("precision-recall", "precision against recall", "recall"),
+    ChartKind("power", "detectable difference by number of queries", "comparison"),
+    ChartKind("holes", "what unjudged documents could change", "hidden"),
+    ChartKind("calibration", "predicted against observed sign changes", "calibration"),
+    ChartKind("agreement", "agreement of each pair of raters", "agreed"),
+    ChartKind("admission", "a judge's grades against people's grades", "admitted"),
+    ChartKind("scorecard", "several metrics of each system", "tradeoff"),
+    ChartKind("pareto", "two metrics against each other", "tradeoff"),
+    ChartKind("stages", "stages with their ceilings", "pipeline"),
 )
-"""In the order of `rankgate plot --help`."""
+"""The kinds of charts, in the order of `rankgate plot --help`."""
 
-OF_RESULTS = tuple(
-    PictureKind(name, title, "result")
+RESULT_CHART_KINDS = tuple(
+    ChartKind(name, title, "result")
     for name, title in (
         ("overlap-curve", "documents that two runs share by depth"),
+        ("similarity", "how alike the rankings of several runs are"),
         ("history", "a metric over time"),
         ("kpi-days", "KPIs by day"),
         ("kpi-positions", "clicks by rank"),
@@ -119,16 +121,16 @@ OF_RESULTS = tuple(
 """Pictures of results that a command wrote with ``--format json``, such as those of logs."""
 
 
-def kind(name: str) -> PictureKind:
+def find_chart_kind(name: str) -> ChartKind:
     """The kind of that name.
 
     Raises:
         UsageError: no such name.
     """
-    for each in (*KINDS, *OF_RESULTS):
-        if each.name == name:
-            return each
+    for chart_kind in (*CHART_KINDS, *RESULT_CHART_KINDS):
+        if chart_kind.name == name:
+            return chart_kind
     raise UsageError(
-        f"no chart is called {name!r}; there are {', '.join(each.name for each in KINDS)}.",
+        f"no chart is called {name!r}; there are {', '.join(chart.name for chart in CHART_KINDS)}.",
         code="unknown-picture",
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.read import is_ranking
 from rankgate.decisions.blind_spots.verb import blindspots
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test, Unequal
@@ -24,7 +25,7 @@ from rankgate.measurement.evaluation.tradeoff import Tradeoff, tradeoff
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.explanation.reconcile import reconcile
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.workspace.reports.reading import are_results, read_results
+from rankgate.workspace.reports.reading import are_result_paths, read_results
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
@@ -33,26 +34,26 @@ if TYPE_CHECKING:
     from rankgate.decisions.pipelines.stages import Pipeline
     from rankgate.judging.admission.admission import JudgeAdmission
     from rankgate.judging.agreement.agreement import RaterAgreement
-    from rankgate.measurement.evaluation.evaluation import Evaluation
+    from rankgate.measurement.evaluation.scores import Scores
     from rankgate.measurement.explanation.explanation import Explanation
     from rankgate.measurement.explanation.reconciliation import Reconciliation
     from rankgate.measurement.scoring import Convention
 
-CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
-"""Where metrics are taken when nothing is said."""
+DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
+"""The default cutoffs of metrics."""
 
-RANKS = 20
-"""How far lists are looked at when nothing is said."""
+DEFAULT_RANKS = 20
+"""The default depth of lists."""
 
-_ONE = ("nDCG@10",)
-_AT_K = ("P", "R", "nDCG")
-_AT_K_OF_ONE = ("P", "R", "F", "AP", "nDCG")
-_RECALL = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
+_DEFAULT_METRIC = ("nDCG@10",)
+_CUTOFF_METRICS = ("P", "R", "nDCG")
+_SINGLE_RUN_METRICS = ("P", "R", "F", "AP", "nDCG")
+_RECALL_METRICS = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
 
 
 @dataclass(frozen=True)
 class ChartRequest:
-    """What a picture is asked of.
+    """The inputs of a chart.
 
     Attributes:
         collection: judgments, or a `Collection`; for agreement, ratings.
@@ -70,7 +71,7 @@ class ChartRequest:
     runs: tuple[Any, ...] = ()
     metrics: tuple[str, ...] = ()
     convention: str | Convention = "trec"
-    cutoffs: tuple[int, ...] = CUTOFFS
+    cutoffs: tuple[int, ...] = DEFAULT_CUTOFFS
     query: str | None = None
     depth: int | None = None
     unequal: Unequal = "refuse"
@@ -88,7 +89,7 @@ class ChartRequest:
                 f"this chart shows one metric; leave out {self.metrics[1]}.",
                 code="several-metrics",
             )
-        return (self.metrics or _ONE)[0]
+        return (self.metrics or _DEFAULT_METRIC)[0]
 
     @property
     def only(self) -> Any:  # noqa: ANN401 - a run
@@ -96,37 +97,37 @@ class ChartRequest:
         self.need(1, 1, "shows one run")
         return self.runs[0]
 
-    def need(self, least: int, most: int | None, words: str) -> None:
-        """Check how many runs there are.
+    def need(self, minimum: int, maximum: int | None, demand: str) -> None:
+        """Check the number of runs.
 
         Raises:
             UsageError: too few, or too many.
         """
         count = len(self.runs)
-        if count < least or (most is not None and count > most):
+        if count < minimum or (maximum is not None and count > maximum):
             raise UsageError(
-                f"this chart {words}; it got {count or 'no'} run{'s' * (count != 1)}.",
+                f"this chart {demand}; it got {count or 'no'} run{'s' * (count != 1)}.",
                 code="wrong-run-count",
             )
 
 
-def result_for(needs: str, asked: ChartRequest) -> Any:  # noqa: ANN401 - each need has its type
+def compute_result(needs: str, request: ChartRequest) -> Any:  # noqa: ANN401 - each need has its type
     """Make the result of that name.
 
     Raises:
         InputError: data that cannot be read, with file and line.
         UsageError: too few runs or too many, unknown names, no query where one is needed.
     """
-    path = asked.collection
-    if isinstance(path, str | Path) and are_results((str(path),)):
-        return _saved(str(path))
+    path = request.collection
+    if isinstance(path, str | Path) and are_result_paths((str(path),)):
+        return _read_saved(str(path))
     if needs == "result":
         problem = "this chart is drawn from a result; write it with --format json -o RESULT.json."
         raise UsageError(problem, code="missing-input")
-    return NEEDS[needs](asked)
+    return RESULT_MAKERS[needs](request)
 
 
-def _saved(path: str) -> Result:
+def _read_saved(path: str) -> Result:
     """The result in a file.
 
     Raises:
@@ -138,149 +139,152 @@ def _saved(path: str) -> Result:
     return parts[0].result
 
 
-def at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...]:
-    """Each metric at each cutoff; one that has a cutoff stays what it is.
+def metrics_at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...]:
+    """Each metric at each cutoff; a metric that has a cutoff keeps it.
 
-    >>> at_cutoffs(["P", "nDCG@7"], [1, 5])
+    >>> metrics_at_cutoffs(["P", "nDCG@7"], [1, 5])
     ('P@1', 'P@5', 'nDCG@7')
     """
     return tuple(
-        each
+        metric
         for name in metrics
-        for each in ([name] if "@" in name else [f"{name}@{k}" for k in cutoffs])
+        for metric in ([name] if "@" in name else [f"{name}@{k}" for k in cutoffs])
     )
 
 
-def _comparisons(asked: ChartRequest) -> Comparisons:
-    asked.need(2, None, "compares runs: a baseline and one candidate or more")
+def _compare_runs(request: ChartRequest) -> Comparisons:
+    request.need(2, None, "compares runs: a baseline and one candidate or more")
     return compare(
-        asked.collection,
-        asked.runs[0],
-        list(asked.runs[1:]),
-        asked.metrics or _ONE,
-        asked.convention,
-        test=Test(unequal=asked.unequal),
+        request.collection,
+        request.runs[0],
+        list(request.runs[1:]),
+        request.metrics or _DEFAULT_METRIC,
+        request.convention,
+        test=Test(unequal=request.unequal),
     )
 
 
-def _comparison(asked: ChartRequest) -> Comparisons:
-    asked.need(2, 2, "shows two runs: a baseline and a candidate")
-    return _comparisons(asked)
+def _compare_two_runs(request: ChartRequest) -> Comparisons:
+    request.need(2, 2, "shows two runs: a baseline and a candidate")
+    return _compare_runs(request)
 
 
-def _evaluation(asked: ChartRequest, metrics: Sequence[str] = ()) -> Evaluation:
-    asked.need(1, None, "shows one run or more")
+def _evaluate_runs(request: ChartRequest, metrics: Sequence[str] = ()) -> Scores:
+    request.need(1, None, "shows one run or more")
+    runs: Any = list(request.runs)
+    if all(isinstance(run, Mapping) and not is_ranking(run) for run in runs):
+        runs = {name: rankings for run in runs for name, rankings in run.items()}
     return evaluate(
-        asked.collection,
-        list(asked.runs),
-        metrics or asked.metrics or _ONE,
-        asked.convention,
+        request.collection,
+        runs,
+        metrics or request.metrics or _DEFAULT_METRIC,
+        request.convention,
     )
 
 
-def _cutoffs(asked: ChartRequest) -> Evaluation:
-    default = _AT_K_OF_ONE if len(asked.runs) == 1 else _AT_K
-    return _evaluation(asked, at_cutoffs(asked.metrics or default, asked.cutoffs))
+def _evaluate_at_cutoffs(request: ChartRequest) -> Scores:
+    default = _SINGLE_RUN_METRICS if len(request.runs) == 1 else _CUTOFF_METRICS
+    return _evaluate_runs(request, metrics_at_cutoffs(request.metrics or default, request.cutoffs))
 
 
-def _recall(asked: ChartRequest) -> Evaluation:
-    return _evaluation(asked, asked.metrics or _RECALL)
+def _evaluate_recall(request: ChartRequest) -> Scores:
+    return _evaluate_runs(request, request.metrics or _RECALL_METRICS)
 
 
-def _reconciliation(asked: ChartRequest) -> Reconciliation:
-    return reconcile(asked.collection, asked.only, asked.one)
+def _reconcile(request: ChartRequest) -> Reconciliation:
+    return reconcile(request.collection, request.only, request.one)
 
 
-def _blindness(asked: ChartRequest) -> BlindSpots:
+def _find_blind_spots(request: ChartRequest) -> BlindSpots:
     return blindspots(
-        asked.collection,
-        asked.only,
+        request.collection,
+        request.only,
         None,
-        asked.metrics or DEFAULT_METRICS,
-        asked.convention,
-        page=asked.depth or 10,
+        request.metrics or DEFAULT_METRICS,
+        request.convention,
+        page=request.depth or 10,
     )
 
 
-def _explanation(asked: ChartRequest) -> Explanation:
-    if asked.query is None:
+def _explain(request: ChartRequest) -> Explanation:
+    if request.query is None:
         raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
-    return explain(asked.collection, asked.only, asked.query, asked.one, asked.convention)
+    return explain(request.collection, request.only, request.query, request.one, request.convention)
 
 
-def _ranks(asked: ChartRequest) -> GradesByRank:
-    asked.need(1, None, "shows one run or more")
+def _grades_by_rank(request: ChartRequest) -> GradesByRank:
+    request.need(1, None, "shows one run or more")
     return ranks(
-        asked.collection,
-        list(asked.runs),
-        asked.convention,
-        depth=asked.depth or RANKS,
-        labels=asked.labels,
+        request.collection,
+        list(request.runs),
+        request.convention,
+        depth=request.depth or DEFAULT_RANKS,
+        labels=request.labels,
     )
 
 
-def _tradeoff(asked: ChartRequest) -> Tradeoff:
-    asked.need(2, None, "shows two runs or more")
-    return tradeoff(_evaluation(asked, asked.metrics or DEFAULT_METRICS))
+def _compute_tradeoff(request: ChartRequest) -> Tradeoff:
+    request.need(2, None, "shows two runs or more")
+    return tradeoff(_evaluate_runs(request, request.metrics or DEFAULT_METRICS))
 
 
-def _hidden(asked: ChartRequest) -> HoleAnalysis:
-    asked.need(2, 2, "shows two runs: a baseline and a candidate")
-    one, two = asked.runs
+def _analyze_holes(request: ChartRequest) -> HoleAnalysis:
+    request.need(2, 2, "shows two runs: a baseline and a candidate")
+    baseline, candidate = request.runs
     return holes(
-        asked.collection,
-        one,
-        two,
-        asked.metrics or _ONE,
-        asked.convention,
-        depth=asked.depth or HOLES,
+        request.collection,
+        baseline,
+        candidate,
+        request.metrics or _DEFAULT_METRIC,
+        request.convention,
+        depth=request.depth or HOLES,
     )
 
 
-def _calibration(asked: ChartRequest) -> Calibration:
-    asked.need(2, 2, "shows two runs: a baseline and a candidate")
-    one, two = asked.runs
-    return calibration(asked.collection, one, two, asked.one, asked.convention)
+def _calibrate(request: ChartRequest) -> Calibration:
+    request.need(2, 2, "shows two runs: a baseline and a candidate")
+    baseline, candidate = request.runs
+    return calibration(request.collection, baseline, candidate, request.one, request.convention)
 
 
-def _agreed(asked: ChartRequest) -> RaterAgreement:
-    asked.need(0, 0, "shows ratings and no run")
-    return agree(asked.collection)
+def _compute_agreement(request: ChartRequest) -> RaterAgreement:
+    request.need(0, 0, "shows ratings and no run")
+    return agree(request.collection)
 
 
-def _admitted(asked: ChartRequest) -> JudgeAdmission:
-    asked.need(1, 1, "shows judgments by people and by a judge")
-    return admit(asked.collection, asked.runs[0])
+def _admit_judge(request: ChartRequest) -> JudgeAdmission:
+    request.need(1, 1, "shows judgments by people and by a judge")
+    return admit(request.collection, request.runs[0])
 
 
-def _pipeline(asked: ChartRequest) -> Pipeline:
-    asked.need(1, None, "shows the run after each stage")
+def _compute_stages(request: ChartRequest) -> Pipeline:
+    request.need(1, None, "shows the run after each stage")
     return stages(
-        asked.collection,
-        list(asked.runs),
-        asked.metrics or METRICS,
-        asked.convention,
-        depth=asked.depth or DEPTH,
-        labels=asked.labels,
-        test=Test(unequal=asked.unequal),
+        request.collection,
+        list(request.runs),
+        request.metrics or METRICS,
+        request.convention,
+        depth=request.depth or DEPTH,
+        labels=request.labels,
+        test=Test(unequal=request.unequal),
     )
 
 
-NEEDS: Mapping[str, Callable[[ChartRequest], Any]] = {
-    "comparison": _comparison,
-    "comparisons": _comparisons,
-    "evaluation": _evaluation,
-    "cutoffs": _cutoffs,
-    "recall": _recall,
-    "reconciliation": _reconciliation,
-    "blindness": _blindness,
-    "explanation": _explanation,
-    "ranks": _ranks,
-    "tradeoff": _tradeoff,
-    "hidden": _hidden,
-    "calibration": _calibration,
-    "agreed": _agreed,
-    "admitted": _admitted,
-    "pipeline": _pipeline,
+RESULT_MAKERS: Mapping[str, Callable[[ChartRequest], Any]] = {
+    "comparison": _compare_two_runs,
+    "comparisons": _compare_runs,
+    "evaluation": _evaluate_runs,
+    "cutoffs": _evaluate_at_cutoffs,
+    "recall": _evaluate_recall,
+    "reconciliation": _reconcile,
+    "blindness": _find_blind_spots,
+    "explanation": _explain,
+    "ranks": _grades_by_rank,
+    "tradeoff": _compute_tradeoff,
+    "hidden": _analyze_holes,
+    "calibration": _calibrate,
+    "agreed": _compute_agreement,
+    "admitted": _admit_judge,
+    "pipeline": _compute_stages,
 }
-"""How each result is made that a kind of picture needs."""
+"""The functions that make the results that kinds of pictures need, by name."""

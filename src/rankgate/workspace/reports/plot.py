@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Cutoff
-from rankgate.decisions.comparison.compared import named
-from rankgate.workspace.reports.kinds import kind as kind_of
-from rankgate.workspace.reports.pictured import ChartRequest, result_for
+from rankgate.decisions.comparison.compared import iterate_candidates
+from rankgate.workspace.reports.kinds import find_chart_kind as kind_of
+from rankgate.workspace.reports.pictured import ChartRequest, compute_result
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
@@ -47,15 +47,15 @@ def plot(
         UsageError: an unknown kind; too few runs or too many; nothing to draw.
         MissingExtraError: the extra ``plots`` is not installed.
     """
-    opened = tuple({name: run} if name else run for name, run in named(runs))
-    asked = ChartRequest(
+    named_runs = tuple({name: run} if name else run for name, run in iterate_candidates(runs))
+    request = ChartRequest(
         collection,
-        opened,
+        named_runs,
         (metrics,) if isinstance(metrics, str) else tuple(metrics),
         convention,
         query=query,
         depth=depth,
         labels=labels or {},
     )
-    found = kind_of(kind)
-    return found.draw(result_for(found.needs, asked))
+    picture_kind = kind_of(kind)
+    return picture_kind.draw(compute_result(picture_kind.needs, request))

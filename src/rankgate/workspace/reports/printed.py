@@ -24,14 +24,14 @@ BROWSERS = (
 )
 """Browsers that print without a window, in the order in which they are looked for."""
 
-_SECONDS = 120
+_TIMEOUT = 120
 
 
-def printed(page: str, browser: str | None = None) -> bytes:
+def print_pdf(page: str, browser: str | None = None) -> bytes:
     """Print a page.
 
-    The browser gets its own folder, which is removed, and no way to a network: the page
-    asks for nothing, and no name is resolved.
+    The browser gets its own folder, which is removed, and no network: the page requests nothing,
+    and no name is resolved.
 
     Args:
         page: HTML.
@@ -40,11 +40,11 @@ def printed(page: str, browser: str | None = None) -> bytes:
     Raises:
         UsageError: no browser is there, or it printed nothing; how to get one.
     """
-    program = _found(browser)
+    program = _find_browser(browser)
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
         source.write_text(page, encoding="utf-8")
-        words = [
+        command = [
             program,
             "--headless",
             "--disable-gpu",
@@ -54,45 +54,47 @@ def printed(page: str, browser: str | None = None) -> bytes:
             "--host-resolver-rules=MAP * ~NOTFOUND",
             f"--user-data-dir={Path(folder, 'user')}",
             f"--print-to-pdf={target}",
-            *(["--no-sandbox"] if _root() else []),
+            *(["--no-sandbox"] if _is_superuser() else []),
             source.as_uri(),
         ]
         try:
-            ended = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)
+            process = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False)
         except OSError as error:
             raise UsageError(
                 f"{program}: cannot be started: {error.strerror}.", code="browser-failed"
             ) from None
         except subprocess.TimeoutExpired:
             raise UsageError(
-                f"{program} printed nothing in {_SECONDS} s; {_OTHERWISE}", code="browser-failed"
+                f"{program} printed nothing in {_TIMEOUT} s; {_PRINT_ADVICE}", code="browser-failed"
             ) from None
         if not target.exists():
-            said = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            why = f" ({said[0]})" if said else ""
-            raise UsageError(f"{program} printed nothing{why}; {_OTHERWISE}", code="browser-failed")
+            last_lines = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            reason = f" ({last_lines[0]})" if last_lines else ""
+            raise UsageError(
+                f"{program} printed nothing{reason}; {_PRINT_ADVICE}", code="browser-failed"
+            )
         return target.read_bytes()
 
 
-_OTHERWISE = "write the page with --format html, open it in any browser, and print it there."
+_PRINT_ADVICE = "write the page with --format html, open it in any browser, and print it there."
 
 
-def _found(browser: str | None) -> str:
+def _find_browser(browser: str | None) -> str:
     for name in [browser] if browser else BROWSERS:
-        place = shutil.which(name)
-        if place:
-            return place
+        path = shutil.which(name)
+        if path:
+            return path
     if browser:
         raise UsageError(
             f"{browser}: no such program; --browser takes Chromium or Chrome.", code="no-browser"
         )
     raise UsageError(
         "PDF needs Chromium or Chrome, and none is on the PATH; install one (Debian: apt install "
-        f"chromium), name it with --browser, or {_OTHERWISE}",
+        f"chromium), name it with --browser, or {_PRINT_ADVICE}",
         code="no-browser",
     )
 
 
-def _root() -> bool:
-    """Chromium's sandbox does not start for the superuser."""
+def _is_superuser() -> bool:
+    """True for the superuser, for whom Chromium's sandbox does not start."""
     return hasattr(os, "geteuid") and os.geteuid() == 0

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.kinds import result_class
 from rankgate.decisions.gating.saved.baseline import is_baseline
-from rankgate.decisions.gating.saved.baselines import SavedBaselines, show
+from rankgate.decisions.gating.saved.baselines import SavedBaselines, find_baseline
 from rankgate.workspace.reports.compose import ReportPart
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
 
-_BEGINS = re.compile(rb'\s*\{\s*"schema_version"\s*:')
-_HEAD = 200
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, LookupError)
+_RESULT_START = re.compile(rb'\s*\{\s*"schema_version"\s*:')
+_HEAD_BYTES = 200
+_DAMAGE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, LookupError)
 
 
-def are_results(paths: Sequence[str]) -> bool:
-    """Whether all of these are results or folders."""
+def are_result_paths(paths: Sequence[str]) -> bool:
+    """True if all of these paths are results or folders."""
     return all(Path(path).is_dir() or _is_result(Path(path)) for path in paths)
 
 
@@ -47,37 +47,37 @@ def read_results(paths: Sequence[str]) -> tuple[list[ReportPart], list[str]]:
         if not path.is_dir():
             files.append(path)
             continue
-        for each in sorted(path.iterdir()):
-            if each.suffix == ".json" and _is_result(each) and _known(each):
-                files.append(each)
-            elif each.is_file() and not each.name.startswith("."):
-                left_out.append(each.name)
+        for child in sorted(path.iterdir()):
+            if child.suffix == ".json" and _is_result(child) and _has_known_kind(child):
+                files.append(child)
+            elif child.is_file() and not child.name.startswith("."):
+                left_out.append(child.name)
     if not files:
         problem = f"{paths[0]}: no result in it; write some with --format json -o."
         raise UsageError(problem, code="no-results")
-    return [_part(path) for path in files], left_out
+    return [_read_part(path) for path in files], left_out
 
 
 def _is_result(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return _BEGINS.match(file.read(_HEAD)) is not None
+            return _RESULT_START.match(file.read(_HEAD_BYTES)) is not None
     except OSError:
         return False
 
 
-def _known(path: Path) -> bool:
-    """Whether the result in a file is of a known kind; a damaged file is an error later."""
+def _has_known_kind(path: Path) -> bool:
+    """True if the result in a file is of a known kind; a damaged file is an error later."""
     try:
         raw = path.read_bytes()
-        return is_baseline(raw[:_HEAD]) or bool(result_class(json.loads(raw).get("kind", "")))
+        return is_baseline(raw[:_HEAD_BYTES]) or bool(result_class(json.loads(raw).get("kind", "")))
     except UsageError:
         return False
     except (OSError, ValueError, RecursionError, AttributeError):
         return True
 
 
-def _part(path: Path) -> ReportPart:
+def _read_part(path: Path) -> ReportPart:
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -89,8 +89,8 @@ def _part(path: Path) -> ReportPart:
         problem = "not a whole JSON document; write the result again."
         raise InputError(problem, source=str(path), code="invalid-json") from None
     sha256 = hashlib.sha256(raw).hexdigest()
-    if is_baseline(raw[:_HEAD]):
-        return ReportPart(SavedBaselines.of(show(str(path))), path.stem, sha256)
+    if is_baseline(raw[:_HEAD_BYTES]):
+        return ReportPart(SavedBaselines.of(find_baseline(str(path))), path.stem, sha256)
     return ReportPart(read_result(values, str(path)), path.stem, sha256)
 
 
@@ -118,8 +118,8 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
     try:
         result = cls.from_dict(values)
         result.document()
-    except _DAMAGE as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        problem = f"a damaged result ({what}); write it again."
+    except _DAMAGE_ERRORS as error:
+        cause = f"{type(error).__name__}: {error}".splitlines()[0]
+        problem = f"a damaged result ({cause}); write it again."
         raise InputError(problem, source=label, code="damaged-result") from None
     return result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.declare import Declared, Registry
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document import Block, Section, solid
+from rankgate.core.present.document import Block, Section, nonempty_blocks
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
@@ -34,7 +34,7 @@ REPORT_BLOCKS = Registry(ReportBlock, "report block", (), "rankgate.report_block
 """Blocks by name; all of them come from plug-ins."""
 
 
-def added_sections(result: Result, names: Sequence[str]) -> Iterator[Section]:
+def make_added_sections(result: Result, names: Sequence[str]) -> Iterator[Section]:
     """The sections that blocks make of one result.
 
     Raises:
@@ -45,7 +45,7 @@ def added_sections(result: Result, names: Sequence[str]) -> Iterator[Section]:
         if result.kind not in block.of:
             continue
         try:
-            found = solid(tuple(block.blocks(result)))
+            blocks = nonempty_blocks(tuple(block.blocks(result)))
         except RankgateError:
             raise
         except Exception as error:  # any failure is the plug-in's
@@ -54,11 +54,11 @@ def added_sections(result: Result, names: Sequence[str]) -> Iterator[Section]:
                 f"leave out --add {name}.",
                 code="invalid-plugin",
             ) from error
-        if found:
-            yield Section(name, block.title, found)
+        if blocks:
+            yield Section(name, block.title, blocks)
 
 
-def refuse_unused(results: Sequence[Result], names: Sequence[str]) -> None:
+def refuse_unused_blocks(results: Sequence[Result], names: Sequence[str]) -> None:
     """Check that each block is about one of the results.
 
     Raises:
@@ -66,10 +66,10 @@ def refuse_unused(results: Sequence[Result], names: Sequence[str]) -> None:
     """
     kinds = {result.kind for result in results}
     for name in names:
-        needed = REPORT_BLOCKS.named(name).of
-        if kinds.isdisjoint(needed):
+        block_kinds = REPORT_BLOCKS.named(name).of
+        if kinds.isdisjoint(block_kinds):
             raise UsageError(
-                f"the report block {name!r} is about {' or '.join(needed)}; the report has "
+                f"the report block {name!r} is about {' or '.join(block_kinds)}; the report has "
                 f"{', '.join(sorted(kinds))}.",
                 code="nothing-to-show",
             )

@@ -1,4 +1,4 @@
-"""A request as its handler sees it: who asks, where, and checked values."""
+"""A request as its handler sees it: sender, address, and checked values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.store.people.tokens import Token
     from rankgate.store.people.users import User
     from rankgate.store.store import Store
-    from rankgate.workspace.web.config import Config
+    from rankgate.workspace.web.config import ServerConfig
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Who:
-    """Who asks.
+class Identity:
+    """The sender of a request.
 
     Attributes:
-        user: who is signed in, or whose token it is.
-        session, token: how.
+        user: the user who is signed in, or who has the token.
+        session, token: the session or the token of the request.
         project: of the path.
-        role: in the project; None is none.
-        rater: the number of the rater that they are, once they have rated.
+        role: the role in the project; None without one.
+        rater: their number as a rater, once they have rated.
     """
 
     user: User | None = None
@@ -50,22 +50,22 @@ class Who:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request whose sender may make it.
+class WebRequest:
+    """A request that its sender may make.
 
     Attributes:
         config: of the server.
-        who: who asks.
+        who: the sender.
         path: the parameters of the path.
         values: the fields that the route declares; None where they were not sent.
-        address: where it comes from.
+        address: the network address of the client.
         origin: scheme and host, for links that people pass on.
         form_word: the word of forms before anybody is signed in.
         cookies: that the browser sent.
     """
 
-    config: Config
-    who: Who
+    config: ServerConfig
+    who: Identity
     path: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     address: str = ""
@@ -75,18 +75,18 @@ class Asked:
 
     @property
     def store(self) -> Store:
-        """Where everything is."""
+        """The store of the server."""
         return self.config.store
 
     @property
     def user(self) -> User:
-        """Who asks; routes for anyone do not ask for it."""
+        """The user who sends the request; routes for anyone do not use it."""
         assert self.who.user is not None
         return self.who.user
 
     def rater(self, connection: Connection) -> int:
-        """The number of the rater that they are; ``connection`` writes."""
-        return self.who.rater or raters.of_user(connection, self.user.id).id
+        """The number of the sender as a rater; ``connection`` writes."""
+        return self.who.rater or raters.rater_of_user(connection, self.user.id).id
 
     @property
     def project(self) -> Project:
@@ -97,7 +97,7 @@ class Asked:
 
     @property
     def role(self) -> str:
-        """What they may do in the project."""
+        """The role of the sender in the project; empty without one."""
         return self.who.role or ""
 
     def at(self, *parts: object) -> str:
@@ -114,6 +114,10 @@ class Asked:
         if self.who.token is not None:
             details["token"] = self.who.token.name
         audit.record(
-            connection, actor, action, subject, project=project.id if project else None,
+            connection,
+            actor,
+            action,
+            subject,
+            project=project.id if project else None,
             details=details,
-        )  # fmt: skip
+        )

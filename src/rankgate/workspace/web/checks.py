@@ -1,4 +1,4 @@
-"""Whether the server can work: database, version of the schema, and space on disk."""
+"""Checks of the server's health: database, version of the schema, and space on disk."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from rankgate.store.kept.blobs import Folder
 if TYPE_CHECKING:
     from rankgate.store.store import Store
 
-LEAST = 100_000_000
+MIN_FREE_BYTES = 100_000_000
 """Bytes that must be free where the store writes."""
 
 
-def problems(store: Store) -> dict[str, str]:
-    """Each check with ``ok``, or what is wrong; no addresses and no paths."""
-    found = {"database": "ok", "migrations": "ok", "disk": "ok"}
+def check_health(store: Store) -> dict[str, str]:
+    """The result of each check: ``ok``, or the problem without addresses and paths."""
+    results = {"database": "ok", "migrations": "ok", "disk": "ok"}
     try:
         with store.read() as connection:
-            if versions.version(connection) != versions.newest():
-                found["migrations"] = "the store is of another version than the program"
+            if versions.version(connection) != versions.newest_version():
+                results["migrations"] = "the store is of another version than the program"
     except RankgateError:
-        found["database"] = found["migrations"] = "the database does not answer"
-    for place, free in disk_free(store).items():
-        if free < LEAST:
-            found["disk"] = f"{free:,} bytes are free for the {place}"
-    return found
+        results["database"] = results["migrations"] = "the database does not answer"
+    for location, free in count_free_bytes(store).items():
+        if free < MIN_FREE_BYTES:
+            results["disk"] = f"{free:,} bytes are free for the {location}"
+    return results
 
 
-def disk_free(store: Store) -> dict[str, int]:
-    """Free bytes by place: the ``database`` of SQLite, and the folder of ``blobs``."""
-    places: dict[str, Path] = {}
+def count_free_bytes(store: Store) -> dict[str, int]:
+    """Free bytes by location: the ``database`` of SQLite, and the folder of ``blobs``."""
+    paths: dict[str, Path] = {}
     if (file := file_of(store.url)) is not None:
-        places["database"] = file.parent
+        paths["database"] = file.parent
     if isinstance(store.blobs, Folder):
-        places["blobs"] = store.blobs.folder
-    found = {}
-    for name, place in places.items():
-        there = next(each for each in (place, *place.absolute().parents) if each.exists())
+        paths["blobs"] = store.blobs.folder
+    free_bytes = {}
+    for name, path in paths.items():
+        existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
         with suppress(OSError):  # the folder of blobs is made with the first one
-            found[name] = shutil.disk_usage(there).free
-    return found
+            free_bytes[name] = shutil.disk_usage(existing).free
+    return free_bytes

@@ -1,4 +1,4 @@
-"""From a request of HTTP to a handler and back: limits, who asks, values, the form of the reply."""
+"""From an HTTP request to a handler and back: limits, sender, values, form of the reply."""
 
 from __future__ import annotations
 
@@ -20,11 +20,19 @@ from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.forms import as_csv
 from rankgate.workspace.web import access
-from rankgate.workspace.web.asked import Asked, Upload, Who
-from rankgate.workspace.web.fields import checked, is_true
-from rankgate.workspace.web.headers import secured
-from rankgate.workspace.web.render import plain, rendered
-from rankgate.workspace.web.replies import Away, Done, Page, Refused, Reply, Sent, not_found
+from rankgate.workspace.web.asked import Identity, Upload, WebRequest
+from rankgate.workspace.web.fields import check_values, is_true
+from rankgate.workspace.web.headers import add_security_headers
+from rankgate.workspace.web.render import render_template, to_json
+from rankgate.workspace.web.replies import (
+    ActionReply,
+    FileReply,
+    PageReply,
+    RedirectReply,
+    Reply,
+    RequestRefused,
+    not_found,
+)
 from rankgate.workspace.web.route import ANYONE, Route
 
 if TYPE_CHECKING:
@@ -32,38 +40,50 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from rankgate.core.present.document import PlainRows
-    from rankgate.workspace.web.config import Config
-    from rankgate.workspace.web.limits import Buckets, SharedBuckets
+    from rankgate.workspace.web.config import ServerConfig
+    from rankgate.workspace.web.limits import RequestBuckets, SharedRequestBuckets
 
-Form = Literal["html", "json", "csv"]
+ReplyForm = Literal["html", "json", "csv"]
 
 _LOG = logging.getLogger("rankgate.web")
 
 SESSION, FORM = "rankgate_session", "rankgate_form"
-"""The cookies: of who is signed in, and of forms before that."""
+"""The cookies of a signed-in user, and of forms before the sign-in."""
 
-_SMALL = 16_384
-"""Bytes of a request that is read before it is known who asks."""
+_SMALL_BYTES = 16_384
+"""Bytes of a request that is read before its sender is known."""
 
-_FORM_AGAIN = {400, 401, 404, 409}
+_FORM_STATUSES = {400, 401, 404, 409}
 """Codes of HTTP after which a form is shown again, with what was typed."""
 
-_NAMES = {"invalid-name", "name-taken", "unknown-user"}
-"""Codes of errors that are of the field with a name."""
+_NAME_CODES = {"invalid-name", "name-taken", "unknown-user"}
+"""Codes of errors that belong to the field with a name."""
 
-_LAST = 2**53
+_MAX_NUMBER = 2**53
 """The largest number of a row."""
 
-_STATUS = {
-    "rating-conflict": 409, "batch-closed": 409, "task-not-assigned": 409, "job-active": 409,
-    "name-taken": 409, "scale-in-use": 409, "in-use": 409,
-}  # fmt: skip
+_STATUS_OF_CODE = {
+    "rating-conflict": 409,
+    "batch-closed": 409,
+    "task-not-assigned": 409,
+    "job-active": 409,
+    "name-taken": 409,
+    "scale-in-use": 409,
+    "in-use": 409,
+}
 """Codes of HTTP that are neither 400 nor 404."""
 
-_STORE_FAULTS = frozenset({
-    "store-locked", "cannot-connect", "cannot-write", "store-refused", "not-a-store",
-    "damaged-blob", "missing-blob",
-})  # fmt: skip
+_STORE_FAULTS = frozenset(
+    {
+        "store-locked",
+        "cannot-connect",
+        "cannot-write",
+        "store-refused",
+        "not-a-store",
+        "damaged-blob",
+        "missing-blob",
+    }
+)
 """Faults of the store, whose messages name its place; clients may send again (503)."""
 
 _STORE_MESSAGE = (
@@ -77,172 +97,186 @@ class Endpoint:
     """A route as Starlette calls it.
 
     Attributes:
-        route: what it does.
+        route: the route.
         routes: every route by name, for forms on pages.
         config: of the server.
-        buckets: how often clients ask.
+        buckets: the limits on the requests of clients.
         form: of the reply; a page is JSON for programs all the same.
     """
 
     route: Route
     routes: Mapping[str, Route]
-    config: Config
-    buckets: Buckets | SharedBuckets
-    form: Form
+    config: ServerConfig
+    buckets: RequestBuckets | SharedRequestBuckets
+    form: ReplyForm
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
         as_json = self.form != "html" or wants_json(request)
-        sent: dict[str, Any] = {}
-        who = Who()
+        raw_values: dict[str, Any] = {}
+        identity = Identity()
         try:
             if self.route.method == "GET" or _is_small(request):  # one turn in a thread, not two
-                sent = await self._sent(request)
-                return await to_thread.run_sync(partial(self._both, request, sent, as_json=as_json))
-            who = await to_thread.run_sync(self._who, request)
-            sent = await self._sent(request)
+                raw_values = await self._sent(request)
+                return await to_thread.run_sync(
+                    partial(self._both, request, raw_values, as_json=as_json)
+                )
+            identity = await to_thread.run_sync(self._who, request)
+            raw_values = await self._sent(request)
             return await to_thread.run_sync(
-                partial(self._answer, request, who, sent, as_json=as_json)
+                partial(self._answer, request, identity, raw_values, as_json=as_json)
             )
-        except Refused as refused:
-            return self._refused(request, who, refused, sent, as_json=as_json)
+        except RequestRefused as refused:
+            return self._refused(request, identity, refused, raw_values, as_json=as_json)
         except RankgateError as error:
-            return self._refused(request, who, _refusal(error), sent, as_json=as_json)
+            return self._refused(request, identity, _refusal_of(error), raw_values, as_json=as_json)
         except Exception:  # noqa: BLE001 - one request that fails does not end the server
             _LOG.exception("%s %s failed", request.method, self.route.path)
-            fault = Refused(
+            fault = RequestRefused(
                 500, "own-fault", "This is a fault of rankgate; what you sent was not carried out."
             )
-            return self._refused(request, who, fault, sent, as_json=as_json)
+            return self._refused(request, identity, fault, raw_values, as_json=as_json)
 
-    def _both(self, request: Request, sent: dict[str, Any], *, as_json: bool) -> Response:
-        who = Who()
+    def _both(self, request: Request, raw_values: dict[str, Any], *, as_json: bool) -> Response:
+        identity = Identity()
         try:
-            who = self._who(request)
-            return self._answer(request, who, sent, as_json=as_json)
-        except Refused as refused:
-            return self._refused(request, who, refused, sent, as_json=as_json)
+            identity = self._who(request)
+            return self._answer(request, identity, raw_values, as_json=as_json)
+        except RequestRefused as refused:
+            return self._refused(request, identity, refused, raw_values, as_json=as_json)
         except RankgateError as error:
-            return self._refused(request, who, _refusal(error), sent, as_json=as_json)
+            return self._refused(request, identity, _refusal_of(error), raw_values, as_json=as_json)
 
-    def _who(self, request: Request) -> Who:
-        if any(isinstance(each, int) and each > _LAST for each in request.path_params.values()):
+    def _who(self, request: Request) -> Identity:
+        if any(
+            isinstance(parameter, int) and parameter > _MAX_NUMBER
+            for parameter in request.path_params.values()
+        ):
             raise not_found()
         cookie = request.cookies.get(SESSION)
-        scheme, _, word = request.headers.get("authorization", "").partition(" ")
-        bearer = word.strip() if scheme.lower() == "bearer" else None
+        scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+        bearer = credentials.strip() if scheme.lower() == "bearer" else None
         project = request.path_params.get("project")
         try:
-            found = access.who(self.config.store, project, cookie, bearer)
-        except Refused:  # a token that is made up
-            self._count(_address(request))
+            identity = access.identify_sender(self.config.store, project, cookie, bearer)
+        except RequestRefused:  # a token that is made up
+            self._count(_client_address(request))
             raise
-        owner = found.session or found.token
-        self._count(_address(request) if owner is None else f"{type(owner).__name__} {owner.id}")
-        access.refuse(self.route, found)
+        owner = identity.session or identity.token
+        self._count(
+            _client_address(request) if owner is None else f"{type(owner).__name__} {owner.id}"
+        )
+        access.refuse_unpermitted(self.route, identity)
         host = request.headers.get("host", "")
         if self.route.method != "GET" and not access.same_origin(request.headers, host):
-            raise Refused(403, "forged-request", "The request comes from another site.")
-        return found
+            raise RequestRefused(403, "forged-request", "The request comes from another site.")
+        return identity
 
     def _count(self, client: str) -> None:
         if wait := self.buckets.wait(client):
-            raise Refused(429, "too-many-requests", f"Try again in {wait} s.", again=wait)
+            raise RequestRefused(429, "too-many-requests", f"Try again in {wait} s.", again=wait)
 
     async def _sent(self, request: Request) -> dict[str, Any]:
         if self.route.method == "GET":
             return dict(request.query_params)
         files = self.route.has_file
-        patience = self.config.patience * (10 if files else 1)
-        most = self.config.largest_upload if files else self.config.largest
+        time_limit = self.config.patience * (10 if files else 1)
+        size_limit = self.config.largest_upload if files else self.config.largest
         try:
-            async with asyncio.timeout(patience):
-                return await _body(request, most)
+            async with asyncio.timeout(time_limit):
+                return await _read_body(request, size_limit)
         except TimeoutError:
-            raise Refused(408, "too-slow", "The request took too long to arrive.") from None
+            raise RequestRefused(408, "too-slow", "The request took too long to arrive.") from None
 
     def _answer(
-        self, request: Request, who: Who, sent: dict[str, Any], *, as_json: bool
+        self, request: Request, identity: Identity, raw_values: dict[str, Any], *, as_json: bool
     ) -> Response:
         form_word = request.cookies.get(FORM, "")
-        given = str(sent.pop("csrf", "") or request.headers.get("x-csrf-token", ""))
-        access.refuse_forged(self.route, who, given, form_word)
-        sent.pop("done", None) if self.route.method == "GET" else None
-        raw = self.form == "csv" and is_true(sent.pop("raw", None))
-        asked = Asked(
+        form_token = str(raw_values.pop("csrf", "") or request.headers.get("x-csrf-token", ""))
+        access.refuse_forged(self.route, identity, form_token, form_word)
+        raw_values.pop("done", None) if self.route.method == "GET" else None
+        raw = self.form == "csv" and is_true(raw_values.pop("raw", None))
+        page_request = WebRequest(
             config=self.config,
-            who=who,
+            who=identity,
             path=request.path_params,
-            values=checked(self.route.fields, sent, strict=as_json and not sent.get("_form")),
-            address=_address(request),
+            values=check_values(
+                self.route.fields, raw_values, strict=as_json and not raw_values.get("_form")
+            ),
+            address=_client_address(request),
             origin=f"{self._scheme(request)}://{request.headers.get('host', '')}",
             form_word=form_word,
             cookies=request.cookies,
         )
-        reply = self.route.handler(asked)
-        return self._response(request, asked.who, reply, as_json=as_json, raw=raw)
+        reply = self.route.handler(page_request)
+        return self._response(request, page_request.who, reply, as_json=as_json, raw=raw)
 
     def _response(
-        self, request: Request, who: Who, reply: Reply, *, as_json: bool, raw: bool
+        self, request: Request, identity: Identity, reply: Reply, *, as_json: bool, raw: bool
     ) -> Response:
-        if isinstance(reply, Sent):
+        if isinstance(reply, FileReply):
             return self._file(reply)
         cookies = dict(reply.cookies)
-        if isinstance(reply, Away):
+        if isinstance(reply, RedirectReply):
             response = Response(status_code=303, headers={"location": reply.address})
-        elif isinstance(reply, Done):
-            response = self._done(request, who, reply, as_json=as_json)
+        elif isinstance(reply, ActionReply):
+            response = self._done(request, identity, reply, as_json=as_json)
         elif self.form == "csv" and reply.rows is not None:
-            return self._file(_sheet(reply.rows, request.url.path, raw=raw))
+            return self._file(_csv_file(reply.rows, request.url.path, raw=raw))
         elif as_json:
-            response = Response(plain(reply.data), reply.status, media_type="application/json")
+            response = Response(to_json(reply.data), reply.status, media_type="application/json")
         else:
-            html = self._page(request, who, reply, cookies)
+            html = self._page(request, identity, reply, cookies)
             response = Response(html, reply.status, media_type="text/html")
         for name, value in cookies.items():
             self._cookie(response, name, value)
-        images = reply.images if isinstance(reply, Page) else ()
-        return secured(response, self.config, images)
+        images = reply.images if isinstance(reply, PageReply) else ()
+        return add_security_headers(response, self.config, images)
 
-    def _done(self, request: Request, who: Who, reply: Done, *, as_json: bool) -> Response:
+    def _done(
+        self, request: Request, identity: Identity, reply: ActionReply, *, as_json: bool
+    ) -> Response:
         if not as_json:
             mark = "&" if "?" in reply.to else "?"
-            done = f"{mark}done={self.route.name}" if self.route.needs != ANYONE else ""
-            place = f"{self.config.base}{reply.to}{done}"
-            return Response(status_code=303, headers={"location": quote(place, safe="/?&=%#+:")})
+            done_query = f"{mark}done={self.route.name}" if self.route.needs != ANYONE else ""
+            location = f"{self.config.base}{reply.to}{done_query}"
+            return Response(status_code=303, headers={"location": quote(location, safe="/?&=%#+:")})
         data = dict(reply.data)
         if reply.fragment and request.headers.get("x-fragment"):
-            values = self._values(request, who) | dict(reply.data) | dict(reply.extra)
-            data["html"] = rendered(reply.fragment, **values)
-        return Response(plain(data), media_type="application/json")
+            values = self._values(request, identity) | dict(reply.data) | dict(reply.extra)
+            data["html"] = render_template(reply.fragment, **values)
+        return Response(to_json(data), media_type="application/json")
 
-    def _file(self, reply: Sent) -> Response:
+    def _file(self, reply: FileReply) -> Response:
         headers = {"cache-control": "no-store" if reply.fresh else "public, max-age=31536000"}
         if reply.name:
-            name = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_"
-                           for c in reply.name)  # fmt: skip
+            name = "".join(
+                c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in reply.name
+            )
             headers["content-disposition"] = f'attachment; filename="{name}"'
         response = Response(reply.content, headers=headers, media_type=reply.media)
-        return secured(response, self.config)
+        return add_security_headers(response, self.config)
 
-    def _page(self, request: Request, who: Who, reply: Page, cookies: dict[str, str | None]) -> str:
-        values = self._values(request, who)
-        if who.session is None and not values["csrf"]:  # a form before anybody is signed in
+    def _page(
+        self, request: Request, identity: Identity, reply: PageReply, cookies: dict[str, str | None]
+    ) -> str:
+        values = self._values(request, identity)
+        if identity.session is None and not values["csrf"]:  # a form before anybody is signed in
             values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
-        return rendered(reply.template, **values, **reply.data, **reply.extra)
+        return render_template(reply.template, **values, **reply.data, **reply.extra)
 
-    def _values(self, request: Request, who: Who) -> dict[str, Any]:
-        """What every template may use."""
-        done = self.routes.get(request.query_params.get("done", ""))
+    def _values(self, request: Request, identity: Identity) -> dict[str, Any]:
+        """The values that every template may use."""
+        done_route = self.routes.get(request.query_params.get("done", ""))
         return {
             "base": self.config.base,
             "routes": self.routes,
             "title": self.route.title,
             "here": request.url.path,
-            "search": _search(request),
-            "who": who,
-            "csrf": who.session.csrf if who.session else request.cookies.get(FORM, ""),
-            "done": done.title if done else "",
+            "search": _query_string(request),
+            "who": identity,
+            "csrf": identity.session.csrf if identity.session else request.cookies.get(FORM, ""),
+            "done": done_route.title if done_route else "",
         }
 
     def _scheme(self, request: Request) -> str:
@@ -258,96 +292,115 @@ class Endpoint:
             )
 
     def _refused(
-        self, request: Request, who: Who, refused: Refused, sent: Mapping[str, Any], *,
+        self,
+        request: Request,
+        identity: Identity,
+        refused: RequestRefused,
+        raw_values: Mapping[str, Any],
+        *,
         as_json: bool,
-    ) -> Response:  # fmt: skip
+    ) -> Response:
         headers = {} if refused.again is None else {"retry-after": str(refused.again)}
         if refused.status == 401 and self.route.method == "GET" and not as_json:
-            to = quote(request.url.path.removeprefix(self.config.base), safe="/")
-            place = f"{self.config.base}/sign-in?next={to}"
-            return secured(Response(status_code=303, headers={"location": place}), self.config)
+            next_path = quote(request.url.path.removeprefix(self.config.base), safe="/")
+            location = f"{self.config.base}/sign-in?next={next_path}"
+            return add_security_headers(
+                Response(status_code=303, headers={"location": location}), self.config
+            )
         if as_json:
             error = {"error": {"code": refused.code, "message": refused.problem}}
-            response = Response(plain(error), refused.status, headers, "application/json")
+            response = Response(to_json(error), refused.status, headers, "application/json")
         else:
-            values = self._values(request, who) | {
-                "refused": refused, "route": self.route.name, "form_again": None,
-            }  # fmt: skip
-            mendable = refused.status in _FORM_AGAIN or refused.code == "wrong-password"
-            if self.route.method == "POST" and mendable and sent:
-                values["form_again"] = self._form_again(request, who, refused, sent)
-            html = rendered("refused.html", **values)
+            values = self._values(request, identity) | {
+                "refused": refused,
+                "route": self.route.name,
+                "form_again": None,
+            }
+            mendable = refused.status in _FORM_STATUSES or refused.code == "wrong-password"
+            if self.route.method == "POST" and mendable and raw_values:
+                values["form_again"] = self._form_again(request, identity, refused, raw_values)
+            html = render_template("refused.html", **values)
             response = Response(html, refused.status, headers, "text/html")
-        return secured(response, self.config)
+        return add_security_headers(response, self.config)
 
     def _form_again(
-        self, request: Request, who: Who, refused: Refused, sent: Mapping[str, Any]
+        self,
+        request: Request,
+        identity: Identity,
+        refused: RequestRefused,
+        raw_values: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        """What the form of the route shows again: what was typed, and what is wrong with it."""
+        """The values that the form of the route shows again: what was typed, and its problems."""
         fields = self.route.fields
-        typed = {
-            field.name: bool(sent.get(field.name)) if field.kind == "flag"
-            else sent.get(field.name, "")
+        typed_values = {
+            field.name: bool(raw_values.get(field.name))
+            if field.kind == "flag"
+            else raw_values.get(field.name, "")
             for field in fields
-        }  # fmt: skip
-        # what the form sends without showing it; a check is asked for by its own button
-        hidden = {
-            field.name: typed[field.name]
-            for field in fields
-            if not field.label and field.kind != "flag" and typed[field.name]
         }
-        shown = [field.name for field in fields if field.label]
-        at = refused.field if refused.field in shown else ""
-        if not at and refused.code in _NAMES and "name" in shown:
-            at = "name"
-        if not at and len(shown) == 1:
-            at = shown[0]
+        # what the form sends without showing it; a check is asked for by its own button
+        hidden_values = {
+            field.name: typed_values[field.name]
+            for field in fields
+            if not field.label and field.kind != "flag" and typed_values[field.name]
+        }
+        visible_fields = [field.name for field in fields if field.label]
+        problem_field = refused.field if refused.field in visible_fields else ""
+        if not problem_field and refused.code in _NAME_CODES and "name" in visible_fields:
+            problem_field = "name"
+        if not problem_field and len(visible_fields) == 1:
+            problem_field = visible_fields[0]
         return {
-            "given": typed,
-            "hidden": {**hidden, **request.path_params},
-            "problems": {at: refused.problem} if at else {},
-            "options": self._options(request, who),
+            "given": typed_values,
+            "hidden": {**hidden_values, **request.path_params},
+            "problems": {problem_field: refused.problem} if problem_field else {},
+            "options": self._options(request, identity),
         }
 
-    def _options(self, request: Request, who: Who) -> dict[str, list[str]]:
-        """The words of lists in the form; none where the project or the store is away."""
-        if who.role is None:
+    def _options(self, request: Request, identity: Identity) -> dict[str, list[str]]:
+        """The choices of lists in the form; none if the project or the store is missing."""
+        if identity.role is None:
             return {}
-        asked = Asked(self.config, who, request.path_params)
+        page_request = WebRequest(self.config, identity, request.path_params)
         with suppress(RankgateError):
-            return {field.name: field.options(asked)
-                    for field in self.route.fields if field.options is not None}  # fmt: skip
+            return {
+                field.name: field.options(page_request)
+                for field in self.route.fields
+                if field.options is not None
+            }
         return {}
 
 
-def _sheet(rows: PlainRows, path: str, *, raw: bool) -> Sent:
+def _csv_file(rows: PlainRows, path: str, *, raw: bool) -> FileReply:
     """The main table of a page, for spreadsheets; or as it is, for programs."""
-    words = (as_csv.unguarded if raw else as_csv.written)(rows.head, rows.rows)
-    return Sent(words.encode(), "text/csv; charset=utf-8", path.rpartition("/")[2])
+    content = (as_csv.plain_csv if raw else as_csv.guarded_csv)(rows.head, rows.rows)
+    return FileReply(content.encode(), "text/csv; charset=utf-8", path.rpartition("/")[2])
 
 
-def _search(request: Request) -> str:
+def _query_string(request: Request) -> str:
     """The values in the address, for links to the twins of a page."""
-    given = [(name, value) for name, value in request.query_params.multi_items() if name != "done"]
-    return urlencode(given, quote_via=quote)
+    parameters = [
+        (name, value) for name, value in request.query_params.multi_items() if name != "done"
+    ]
+    return urlencode(parameters, quote_via=quote)
 
 
-def _refusal(error: RankgateError) -> Refused:
+def _refusal_of(error: RankgateError) -> RequestRefused:
     if error.code in _STORE_FAULTS:
         _LOG.error("%s (%s)", error, error.code)
-        return Refused(503, error.code, _STORE_MESSAGE)
-    status = _STATUS.get(error.code, 404 if error.code.startswith("unknown-") else 400)
-    return Refused(status, error.code, str(error))
+        return RequestRefused(503, error.code, _STORE_MESSAGE)
+    status = _STATUS_OF_CODE.get(error.code, 404 if error.code.startswith("unknown-") else 400)
+    return RequestRefused(status, error.code, str(error))
 
 
 def _is_small(request: Request) -> bool:
-    """Whether so little is sent that it may be read before it is known who asks."""
+    """True if the body is so small that it may be read before its sender is known."""
     length = request.headers.get("content-length", "")
-    return length.isdecimal() and int(length) <= _SMALL
+    return length.isdecimal() and int(length) <= _SMALL_BYTES
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a program asks: with a token, or with JSON."""
+    """True if a program sends the request: with a token, or with JSON."""
     return "authorization" in request.headers or _is_json(request)
 
 
@@ -355,52 +408,56 @@ def _is_json(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
 
 
-def _address(request: Request) -> str:
+def _client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def _body(request: Request, most: int) -> dict[str, Any]:
+async def _read_body(request: Request, size_limit: int) -> dict[str, Any]:
     """The fields and files that a request sends."""
-    if int(request.headers.get("content-length") or 0) > most:
-        raise _too_large(most)
+    if int(request.headers.get("content-length") or 0) > size_limit:
+        raise _too_large(size_limit)
 
     async def limited() -> AsyncGenerator[bytes, None]:
         size = 0
         async for piece in request.stream():
             size += len(piece)
-            if size > most:
-                raise _too_large(most)
+            if size > size_limit:
+                raise _too_large(size_limit)
             yield piece
 
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind == "application/json":
-        return _of_json(b"".join([piece async for piece in limited()]))
+        return _parse_json(b"".join([piece async for piece in limited()]))
     if kind == "multipart/form-data":
         parser = MultiPartParser(request.headers, limited(), max_files=20, max_fields=100)
         try:
             form = await parser.parse()
         except (MultiPartException, KeyError):
-            raise Refused(400, "invalid-syntax", "The form cannot be read.") from None
+            raise RequestRefused(400, "invalid-syntax", "The form cannot be read.") from None
         try:
-            return {name: await _value(each) for name, each in form.items()}
+            return {name: await _read_form_value(form_value) for name, form_value in form.items()}
         finally:
             await form.close()
     return dict(await FormParser(request.headers, limited()).parse())
 
 
-async def _value(each: UploadFile | str) -> Upload | str:
-    return each if isinstance(each, str) else Upload(each.filename or "", await each.read())
+async def _read_form_value(form_value: UploadFile | str) -> Upload | str:
+    return (
+        form_value
+        if isinstance(form_value, str)
+        else Upload(form_value.filename or "", await form_value.read())
+    )
 
 
-def _of_json(content: bytes) -> dict[str, Any]:
+def _parse_json(content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content or b"{}")
+        body = json.loads(content or b"{}")
     except (ValueError, RecursionError):
-        raise Refused(400, "invalid-syntax", "The body is not JSON.") from None
-    if not isinstance(found, dict):
-        raise Refused(400, "invalid-syntax", "The body is not an object of JSON.")
-    return found
+        raise RequestRefused(400, "invalid-syntax", "The body is not JSON.") from None
+    if not isinstance(body, dict):
+        raise RequestRefused(400, "invalid-syntax", "The body is not an object of JSON.")
+    return body
 
 
-def _too_large(most: int) -> Refused:
-    return Refused(413, "too-large", f"The request is larger than {most:,} bytes.")
+def _too_large(size_limit: int) -> RequestRefused:
+    return RequestRefused(413, "too-large", f"The request is larger than {size_limit:,} bytes.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.extras import require
 from rankgate.workspace.web.cache import Cache
-from rankgate.workspace.web.render import visible
+from rankgate.workspace.web.render import replace_invisible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -24,14 +24,14 @@ def _parser() -> MarkdownIt:
 _GUIDELINES: Cache[str] = Cache(100)
 
 
-def guideline_html(text: str) -> str:
+def render_guideline(text: str) -> str:
     """The guideline; what is HTML in it is shown as text."""
-    return _GUIDELINES.get(text, lambda: _rendered(text))
+    return _GUIDELINES.get(text, lambda: _render_markdown(text))
 
 
-def _rendered(text: str) -> str:
-    tokens = _parser().parse(visible(text))
-    for each in tokens:
-        if each.type.startswith("heading"):  # the page has its own headings above
-            each.tag = f"h{min(6, int(each.tag[1]) + 1)}"
+def _render_markdown(text: str) -> str:
+    tokens = _parser().parse(replace_invisible(text))
+    for token in tokens:
+        if token.type.startswith("heading"):  # the page has its own headings above
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
     return str(_parser().renderer.render(tokens, _parser().options, {}))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from rankgate.workspace.web.config import Config
+    from rankgate.workspace.web.config import ServerConfig
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; "
@@ -16,9 +16,11 @@ _POLICY = (
 )
 
 
-def secured(response: Response, config: Config, images: Sequence[str] = ()) -> Response:
+def add_security_headers(
+    response: Response, config: ServerConfig, images: Sequence[str] = ()
+) -> Response:
     """Set the headers; a page loads nothing from elsewhere but the images of its project."""
-    own = {
+    headers = {
         "content-security-policy": _POLICY.format(images=" ".join(["'self'", *images])),
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
@@ -28,7 +30,7 @@ def secured(response: Response, config: Config, images: Sequence[str] = ()) -> R
         "permissions-policy": "camera=(), microphone=(), geolocation=()",
     }
     if config.secure:
-        own["strict-transport-security"] = "max-age=31536000"
+        headers["strict-transport-security"] = "max-age=31536000"
     response.headers.setdefault("cache-control", "no-store")
-    response.headers.update(own)
+    response.headers.update(headers)
     return response

@@ -1,4 +1,4 @@
-"""How often a client may ask: a bucket of requests that fills again."""
+"""The limit on a client's requests: a bucket of requests that fills again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from hashlib import blake2b
 from multiprocessing import get_context
 
-_MOST = 10_000
-"""Clients that are remembered; those who asked least lately are forgotten."""
+_MAX_CLIENTS = 10_000
+"""The number of clients that are remembered; the least recent ones are forgotten."""
 
 _PROBES = 8
 
 
-class SharedBuckets:
+class SharedRequestBuckets:
     """Buckets that several processes share, in memory of a fixed size.
 
     A client's bucket is in one of a few slots that the hash of its name gives; where they are all
@@ -29,7 +29,10 @@ class SharedBuckets:
     """
 
     def __init__(
-        self, per_minute: int, slots: int = _MOST, clock: Callable[[], float] = time.monotonic
+        self,
+        per_minute: int,
+        slots: int = _MAX_CLIENTS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         context = get_context("spawn")
         self._size, self._slots, self._clock = float(per_minute), slots, clock
@@ -38,34 +41,36 @@ class SharedBuckets:
         self._at = context.RawArray("d", slots)
 
     def wait(self, client: str) -> int:
-        """Seconds after which the client may ask again; 0 is now."""
+        """Seconds until the client may send the next request; 0 is now."""
         moment = self._clock()
-        slot, known = self._slot(client)
-        left, at = (self._left[slot], self._at[slot]) if known else (self._size, moment)
-        left, seconds = _taken(self._size, left, moment - at)
-        self._left[slot], self._at[slot] = left, moment
+        slot, is_known = self._slot(client)
+        remaining, last_time = (
+            (self._left[slot], self._at[slot]) if is_known else (self._size, moment)
+        )
+        remaining, seconds = _take_request(self._size, remaining, moment - last_time)
+        self._left[slot], self._at[slot] = remaining, moment
         return seconds
 
     def _slot(self, client: str) -> tuple[int, bool]:
         key = int.from_bytes(blake2b(client.encode(), digest_size=8).digest()) or 1
-        places = [(key + each) % self._slots for each in range(_PROBES)]
-        for each in places:
-            if self._keys[each] == key:
-                return each, True
-        slot = min(places, key=self._at.__getitem__)
+        slots = [(key + offset) % self._slots for offset in range(_PROBES)]
+        for candidate in slots:
+            if self._keys[candidate] == key:
+                return candidate, True
+        slot = min(slots, key=self._at.__getitem__)
         self._keys[slot] = key
         return slot, False
 
 
-def _taken(size: float, left: float, seconds: float) -> tuple[float, int]:
-    """What is left of a bucket after a request, and how long the client waits."""
+def _take_request(size: float, remaining: float, seconds: float) -> tuple[float, int]:
+    """The requests that remain in a bucket after one, and the seconds that the client waits."""
     rate = size / 60
-    left = min(size, left + max(0.0, seconds) * rate)
-    return max(0.0, left - 1), 0 if left >= 1 else max(1, round((1 - left) / rate))
+    remaining = min(size, remaining + max(0.0, seconds) * rate)
+    return max(0.0, remaining - 1), 0 if remaining >= 1 else max(1, round((1 - remaining) / rate))
 
 
-class Buckets:
-    """A bucket a client, which a request empties by one and a minute fills.
+class RequestBuckets:
+    """A bucket for each client, which a request empties by one and a minute fills.
 
     Args:
         per_minute: how many requests.
@@ -78,12 +83,12 @@ class Buckets:
         self._lock = threading.Lock()
 
     def wait(self, client: str) -> int:
-        """Seconds after which the client may ask again; 0 is now."""
+        """Seconds until the client may send the next request; 0 is now."""
         with self._lock:
             moment = self._clock()
-            left, at = self._left.pop(client, (self._size, moment))
-            left, seconds = _taken(self._size, left, moment - at)
-            self._left[client] = (left, moment)
-            if len(self._left) > _MOST:
+            remaining, last_time = self._left.pop(client, (self._size, moment))
+            remaining, seconds = _take_request(self._size, remaining, moment - last_time)
+            self._left[client] = (remaining, moment)
+            if len(self._left) > _MAX_CLIENTS:
                 self._left.popitem(last=False)
         return seconds

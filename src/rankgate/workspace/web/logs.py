@@ -9,10 +9,10 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-REQUEST: ContextVar[str] = ContextVar("rankgate_request", default="")
+REQUEST_NUMBER: ContextVar[str] = ContextVar("rankgate_request", default="")
 """The number of the request that is answered."""
 
-DETAILS = "rankgate"
+DETAILS_KEY = "rankgate"
 """The key of ``extra`` whose values a line has as its own keys."""
 
 
@@ -20,7 +20,7 @@ class JsonLines(logging.Formatter):
     """One object a line: time, level, logger, message, request, details, traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format a log record as a line of JSON."""
         moment = datetime.fromtimestamp(record.created, UTC)
         line: dict[str, Any] = {
             "time": moment.isoformat(timespec="milliseconds"),
@@ -28,9 +28,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if number := REQUEST.get():
+        if number := REQUEST_NUMBER.get():
             line["request"] = number
-        line |= getattr(record, DETAILS, {})
+        line |= getattr(record, DETAILS_KEY, {})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""Every request gets a number, is timed, counted, and written into the log."""
+"""Number, time, count and log every request."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rankgate.workspace.web.endpoint import Endpoint
-from rankgate.workspace.web.logs import DETAILS, REQUEST
+from rankgate.workspace.web.logs import DETAILS_KEY, REQUEST_NUMBER
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from rankgate.workspace.web.config import Config
-    from rankgate.workspace.web.measures import Measures
+    from rankgate.workspace.web.config import ServerConfig
+    from rankgate.workspace.web.measures import ServerMetrics
 
 _LOG = logging.getLogger("rankgate.access")
-_NUMBER = re.compile(r"[A-Za-z0-9._-]{8,64}")
-_UNKNOWN = "(no route)"
+_NUMBER_PATTERN = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_UNKNOWN_ROUTE = "(no route)"
 
 
-class Observed:
+class RequestObserver:
     """Middleware around all others.
 
     The log and the metrics have the route's path with its parameters in braces, as paths of
     invitations are secrets; they have no query strings and no bodies.
     """
 
-    def __init__(self, app: ASGIApp, config: Config, measures: Measures) -> None:
+    def __init__(self, app: ASGIApp, config: ServerConfig, measures: ServerMetrics) -> None:
         self.app, self.config, self.measures = app, config, measures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,23 +48,23 @@ class Observed:
                 message["headers"] = [*message["headers"], (b"x-request-id", number.encode())]
             await send(message)
 
-        known = REQUEST.set(number)
+        context_token = REQUEST_NUMBER.set(number)
         try:
             await self.app(scope, receive, sent)
         finally:
             self._note(scope, status, time.perf_counter() - begin)
-            REQUEST.reset(known)
+            REQUEST_NUMBER.reset(context_token)
 
     def _number(self, scope: Scope) -> str:
         """The proxy's number of the request, if there is a proxy, or a new one."""
-        given: str = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
-        if self.config.proxied and _NUMBER.fullmatch(given):
-            return given
+        proxy_number: str = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+        if self.config.proxied and _NUMBER_PATTERN.fullmatch(proxy_number):
+            return proxy_number
         return secrets.token_hex(8)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        route = _route(scope)
-        method = scope["method"] if route != _UNKNOWN else "other"
+        route = _route_path(scope)
+        method = scope["method"] if route != _UNKNOWN_ROUTE else "other"
         self.measures.request(method, route, status, seconds)
         details: dict[str, Any] = {
             "method": scope["method"],
@@ -73,12 +73,12 @@ class Observed:
             "ms": round(1000 * seconds, 1),
             "client": scope["client"][0] if scope["client"] else "",
         }
-        _LOG.info("%s %s %d", scope["method"], route, status, extra={DETAILS: details})
+        _LOG.info("%s %s %d", scope["method"], route, status, extra={DETAILS_KEY: details})
 
 
-def _route(scope: Scope) -> str:
+def _route_path(scope: Scope) -> str:
     """The path of the route that answered, with its parameters in braces."""
     owner = getattr(scope.get("endpoint"), "__self__", None)
     if isinstance(owner, Endpoint):
         return owner.route.path
-    return "/metrics" if scope.get("endpoint") is not None else _UNKNOWN
+    return "/metrics" if scope.get("endpoint") is not None else _UNKNOWN_ROUTE

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
-from rankgate.workspace.web.render import plain
-from rankgate.workspace.web.replies import Sent
-from rankgate.workspace.web.route import ADMIN, ANYONE, SIGNED_IN, Field, Kind, Route
+from rankgate.workspace.web.render import to_json
+from rankgate.workspace.web.replies import FileReply
+from rankgate.workspace.web.route import ADMIN, ANYONE, SIGNED_IN, Field, FieldKind, Route
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**53}
-_TYPES: dict[Kind, dict[str, Any]] = {
+_TYPES: dict[FieldKind, dict[str, Any]] = {
     "number": {"type": "number"},
     "whole": {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
     "flag": {"type": "boolean"},
@@ -42,22 +41,25 @@ _ERROR = {
 
 
 _RAW = {
-    "name": "raw", "in": "query", "required": False, "schema": {"type": "boolean"},
+    "name": "raw",
+    "in": "query",
+    "required": False,
+    "schema": {"type": "boolean"},
     "description": "Cells as they are, also those that a spreadsheet would run as formulas.",
-}  # fmt: skip
+}
 
 
-def description(routes: Iterable[Route]) -> dict[str, Any]:
+def describe_api(routes: Iterable[Route]) -> dict[str, Any]:
     """The description: every route that a token may use."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         if route.scope is None or route.needs == ANYONE:
             continue
         path = _PARAMETER.sub(r"{\1}", route.path)
-        path = f"{path}.json" if twin(route) else path
-        paths.setdefault(path, {})[route.method.lower()] = _operation(route)
+        path = f"{path}.json" if has_json_twin(route) else path
+        paths.setdefault(path, {})[route.method.lower()] = _describe_operation(route)
         if route.tabular:
-            sheet = _operation(route)
+            sheet = _describe_operation(route)
             sheet["operationId"] += "-csv"
             sheet["parameters"] = [*sheet.get("parameters", []), _RAW]
             sheet["responses"]["200"]["content"] = {"text/csv": {"schema": {"type": "string"}}}
@@ -76,12 +78,12 @@ def description(routes: Iterable[Route]) -> dict[str, Any]:
     }
 
 
-def twin(route: Route) -> bool:
-    """Whether a page has a twin in JSON; files and descriptions are what they are."""
+def has_json_twin(route: Route) -> bool:
+    """True if a page has a twin in JSON; files and descriptions have none."""
     return route.method == "GET" and "." not in route.path and not route.path.endswith("/file")
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _describe_operation(route: Route) -> dict[str, Any]:
     parameters = [
         {
             "name": name,
@@ -94,31 +96,36 @@ def _operation(route: Route) -> dict[str, Any]:
     fields = route.fields
     if route.method == "GET":
         parameters += [
-            {"name": f.name, "in": "query", "required": f.required, "schema": _schema(f)}
-            for f in fields
+            {
+                "name": field.name,
+                "in": "query",
+                "required": field.required,
+                "schema": _field_schema(field),
+            }
+            for field in fields
         ]
-    made: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.title,
-        "description": f"Needs: {_needs(route)}; scope of a token: {route.scope}.",
+        "description": f"Needs: {_describe_permission(route)}; scope of a token: {route.scope}.",
         "parameters": parameters,
         "responses": {
-            "200": {"description": "Done.", "content": _content(route)},
+            "200": {"description": "Done.", "content": _describe_content(route)},
             **{str(code): _ERROR for code in (400, 401, 403, 404, 408, 409, 413, 421, 429, 503)},
         },
     }
     if route.method == "POST":
-        made["requestBody"] = _body(route)
-    return made
+        operation["requestBody"] = _describe_body(route)
+    return operation
 
 
-def _needs(route: Route) -> str:
+def _describe_permission(route: Route) -> str:
     if isinstance(route.needs, frozenset):
         return "role " + " or ".join(sorted(route.needs))
     return {SIGNED_IN: "any user", ADMIN: "an admin of the store"}[route.needs]
 
 
-def _content(route: Route) -> dict[str, Any]:
+def _describe_content(route: Route) -> dict[str, Any]:
     for suffix, media in (("svg", "image/svg+xml"), ("png", "image/png")):
         if route.path.endswith(f".{suffix}"):
             return {media: {"schema": {"type": "string"}}}
@@ -127,41 +134,47 @@ def _content(route: Route) -> dict[str, Any]:
     return {"application/json": {"schema": {"type": "object"}}}
 
 
-def _body(route: Route) -> dict[str, Any]:
-    schema = _object(route.fields)
+def _describe_body(route: Route) -> dict[str, Any]:
+    schema = _object_schema(route.fields)
     media = "multipart/form-data" if route.has_file else "application/json"
     return {"required": bool(schema["required"]), "content": {media: {"schema": schema}}}
 
 
-def _object(fields: tuple[Field, ...]) -> dict[str, Any]:
+def _object_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {each.name: _schema(each) for each in fields},
-        "required": [each.name for each in fields if each.required],
+        "properties": {field.name: _field_schema(field) for field in fields},
+        "required": [field.name for field in fields if field.required],
         "additionalProperties": False,
     }
 
 
-def _schema(field: Field) -> dict[str, Any]:
+def _field_schema(field: Field) -> dict[str, Any]:
     if field.kind == "rows":
-        return {"type": "array", "minItems": 1, "maxItems": field.most,
-                "items": _object(field.columns), "description": field.help}  # fmt: skip
-    found = dict(_TYPES.get(field.kind, {"type": "string"}))
-    if field.choices:
-        found["enum"] = [word for word, _ in field.choices]
+        return {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": field.most,
+            "items": _object_schema(field.columns),
+            "description": field.help,
+        }
+    schema = dict(field.schema or _TYPES.get(field.kind, {"type": "string"}))
+    if field.kind == "json":
+        pass
+    elif field.choices:
+        schema["enum"] = [choice for choice, _ in field.choices]
     elif field.kind in {"number", "whole"}:
         bounds = {"minimum": field.least, "maximum": field.largest}
-        found |= {name: bound for name, bound in bounds.items() if bound is not None}
-    elif found == {"type": "string"}:
-        found["maxLength"] = field.most
-        found["pattern"] = "^[^\\u0000]*$"
+        schema |= {name: bound for name, bound in bounds.items() if bound is not None}
+    elif schema == {"type": "string"}:
+        schema["maxLength"] = field.most
+        schema["pattern"] = "^[^\\u0000]*$"
         if field.required:
-            found["minLength"] = 1
-    words = ". ".join(each for each in (field.label, field.help) if each)
-    return found | ({"description": words} if words else {})
+            schema["minLength"] = 1
+    explanation = ". ".join(text for text in (field.label, field.help) if text)
+    return schema | ({"description": explanation} if explanation else {})
 
 
-@cache
-def document(routes: tuple[Route, ...]) -> Sent:
+def openapi_file(routes: tuple[Route, ...]) -> FileReply:
     """The description as a file."""
-    return Sent(plain(description(routes)), "application/json")
+    return FileReply(to_json(describe_api(routes)), "application/json")

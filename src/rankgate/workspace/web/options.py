@@ -1,4 +1,4 @@
-"""The words that forms offer in lists, besides those that a route declares."""
+"""The choices that forms offer in lists, besides those that a route declares."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from rankgate.store.rating import batches
 from rankgate.workspace.records.alerts.rules import read_rules
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
 
-def run_names(asked: Asked) -> list[str]:
+def list_run_names(request: WebRequest) -> list[str]:
     """The runs of the project."""
-    with asked.store.read() as connection:
-        return [run.name for run in runs.listed(connection, asked.project.id)]
+    with request.store.read() as connection:
+        return [run.name for run in runs.list_runs(connection, request.project.id)]
 
 
-def batch_names(asked: Asked) -> list[str]:
+def list_batch_names(request: WebRequest) -> list[str]:
     """The batches of the project."""
-    with asked.store.read() as connection:
-        return [batch.name for batch in batches.listed(connection, asked.project.id)]
+    with request.store.read() as connection:
+        return [batch.name for batch in batches.list_batches(connection, request.project.id)]
 
 
-def channel_names(asked: Asked) -> list[str]:
+def list_channel_names(request: WebRequest) -> list[str]:
     """The channels of the project's alerts."""
-    text = str(asked.project.settings.get("alerts", ""))
+    text = str(request.project.settings.get("alerts", ""))
     return sorted(read_rules(text).channels) if text else []
 
 
-def format_names(asked: Asked) -> list[str]:  # noqa: ARG001 - as all of them
+def list_format_names(request: WebRequest) -> list[str]:  # noqa: ARG001 - as all of them
     """The formats that can be read."""
     return [form.name for form in registry.FORMATS]

@@ -8,7 +8,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-_PATIENCE = 15.0
+_HEADER_SECONDS = 15.0
 """Seconds in which the headers of a request arrive whole; uvicorn itself waits for ever."""
 
 
@@ -16,7 +16,7 @@ class PatientProtocol(H11Protocol):
     """HTTP as uvicorn speaks it, with a limit for headers that come byte by byte."""
 
     _until: asyncio.TimerHandle | None = None
-    patience = _PATIENCE
+    patience = _HEADER_SECONDS
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first request."""

@@ -15,13 +15,13 @@ from rankgate.core.extras import require
 from rankgate.core.present.pages.page import PICTURES
 from rankgate.core.present.pages.script import SCRIPT
 from rankgate.core.present.pages.style import STYLE
-from rankgate.workspace.web.shown_commands import shown_command
+from rankgate.workspace.web.shown_commands import command_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_HERE = Path(__file__).parent
-_MEDIA = {
+_FOLDER = Path(__file__).parent
+_MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
@@ -32,26 +32,26 @@ class OpenObject(dict[str, Any]):
     """An object of JSON whose names are not fixed: one that is missing is None on a page."""
 
     def __missing__(self, key: str) -> None:
-        """Nothing is known by this name."""
+        """Return None for a missing key."""
 
 
 @cache
-def assets() -> Mapping[str, tuple[bytes, str]]:
+def read_assets() -> Mapping[str, tuple[bytes, str]]:
     """Every file that pages load, with its type, by name."""
-    found = {
-        each.name: each.read_text(encoding="utf-8")
-        for each in sorted((_HERE / "static").iterdir())
-        if each.suffix in _MEDIA
+    texts = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted((_FOLDER / "static").iterdir())
+        if path.suffix in _MEDIA_TYPES
     }
-    found["rankgate.css"] = STYLE + PICTURES + found["rankgate.css"]
-    found["tables.js"] = SCRIPT
-    return {name: (text.encode(), _MEDIA[Path(name).suffix]) for name, text in found.items()}
+    texts["rankgate.css"] = STYLE + PICTURES + texts["rankgate.css"]
+    texts["tables.js"] = SCRIPT
+    return {name: (text.encode(), _MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items()}
 
 
 @cache
-def versioned(name: str) -> str:
+def asset_path(name: str) -> str:
     """The path of a file with a part of its hash, so that browsers keep it."""
-    return f"/assets/{name}?v={sha256(assets()[name][0]).hexdigest()[:12]}"
+    return f"/assets/{name}?v={sha256(read_assets()[name][0]).hexdigest()[:12]}"
 
 
 @cache
@@ -59,30 +59,35 @@ def _environment() -> Environment:
     require("pages need Jinja2", "jinja2")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    found = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
+        finalize=lambda value: replace_invisible(value) if type(value) is str else value,
     )
-    found.filters |= {"grade": _grade, "moment": _moment, "share": _share, "figure": _figure}
-    found.globals |= {"asset": versioned, "command": shown_command}
-    return found
+    environment.filters |= {
+        "grade": _format_grade,
+        "moment": _format_moment,
+        "share": _format_share,
+        "figure": _format_figure,
+    }
+    environment.globals |= {"asset": asset_path, "command": command_text}
+    return environment
 
 
-def rendered(template: str, **values: Any) -> str:
-    """A template with its values; every word is escaped."""
+def render_template(template: str, **values: Any) -> str:
+    """Render a template with its values; every text is escaped."""
     return _environment().get_template(template).render(values)
 
 
-def plain(value: Any) -> bytes:
+def to_json(value: Any) -> bytes:
     """Data as JSON."""
-    return json.dumps(value, ensure_ascii=False, default=_json).encode()
+    return json.dumps(value, ensure_ascii=False, default=_json_default).encode()
 
 
-def _json(value: Any) -> Any:
+def _json_default(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if is_dataclass(value) and not isinstance(value, type):
@@ -90,18 +95,18 @@ def _json(value: Any) -> Any:
     return list(value)
 
 
-def visible(text: str) -> str:
+def replace_invisible(text: str) -> str:
     """A text in which nothing is invisible or turns the order of what follows."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t\u00a0" else "\ufffd" for c in text)
 
 
-def _grade(value: float | None) -> str:
+def _format_grade(value: float | None) -> str:
     return "–" if value is None else f"{value:g}"
 
 
-def _moment(value: datetime | None) -> str:
+def _format_moment(value: datetime | None) -> str:
     from markupsafe import Markup
 
     if value is None:
@@ -109,9 +114,9 @@ def _moment(value: datetime | None) -> str:
     return Markup(f'<time datetime="{value.isoformat()}">{value:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704 - a time has no markup
 
 
-def _figure(value: float | None) -> str:
+def _format_figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _share(value: float) -> str:
+def _format_share(value: float) -> str:
     return f"{value:.0%}"

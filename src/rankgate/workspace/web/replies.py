@@ -1,4 +1,4 @@
-"""What handlers answer; each reply has a form for people and one for programs."""
+"""Replies of handlers; each reply has a form for people and one for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Page:
+class PageReply:
     """A page, whose data are its JSON.
 
     Attributes:
@@ -36,7 +36,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Done:
+class ActionReply:
     """Something was done: people go on to a page, programs get data.
 
     Attributes:
@@ -57,7 +57,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Sent:
+class FileReply:
     """A file."""
 
     content: bytes
@@ -67,7 +67,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Away:
+class RedirectReply:
     """The browser goes to another site.
 
     Attributes:
@@ -79,10 +79,10 @@ class Away:
     cookies: Mapping[str, str | None] = field(default_factory=dict)
 
 
-Reply = Page | Done | Sent | Away
+Reply = PageReply | ActionReply | FileReply | RedirectReply
 
 
-class Refused(Exception):  # noqa: N818 - it is an answer
+class RequestRefused(Exception):  # noqa: N818 - it is an answer
     """The request is refused.
 
     Attributes:
@@ -101,6 +101,6 @@ class Refused(Exception):  # noqa: N818 - it is an answer
         self.field = field
 
 
-def not_found(what: str = "page") -> Refused:
-    """There is no such thing, or the one who asks may not know of it."""
-    return Refused(404, "not-found", f"There is no such {what}.")
+def not_found(subject: str = "page") -> RequestRefused:
+    """The refusal for what does not exist, or what the sender may not know of."""
+    return RequestRefused(404, "not-found", f"There is no such {subject}.")

@@ -1,27 +1,28 @@
-"""Routes as data: path, method, who may, what they send."""
+"""Routes as data: path, method, permission, fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
     from rankgate.workspace.web.replies import Reply
 
-Kind = Literal[
-    "text", "long", "secret", "number", "whole", "flag", "choice", "moment", "file", "rows"
+FieldKind = Literal[
+    "text", "long", "secret", "number", "whole", "flag", "choice", "moment", "file", "rows", "json"
 ]
 
 ANYONE, SIGNED_IN, ADMIN = "anyone", "signed in", "admin of the store"
-MEMBER = frozenset({"admin", "manager", "rater", "viewer"})
-RATE = frozenset({"admin", "manager", "rater"})
-VIEW = frozenset({"admin", "manager", "viewer"})
-MANAGE = frozenset({"admin", "manager"})
+MEMBER_ROLES = frozenset({"admin", "manager", "rater", "viewer"})
+RATING_ROLES = frozenset({"admin", "manager", "rater"})
+VIEWING_ROLES = frozenset({"admin", "manager", "viewer"})
+MANAGING_ROLES = frozenset({"admin", "manager"})
 
-Needs = str | frozenset[str]
+Permission = str | frozenset[str]
 """``ANYONE``, ``SIGNED_IN``, ``ADMIN``, or the roles in the path's project that may."""
 
 
@@ -33,20 +34,21 @@ class Field:
         name: as in the form.
         label: for people.
         kind: of its value; ``long`` has lines, ``secret`` is not shown, ``rows`` is an array of
-            objects in JSON.
-        required: whether it must be there.
+            objects in JSON, ``json`` an object or an array that has a schema.
+        required: True if it must be there.
         help: more about it.
         choices: the words that it may be, each with its label.
         most: characters, or rows.
         least, largest: the bounds of a number; None is without.
         default: what the form shows at first.
         columns: the fields of each row.
+        schema: the JSON schema of an object or an array.
         options: the words of a list of the project, where any other text is refused later.
     """
 
     name: str
     label: str = ""
-    kind: Kind = "text"
+    kind: FieldKind = "text"
     required: bool = False
     help: str = ""
     choices: tuple[tuple[str, str], ...] = ()
@@ -55,7 +57,8 @@ class Field:
     largest: float | None = None
     default: str = ""
     columns: tuple[Field, ...] = ()
-    options: Callable[[Asked], list[str]] | None = None
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    options: Callable[[WebRequest], list[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,23 +66,23 @@ class Route:
     """One thing that the server does.
 
     Attributes:
-        name: how pages name it.
+        name: its name on pages.
         method: ``GET`` or ``POST``.
         path: with parameters in braces; those that end in ``:int`` are numbers.
-        needs: who may.
-        handler: what does it.
+        needs: the permission that it takes.
+        handler: the function that answers.
         title: in a few words, also on its button.
-        fields: what is sent.
+        fields: the values that a request sends.
         scope: that a token needs; None is that no token may.
-        tabular: whether its page has a twin in CSV.
-        in_archived: whether it may change a project that is archived.
+        tabular: True if its page has a twin in CSV.
+        in_archived: True if it may change a project that is archived.
     """
 
     name: str
     method: Literal["GET", "POST"]
     path: str
-    needs: Needs
-    handler: Callable[[Asked], Reply]
+    needs: Permission
+    handler: Callable[[WebRequest], Reply]
     title: str
     fields: tuple[Field, ...] = ()
     scope: str | None = "read"
@@ -88,5 +91,5 @@ class Route:
 
     @property
     def has_file(self) -> bool:
-        """Whether files are sent."""
-        return any(each.kind == "file" for each in self.fields)
+        """True if files are sent."""
+        return any(field.kind == "file" for field in self.fields)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.judging.resolution.resolve import rules
-from rankgate.workspace.web.dashboard_routes import DASHBOARD
-from rankgate.workspace.web.model_routes import MODELS
-from rankgate.workspace.web.openapi import document
+from rankgate.workspace.web.dashboard_routes import DASHBOARD_ROUTES
+from rankgate.workspace.web.model_routes import MODEL_ROUTES
+from rankgate.workspace.web.openapi import openapi_file
 from rankgate.workspace.web.pages import (
     account,
     agreement,
@@ -22,15 +22,30 @@ from rankgate.workspace.web.pages import (
     sign_in,
     sign_in_oidc,
 )
-from rankgate.workspace.web.project_routes import ARCHIVE, FILES, STRATEGY, WORK
-from rankgate.workspace.web.record_routes import RECORDS
-from rankgate.workspace.web.remote_routes import REMOTE
-from rankgate.workspace.web.route import ADMIN, ANYONE, MANAGE, RATE, SIGNED_IN, VIEW, Field, Route
-from rankgate.workspace.web.watching_routes import WATCHING
+from rankgate.workspace.web.pages.verbs import VERB_ROUTES
+from rankgate.workspace.web.project_routes import (
+    ARCHIVE_ROUTES,
+    FILE_ROUTES,
+    STRATEGY_FIELD,
+    WORK_ROUTES,
+)
+from rankgate.workspace.web.record_routes import RECORD_ROUTES
+from rankgate.workspace.web.remote_routes import REMOTE_ROUTES
+from rankgate.workspace.web.route import (
+    ADMIN,
+    ANYONE,
+    MANAGING_ROLES,
+    RATING_ROLES,
+    SIGNED_IN,
+    VIEWING_ROLES,
+    Field,
+    Route,
+)
+from rankgate.workspace.web.watching_routes import WATCHING_ROUTES
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.asked import Asked
-    from rankgate.workspace.web.replies import Sent
+    from rankgate.workspace.web.asked import WebRequest
+    from rankgate.workspace.web.replies import FileReply
 
 _NAME = Field("name", "Name", most=100, help="Letters, digits and . @ + - _")
 _PASSWORD = Field("password", "Password", "secret", required=True, most=1_000)
@@ -39,194 +54,593 @@ _TASK = Field("task", "Task", "whole", required=True)
 _ID = Field("rating_id", most=100, help="Made by the client, and the same in every retry.")
 _BATCH = Field("batch", "Batch", "whole", help="The next task is of this batch only.")
 
-_ACCOUNTS = (
-    Route("health", "GET", "/health", ANYONE, health.ready, "Health"),
-    Route("health-live", "GET", "/health/live", ANYONE, health.live, "Health"),
-    Route("asset", "GET", "/assets/{name}", ANYONE, sign_in.asset, "Asset",
-          (Field("v", most=64),), scope=None),
-    Route("sign-in-page", "GET", "/sign-in", ANYONE, sign_in.page, "Sign in", (_NEXT,),
-          scope=None),
-    Route("sign-in", "POST", "/sign-in", ANYONE, sign_in.sign_in, "Sign in",
-          (Field("name", "Name", required=True, most=100), _PASSWORD, _NEXT), scope=None),
-    Route("oidc", "GET", "/sign-in/oidc", ANYONE, sign_in_oidc.begin, "Sign in with a provider",
-          (_NEXT, Field("invitation", most=200)), scope=None),
-    Route("oidc-callback", "GET", "/sign-in/oidc/callback", ANYONE, sign_in_oidc.callback,
-          "Sign in with a provider",
-          (Field("state", most=200), Field("code", most=4_000), Field("iss", most=2_000),
-           Field("error", most=200)), scope=None),
+_SIGN_IN_ROUTES = (
+    Route("health", "GET", "/health", ANYONE, health.ready_page, "Health"),
+    Route("health-live", "GET", "/health/live", ANYONE, health.live_page, "Health"),
+    Route(
+        "asset",
+        "GET",
+        "/assets/{name}",
+        ANYONE,
+        sign_in.asset_reply,
+        "Asset",
+        (Field("v", most=64),),
+        scope=None,
+    ),
+    Route(
+        "sign-in-page",
+        "GET",
+        "/sign-in",
+        ANYONE,
+        sign_in.sign_in_page,
+        "Sign in",
+        (_NEXT,),
+        scope=None,
+    ),
+    Route(
+        "sign-in",
+        "POST",
+        "/sign-in",
+        ANYONE,
+        sign_in.sign_in,
+        "Sign in",
+        (Field("name", "Name", required=True, most=100), _PASSWORD, _NEXT),
+        scope=None,
+    ),
+    Route(
+        "oidc",
+        "GET",
+        "/sign-in/oidc",
+        ANYONE,
+        sign_in_oidc.begin_oidc,
+        "Sign in with a provider",
+        (_NEXT, Field("invitation", most=200)),
+        scope=None,
+    ),
+    Route(
+        "oidc-callback",
+        "GET",
+        "/sign-in/oidc/callback",
+        ANYONE,
+        sign_in_oidc.oidc_callback,
+        "Sign in with a provider",
+        (
+            Field("state", most=200),
+            Field("code", most=4_000),
+            Field("iss", most=2_000),
+            Field("error", most=200),
+        ),
+        scope=None,
+    ),
     Route("sign-out", "POST", "/sign-out", SIGNED_IN, sign_in.sign_out, "Sign out", scope=None),
-    Route("invitation", "GET", "/invitations/{secret}", ANYONE, sign_in.invitation,
-          "You are invited", scope=None),
-    Route("accept", "POST", "/invitations/{secret}", ANYONE, sign_in.accept, "Accept",
-          (_NAME, Field("display", "Your name, as others see it", most=100),
-           Field("password", "Password", "secret", most=1_000,
-                 help="Ten characters or more.")), scope=None),
-)  # fmt: skip
+    Route(
+        "invitation",
+        "GET",
+        "/invitations/{secret}",
+        ANYONE,
+        sign_in.invitation_page,
+        "You are invited",
+        scope=None,
+    ),
+    Route(
+        "accept",
+        "POST",
+        "/invitations/{secret}",
+        ANYONE,
+        sign_in.accept_invitation,
+        "Accept",
+        (
+            _NAME,
+            Field("display", "Your name, as others see it", most=100),
+            Field("password", "Password", "secret", most=1_000, help="Ten characters or more."),
+        ),
+        scope=None,
+    ),
+)
 
-_ANSWER = (
-    _TASK, _ID,
+_ANSWER_FIELDS = (
+    _TASK,
+    _ID,
     Field("grade", "Grade", "number", help="On the scale; left out: cannot tell."),
-    Field("choice", "Which is better", "choice",
-          choices=(("left", "left"), ("right", "right"), ("equal", "equal"))),
+    Field(
+        "choice",
+        "Which is better",
+        "choice",
+        choices=(("left", "left"), ("right", "right"), ("equal", "equal")),
+    ),
     Field("reason", "Why you cannot tell", most=1_000),
     Field("why", "Another reason", most=1_000),
     Field("comment", "Comment", "long", most=5_000),
     Field("seconds", "Seconds", "number", least=0),
     Field("at", "When", "moment"),
-)  # fmt: skip
-_RATING = (
-    Route("rate-page", "GET", "/projects/{project}/rate", RATE, rate.page, "Rate",
-          (Field("task", "Task", "whole"), _BATCH), scope="rate"),
-    Route("query", "GET", "/projects/{project}/rate/query", RATE, rate.query_page,
-          "One query's documents", (_BATCH,), scope="rate"),
-    Route("rate", "POST", "/projects/{project}/ratings", RATE, rate.rate, "Rate",
-          (*_ANSWER, Field("list", "Go on with the list of the query", "flag"), _BATCH),
-          scope="rate"),
-    Route("rate-many", "POST", "/projects/{project}/ratings/many", RATE, answering.many,
-          "Rate many",
-          (Field("answers", kind="rows", required=True, most=answering.MANY, columns=_ANSWER,
-                 help="Recorded in one transaction: all, or none if one is refused."),),
-          scope="rate"),
-    Route("withdraw", "POST", "/projects/{project}/ratings/withdraw", RATE, rate.withdraw,
-          "Undo", (_TASK, _ID, _BATCH), scope="rate"),
-    Route("later", "POST", "/projects/{project}/ratings/later", RATE, rate.later, "Later",
-          (_TASK, _BATCH), scope="rate"),
-    Route("history", "GET", "/projects/{project}/history", RATE, rate.history, "Your ratings",
-          (Field("before", "Before", "whole"),), scope="rate"),
-)  # fmt: skip
+)
+_RATING_ROUTES = (
+    Route(
+        "rate-page",
+        "GET",
+        "/projects/{project}/rate",
+        RATING_ROLES,
+        rate.rate_page,
+        "Rate",
+        (Field("task", "Task", "whole"), _BATCH),
+        scope="rate",
+    ),
+    Route(
+        "query",
+        "GET",
+        "/projects/{project}/rate/query",
+        RATING_ROLES,
+        rate.query_page,
+        "One query's documents",
+        (_BATCH,),
+        scope="rate",
+    ),
+    Route(
+        "rate",
+        "POST",
+        "/projects/{project}/ratings",
+        RATING_ROLES,
+        rate.record_rating,
+        "Rate",
+        (*_ANSWER_FIELDS, Field("list", "Go on with the list of the query", "flag"), _BATCH),
+        scope="rate",
+    ),
+    Route(
+        "rate-many",
+        "POST",
+        "/projects/{project}/ratings/many",
+        RATING_ROLES,
+        answering.record_many,
+        "Rate many",
+        (
+            Field(
+                "answers",
+                kind="rows",
+                required=True,
+                most=answering.MAX_ANSWERS,
+                columns=_ANSWER_FIELDS,
+                help="Recorded in one transaction: all, or none if one is refused.",
+            ),
+        ),
+        scope="rate",
+    ),
+    Route(
+        "withdraw",
+        "POST",
+        "/projects/{project}/ratings/withdraw",
+        RATING_ROLES,
+        rate.withdraw_rating,
+        "Undo",
+        (_TASK, _ID, _BATCH),
+        scope="rate",
+    ),
+    Route(
+        "later",
+        "POST",
+        "/projects/{project}/ratings/later",
+        RATING_ROLES,
+        rate.put_off,
+        "Later",
+        (_TASK, _BATCH),
+        scope="rate",
+    ),
+    Route(
+        "history",
+        "GET",
+        "/projects/{project}/history",
+        RATING_ROLES,
+        rate.history_page,
+        "Your ratings",
+        (Field("before", "Before", "whole"),),
+        scope="rate",
+    ),
+)
 
-_ROLE = Field("role", "Role", "choice", required=True, choices=(
-    ("rater", "rater: may only rate"), ("viewer", "viewer: may see results"),
-    ("manager", "manager: sets up and resolves"), ("admin", "admin: makes managers"),
-))  # fmt: skip
-_ANY_ROLE = Field("role", "Role", "choice", required=True,
-                  choices=(*_ROLE.choices, ("none", "none: leaves the project")))  # fmt: skip
-_METRICS = Field("metrics", "Metrics", default=results.METRICS, most=300)
-_RULE = Field("rule", "Rule", "choice", required=True, default="majority", choices=tuple(
-    (each.name, f"{each.name}: {each.title}") for each in rules() if each.name != "adjudicated"
-), help="Final words on disagreements count before any rule.")  # fmt: skip
-_ACCOUNT = (
-    Route("account", "GET", "/account", SIGNED_IN, account.page, "Your account"),
-    Route("password", "POST", "/account/password", SIGNED_IN, sign_in.change_password,
-          "Change the password",
-          (Field("before", "Password until now", "secret", required=True, most=1_000),
-           Field("password", "New password", "secret", required=True, most=1_000,
-                 help="Ten characters or more. All other sessions end."),
-           Field("end_tokens", "End all API tokens too", "flag")), scope=None),
-    Route("token-issue", "POST", "/account/tokens", SIGNED_IN, account.issue, "Make a token",
-          (Field("name", "What it is for", required=True, most=100),
-           Field("project", "Only in this project", most=63),
-           Field("days", "Days until it ends", "whole", default="90", least=1, largest=3_650),
-           Field("read", "read: see results", "flag", default="1"),
-           Field("record", "record: record evaluations, and nothing else", "flag"),
-           Field("rate", "rate: give ratings", "flag"),
-           Field("manage", "manage: set up and resolve", "flag"),
-           Field("admin", "admin: all that you may", "flag")), scope=None),
-    Route("token-revoke", "POST", "/account/tokens/{token:int}/revoke", SIGNED_IN,
-          account.revoke, "End the token", scope=None),
-)  # fmt: skip
+_ROLE = Field(
+    "role",
+    "Role",
+    "choice",
+    required=True,
+    choices=(
+        ("rater", "rater: may only rate"),
+        ("viewer", "viewer: may see results"),
+        ("manager", "manager: sets up and resolves"),
+        ("admin", "admin: makes managers"),
+    ),
+)
+_ANY_ROLE = Field(
+    "role",
+    "Role",
+    "choice",
+    required=True,
+    choices=(*_ROLE.choices, ("none", "none: leaves the project")),
+)
+_METRICS = Field("metrics", "Metrics", default=results.DEFAULT_METRICS, most=300)
+_RULE = Field(
+    "rule",
+    "Rule",
+    "choice",
+    required=True,
+    default="majority",
+    choices=tuple(
+        (rule.name, f"{rule.name}: {rule.title}") for rule in rules() if rule.name != "adjudicated"
+    ),
+    help="Final words on disagreements count before any rule.",
+)
+_ACCOUNT_ROUTES = (
+    Route("account", "GET", "/account", SIGNED_IN, account.account_page, "Your account"),
+    Route(
+        "password",
+        "POST",
+        "/account/password",
+        SIGNED_IN,
+        sign_in.change_password,
+        "Change the password",
+        (
+            Field("before", "Password until now", "secret", required=True, most=1_000),
+            Field(
+                "password",
+                "New password",
+                "secret",
+                required=True,
+                most=1_000,
+                help="Ten characters or more. All other sessions end.",
+            ),
+            Field("end_tokens", "End all API tokens too", "flag"),
+        ),
+        scope=None,
+    ),
+    Route(
+        "token-issue",
+        "POST",
+        "/account/tokens",
+        SIGNED_IN,
+        account.issue_token,
+        "Make a token",
+        (
+            Field("name", "What it is for", required=True, most=100),
+            Field("project", "Only in this project", most=63),
+            Field("days", "Days until it ends", "whole", default="90", least=1, largest=3_650),
+            Field("read", "read: see results", "flag", default="1"),
+            Field("record", "record: record evaluations, and nothing else", "flag"),
+            Field("rate", "rate: give ratings", "flag"),
+            Field("manage", "manage: set up and resolve", "flag"),
+            Field("admin", "admin: all that you may", "flag"),
+        ),
+        scope=None,
+    ),
+    Route(
+        "token-revoke",
+        "POST",
+        "/account/tokens/{token:int}/revoke",
+        SIGNED_IN,
+        account.revoke_token,
+        "End the token",
+        scope=None,
+    ),
+)
 
-_PROJECTS = (
-    Route("project-add", "POST", "/projects", ADMIN, projects.add, "Make a project",
-          (Field("name", "Name in addresses", required=True, most=63,
-                 help="Lower case letters, digits and - . _"),
-           Field("title", "Title", most=200), Field("description", "About it", "long", most=5_000),
-           Field("scale", "Scale", default="graded", most=200,
-                 help="binary, graded (0 to 3), a range such as 0..4, or a list: 0,1,10,100")),
-          scope="admin"),
-    Route("log", "GET", "/projects/{project}/log", MANAGE, projects.log, "Log",
-          (Field("before", "Before", "whole"),), scope="manage"),
-    Route("setup", "GET", "/projects/{project}/setup", MANAGE, projects.setup,
-          "Scale and guideline", scope="manage"),
-    Route("scale-set", "POST", "/projects/{project}/scale", MANAGE, projects.set_scale,
-          "Set the scale",
-          (Field("scale", "Grades, a line each", "long", required=True, most=5_000,
-                 help="2 = good: holds the answer. Grades stay once there is a rating; labels "
-                 "and descriptions may change."),), scope="manage"),
-    Route("guideline-add", "POST", "/projects/{project}/guidelines", MANAGE,
-          projects.add_guideline, "Add this version",
-          (Field("version", "Version", required=True, most=50),
-           Field("text", "Guideline, in Markdown", "long", required=True, most=50_000)),
-          scope="manage"),
-    Route("display-set", "POST", "/projects/{project}/display", MANAGE, projects.set_display,
-          "Set what raters see",
-          (Field("fields", "Fields of documents, in order", most=1_000,
-                 help="Names with spaces between; empty is all."),
-           Field("images", "Sites whose images are shown", most=2_000,
-                 help="Such as https://images.example.org; empty is none, so that no rater's "
-                 "browser asks another site for anything.")), scope="manage"),
-    Route("batch-add", "POST", "/projects/{project}/batches", MANAGE, batches.add,
-          "Add the batch",
-          (Field("name", "Name", required=True, most=100),
-           Field("pool", "Pool", "file", required=True,
-                 help="As rankgate pool writes it: columns query and document."),
-           Field("queries", "Queries with their texts", "file"),
-           Field("documents", "Documents with their fields", "file"),
-           Field("gold", "Known grades, asked among the others", "file",
-                 help="Judgments: hidden questions, or those of a training."),
-           Field("kind", "Kind", "choice", default="rating", choices=(
-               ("rating", "rating"), ("training", "training, with the known grade after each"))),
-           STRATEGY, Field("priority", "Priority; higher is first", "whole", default="0"),
-           Field("deadline", "Deadline", "moment"), Field("seed", "Seed of the order", "whole"),
-           Field("open", "Show what the pool knows, such as ranks (not blind)", "flag")),
-          scope="manage"),
-    Route("batch-change", "POST", "/projects/{project}/batches/{batch:int}", MANAGE,
-          batches.change, "Change the batch",
-          (Field("state", "State", "choice",
-                 choices=(("open", "open"), ("paused", "paused"), ("closed", "closed"))),
-           STRATEGY, Field("priority", "Priority", "whole"),
-           Field("deadline", "Deadline", "moment")), scope="manage"),
-    Route("people", "GET", "/projects/{project}/people", MANAGE, people.page, "People",
-          scope="manage"),
-    Route("invite", "POST", "/projects/{project}/invitations", MANAGE, people.invite,
-          "Make an invitation",
-          (Field("name", "Name to sign in with", most=100, help="Empty: they choose it."), _ROLE),
-          scope="manage"),
-    Route("invitation-revoke", "POST",
-          "/projects/{project}/invitations/{invitation:int}/revoke", MANAGE, people.revoke,
-          "Revoke the invitation", scope="manage"),
-    Route("grant", "POST", "/projects/{project}/people", MANAGE, people.grant, "Set the role",
-          (Field("name", "Name", required=True, most=100), _ANY_ROLE), scope="manage"),
-)  # fmt: skip
+_PROJECT_ROUTES = (
+    Route(
+        "project-add",
+        "POST",
+        "/projects",
+        ADMIN,
+        projects.add_project,
+        "Make a project",
+        (
+            Field(
+                "name",
+                "Name in addresses",
+                required=True,
+                most=63,
+                help="Lower case letters, digits and - . _",
+            ),
+            Field("title", "Title", most=200),
+            Field("description", "About it", "long", most=5_000),
+            Field(
+                "scale",
+                "Scale",
+                default="graded",
+                most=200,
+                help="binary, graded (0 to 3), a range such as 0..4, or a list: 0,1,10,100",
+            ),
+        ),
+        scope="admin",
+    ),
+    Route(
+        "log",
+        "GET",
+        "/projects/{project}/log",
+        MANAGING_ROLES,
+        projects.log_page,
+        "Log",
+        (Field("before", "Before", "whole"),),
+        scope="manage",
+    ),
+    Route(
+        "setup",
+        "GET",
+        "/projects/{project}/setup",
+        MANAGING_ROLES,
+        projects.setup_page,
+        "Scale and guideline",
+        scope="manage",
+    ),
+    Route(
+        "scale-set",
+        "POST",
+        "/projects/{project}/scale",
+        MANAGING_ROLES,
+        projects.set_scale,
+        "Set the scale",
+        (
+            Field(
+                "scale",
+                "Grades, a line each",
+                "long",
+                required=True,
+                most=5_000,
+                help="2 = good: holds the answer. Grades stay once there is a rating; labels "
+                "and descriptions may change.",
+            ),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "guideline-add",
+        "POST",
+        "/projects/{project}/guidelines",
+        MANAGING_ROLES,
+        projects.add_guideline,
+        "Add this version",
+        (
+            Field("version", "Version", required=True, most=50),
+            Field("text", "Guideline, in Markdown", "long", required=True, most=50_000),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "display-set",
+        "POST",
+        "/projects/{project}/display",
+        MANAGING_ROLES,
+        projects.set_display,
+        "Set what raters see",
+        (
+            Field(
+                "fields",
+                "Fields of documents, in order",
+                most=1_000,
+                help="Names with spaces between; empty is all.",
+            ),
+            Field(
+                "images",
+                "Sites whose images are shown",
+                most=2_000,
+                help="Such as https://images.example.org; empty is none, so that no rater's "
+                "browser asks another site for anything.",
+            ),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "batch-add",
+        "POST",
+        "/projects/{project}/batches",
+        MANAGING_ROLES,
+        batches.add_batch,
+        "Add the batch",
+        (
+            Field("name", "Name", required=True, most=100),
+            Field(
+                "pool",
+                "Pool",
+                "file",
+                required=True,
+                help="As rankgate pool writes it: columns query and document.",
+            ),
+            Field("queries", "Queries with their texts", "file"),
+            Field("documents", "Documents with their fields", "file"),
+            Field(
+                "gold",
+                "Known grades, asked among the others",
+                "file",
+                help="Judgments: hidden questions, or those of a training.",
+            ),
+            Field(
+                "kind",
+                "Kind",
+                "choice",
+                default="rating",
+                choices=(
+                    ("rating", "rating"),
+                    ("training", "training, with the known grade after each"),
+                ),
+            ),
+            STRATEGY_FIELD,
+            Field("priority", "Priority; higher is first", "whole", default="0"),
+            Field("deadline", "Deadline", "moment"),
+            Field("seed", "Seed of the order", "whole"),
+            Field("open", "Show what the pool knows, such as ranks (not blind)", "flag"),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "batch-change",
+        "POST",
+        "/projects/{project}/batches/{batch:int}",
+        MANAGING_ROLES,
+        batches.change_batch,
+        "Change the batch",
+        (
+            Field(
+                "state",
+                "State",
+                "choice",
+                choices=(("open", "open"), ("paused", "paused"), ("closed", "closed")),
+            ),
+            STRATEGY_FIELD,
+            Field("priority", "Priority", "whole"),
+            Field("deadline", "Deadline", "moment"),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "people",
+        "GET",
+        "/projects/{project}/people",
+        MANAGING_ROLES,
+        people.people_page,
+        "People",
+        scope="manage",
+    ),
+    Route(
+        "invite",
+        "POST",
+        "/projects/{project}/invitations",
+        MANAGING_ROLES,
+        people.invite_person,
+        "Make an invitation",
+        (Field("name", "Name to sign in with", most=100, help="Empty: they choose it."), _ROLE),
+        scope="manage",
+    ),
+    Route(
+        "invitation-revoke",
+        "POST",
+        "/projects/{project}/invitations/{invitation:int}/revoke",
+        MANAGING_ROLES,
+        people.revoke_invitation,
+        "Revoke the invitation",
+        scope="manage",
+    ),
+    Route(
+        "grant",
+        "POST",
+        "/projects/{project}/people",
+        MANAGING_ROLES,
+        people.grant_role,
+        "Set the role",
+        (Field("name", "Name", required=True, most=100), _ANY_ROLE),
+        scope="manage",
+    ),
+)
 
-_RESULTS = (
-    Route("agreement", "GET", "/projects/{project}/agreement", VIEW, agreement.page,
-          "Agreement", (_BATCH,)),
-    Route("disputes", "GET", "/projects/{project}/disputes", VIEW, results.disputes,
-          "Disagreements", (Field("after", "After", "whole"),)),
-    Route("final", "POST", "/projects/{project}/disputes/{task:int}", MANAGE, results.final,
-          "Final word",
-          (_ID, Field("grade", "Grade", "number", required=True),
-           Field("comment", "Comment", "long", most=5_000)), scope="manage"),
-    Route("coverage", "GET", "/projects/{project}/coverage", VIEW, coverage.page, "Coverage"),
-    Route("judgments", "GET", "/projects/{project}/judgments", VIEW, results.resolved,
-          "Judgments"),
-    Route("resolve", "POST", "/projects/{project}/judgments", MANAGE, results.resolve_ratings,
-          "Make judgments",
-          (Field("name", "Name of the judgments", required=True, most=100), _RULE,
-           Field("transform", "Mapping to another scale", "long", most=2_000,
-                 help="What each grade becomes before the rule, a line each: 2: 1. Or "
-                 "graded-to-binary, graded-to-detail, and so on."),
-           Field("slots", "Use only so many grades of a pair, the first ones", "whole", least=1),
-           _METRICS,
-           Field("convention", "Convention of the metrics", most=50),
-           Field("models", "Admitted models", "choice", default="fill", choices=(
-               ("fill", "grade what no person graded"), ("equal", "count as people do"),
-               ("none", "do not count"))),
-           Field("preview", kind="flag", help="Only show what would change.")),
-          scope="manage"),
-    Route("evaluation", "GET", "/projects/{project}/judgments/{judgments}/evaluation", VIEW,
-          results.evaluation, "Runs by these judgments",
-          (_METRICS, Field("convention", "Convention", most=50))),
-)  # fmt: skip
+_RESULT_ROUTES = (
+    Route(
+        "agreement",
+        "GET",
+        "/projects/{project}/agreement",
+        VIEWING_ROLES,
+        agreement.agreement_page,
+        "Agreement",
+        (_BATCH,),
+    ),
+    Route(
+        "disputes",
+        "GET",
+        "/projects/{project}/disputes",
+        VIEWING_ROLES,
+        results.disputes_page,
+        "Disagreements",
+        (Field("after", "After", "whole"),),
+    ),
+    Route(
+        "final",
+        "POST",
+        "/projects/{project}/disputes/{task:int}",
+        MANAGING_ROLES,
+        results.record_final_word,
+        "Final word",
+        (
+            _ID,
+            Field("grade", "Grade", "number", required=True),
+            Field("comment", "Comment", "long", most=5_000),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "coverage",
+        "GET",
+        "/projects/{project}/coverage",
+        VIEWING_ROLES,
+        coverage.coverage_page,
+        "Coverage",
+    ),
+    Route(
+        "judgments",
+        "GET",
+        "/projects/{project}/judgments",
+        VIEWING_ROLES,
+        results.judgments_page,
+        "Judgments",
+    ),
+    Route(
+        "resolve",
+        "POST",
+        "/projects/{project}/judgments",
+        MANAGING_ROLES,
+        results.resolve_ratings,
+        "Make judgments",
+        (
+            Field("name", "Name of the judgments", required=True, most=100),
+            _RULE,
+            Field(
+                "transform",
+                "Mapping to another scale",
+                "long",
+                most=2_000,
+                help="What each grade becomes before the rule, a line each: 2: 1. Or "
+                "graded-to-binary, graded-to-detail, and so on.",
+            ),
+            Field("slots", "Use only so many grades of a pair, the first ones", "whole", least=1),
+            _METRICS,
+            Field("convention", "Convention of the metrics", most=50),
+            Field(
+                "models",
+                "Admitted models",
+                "choice",
+                default="fill",
+                choices=(
+                    ("fill", "grade what no person graded"),
+                    ("equal", "count as people do"),
+                    ("none", "do not count"),
+                ),
+            ),
+            Field("preview", kind="flag", help="Only show what would change."),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "evaluation",
+        "GET",
+        "/projects/{project}/judgments/{judgments}/evaluation",
+        VIEWING_ROLES,
+        results.evaluation_page,
+        "Runs by these judgments",
+        (_METRICS, Field("convention", "Convention", most=50)),
+    ),
+)
 
 
-def _described(asked: Asked) -> Sent:  # noqa: ARG001 - as every handler
-    return document(ROUTES)
+def _openapi_page(request: WebRequest) -> FileReply:  # noqa: ARG001 - as every handler
+    return openapi_file(ROUTES)
 
 
 ROUTES: tuple[Route, ...] = (
-    *_ACCOUNTS, *_ACCOUNT, *DASHBOARD, *_RATING, *_RESULTS, *_PROJECTS, *FILES, *WORK, *ARCHIVE,
-    *MODELS, *REMOTE, *RECORDS, *WATCHING,
-    Route("openapi", "GET", "/openapi.json", SIGNED_IN, _described, "The REST API"),
-)  # fmt: skip
+    *_SIGN_IN_ROUTES,
+    *_ACCOUNT_ROUTES,
+    *DASHBOARD_ROUTES,
+    *_RATING_ROUTES,
+    *_RESULT_ROUTES,
+    *_PROJECT_ROUTES,
+    *FILE_ROUTES,
+    *WORK_ROUTES,
+    *ARCHIVE_ROUTES,
+    *MODEL_ROUTES,
+    *REMOTE_ROUTES,
+    *RECORD_ROUTES,
+    *WATCHING_ROUTES,
+    *VERB_ROUTES,
+    Route("openapi", "GET", "/openapi.json", SIGNED_IN, _openapi_page, "The REST API"),
+)

@@ -1,4 +1,4 @@
-"""The process that serves: where it listens, and whether it may."""
+"""The process that serves: its settings, its socket, and its workers."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.core.extras import require
-from rankgate.data.streams.source import limit_of
+from rankgate.data.streams.source import read_limit
 from rankgate.judging.models.endpoints import read_endpoints
-from rankgate.workspace.web.config import SHARED, UNPACKED, Config
-from rankgate.workspace.web.limits import SharedBuckets
+from rankgate.workspace.web.config import (
+    DEFAULT_UNPACKED_BYTES,
+    METRICS_FOLDER_VARIABLE,
+    ServerConfig,
+)
+from rankgate.workspace.web.limits import SharedRequestBuckets
 from rankgate.workspace.web.logs import json_logging
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from rankgate.store.store import Store
-    from rankgate.workspace.web.oidc.settings import Oidc
+    from rankgate.workspace.web.oidc.settings import OidcSettings
 
-TOKEN = "RANKGATE_METRICS_TOKEN"  # noqa: S105 - the variable's name
+METRICS_TOKEN_VARIABLE = "RANKGATE_METRICS_TOKEN"  # noqa: S105 - the variable's name
 """The environment variable with the token that a client of ``/metrics`` sends."""
 
-UNPACKED_MB = "RANKGATE_MAX_UPLOAD_MB"
+UNPACKED_VARIABLE = "RANKGATE_MAX_UPLOAD_MB"
 """The environment variable with the megabytes to which a compressed upload may unpack."""
 
-LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine can reach a host."""
+    """True if only this machine can reach a host."""
     if host == "localhost":
         return True
     try:
@@ -47,7 +51,7 @@ def is_local(host: str) -> bool:
         return False
 
 
-def configured(
+def make_config(
     store: Store,
     host: str,
     *,
@@ -55,12 +59,12 @@ def configured(
     behind_proxy: bool,
     base: str,
     names: tuple[str, ...],
-    oidc: Oidc | None = None,
+    oidc: OidcSettings | None = None,
     llm: Path | None = None,
     schedule: bool = False,
     jobs: Path | None = None,
     allow_http: bool = False,
-) -> Config:
+) -> ServerConfig:
     """The settings of a server.
 
     Raises:
@@ -76,23 +80,29 @@ def configured(
     if base and (not base.startswith("/") or base.endswith("/")):
         problem = f"the path {base!r} begins with a slash and ends without one, as in /judging."
         raise UsageError(problem, code="invalid-path")
-    alone = is_local(host) and not behind_proxy and not names
-    hosts = LOCAL | {host} if alone else frozenset(each.lower() for each in names)
+    is_local_only = is_local(host) and not behind_proxy and not names
+    hosts = LOCAL_NAMES | {host} if is_local_only else frozenset(name.lower() for name in names)
     models = {} if llm is None else read_endpoints(llm)
-    unpacked = limit_of(UNPACKED_MB, UNPACKED >> 20) * (1 << 20)
+    unpacked = read_limit(UNPACKED_VARIABLE, DEFAULT_UNPACKED_BYTES >> 20) * (1 << 20)
     secure = bool(certificate) or behind_proxy
-    return Config(
-        store, oidc, base, secure=secure, hosts=hosts, models=models, proxied=behind_proxy,
-        metrics_token=os.environ.get(TOKEN, ""),
+    return ServerConfig(
+        store,
+        oidc,
+        base,
+        secure=secure,
+        hosts=hosts,
+        models=models,
+        proxied=behind_proxy,
+        metrics_token=os.environ.get(METRICS_TOKEN_VARIABLE, ""),
         schedule=schedule,
         jobs=jobs,
         allow_http=allow_http,
         largest_unpacked=unpacked or math.inf,
         link=f"https://{names[0]}{base}" if names and secure else "",
-    )  # fmt: skip
+    )
 
 
-def trusted_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:
+def check_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:
     """Addresses and networks whose ``X-Forwarded-*`` headers are believed.
 
     Raises:
@@ -100,16 +110,16 @@ def trusted_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[
     """
     if addresses and not behind_proxy:
         raise UsageError("--proxy goes with --behind-proxy.", code="missing-input")
-    for each in addresses:
+    for address in addresses:
         try:
-            ipaddress.ip_network(each, strict=False)
+            ipaddress.ip_network(address, strict=False)
         except ValueError:
-            problem = f"--proxy {each!r} is not an address or a network, as in 10.0.0.0/24."
+            problem = f"--proxy {address!r} is not an address or a network, as in 10.0.0.0/24."
             raise UsageError(problem, code="invalid-address") from None
     return addresses or (("127.0.0.1", "::1") if behind_proxy else ())
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 is any that is free.
 
     Raises:
@@ -124,9 +134,11 @@ def listening(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _worker(config: Config, parent: int, shared: SharedBuckets) -> Starlette:
+def _create_worker_application(
+    config: ServerConfig, parent: int, shared_buckets: SharedRequestBuckets
+) -> Starlette:
     """The application in a process of several, which ends when the first one has died."""
-    from rankgate.workspace.web.app import create
+    from rankgate.workspace.web.app import create_application
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -134,12 +146,12 @@ def _worker(config: Config, parent: int, shared: SharedBuckets) -> Starlette:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
-    return create(config, shared)
+    return create_application(config, shared_buckets)
 
 
 def serve(
-    config: Config,
-    place: socket.socket,
+    config: ServerConfig,
+    listener: socket.socket,
     *,
     certificate: Path | None = None,
     key: Path | None = None,
@@ -151,12 +163,12 @@ def serve(
 
     Args:
         config: the settings.
-        place: where it listens.
+        listener: the socket on which it listens.
         certificate: a file for TLS.
         key: of the certificate.
         proxies: addresses, or networks, whose ``X-Forwarded-*`` headers are believed.
         workers: processes that serve; if one dies, another is started.
-        json_logs: whether the log is JSON lines, with a line for each request.
+        json_logs: True if the log is JSON lines, with a line for each request.
 
     Raises:
         MissingExtraError: the extra ``serve`` is not installed.
@@ -166,13 +178,13 @@ def serve(
     from uvicorn.config import LOGGING_CONFIG
     from uvicorn.supervisors import Multiprocess
 
-    from rankgate.workspace.web.app import create
+    from rankgate.workspace.web.app import create_application
     from rankgate.workspace.web.patience import PatientProtocol
 
-    application = partial(create, config)
+    application = partial(create_application, config)
     if workers > 1:
-        shared = SharedBuckets(config.per_minute)
-        application = partial(_worker, config, os.getpid(), shared)
+        shared_buckets = SharedRequestBuckets(config.per_minute)
+        application = partial(_create_worker_application, config, os.getpid(), shared_buckets)
     settings = uvicorn.Config(
         application,
         factory=True,
@@ -196,7 +208,9 @@ def serve(
     )
     if workers > 1:
         with TemporaryDirectory(prefix="rankgate-metrics-") as folder:
-            os.environ[SHARED] = folder  # the processes that are started count there
-            Multiprocess(settings, sockets=[place]).run()
+            os.environ[METRICS_FOLDER_VARIABLE] = (
+                folder  # the processes that are started count there
+            )
+            Multiprocess(settings, sockets=[listener]).run()
     else:
-        uvicorn.Server(settings).run(sockets=[place])
+        uvicorn.Server(settings).run(sockets=[listener])

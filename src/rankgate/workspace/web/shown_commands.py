@@ -16,10 +16,10 @@ COMMANDS = {
 """The commands by name, with the words for what a reader puts in."""
 
 
-def shown_command(name: str, project: str = "") -> str:
+def command_text(name: str, project: str = "") -> str:
     """A command as a page shows it.
 
-    >>> shown_command("gate", "shop")
+    >>> command_text("gate", "shop")
     'rankgate gate QRELS BASELINE CANDIDATE --store STORE --project shop --record'
     """
     return COMMANDS[name].replace("PROJECT", project or "PROJECT")

@@ -8,24 +8,24 @@ from typing import Any
 from rankgate.core.extras import require
 
 
-def altair() -> Any:
+def load_altair() -> Any:
     """Altair.
 
     Raises:
         MissingExtraError: it is not installed.
     """
-    return _opened("altair")
+    return _load("altair")
 
 
-def converter() -> Any:
+def load_converter() -> Any:
     """vl-convert, which makes images of specifications without a browser.
 
     Raises:
         MissingExtraError: it is not installed.
     """
-    return _opened("vl_convert")
+    return _load("vl_convert")
 
 
-def _opened(name: str) -> Any:
+def _load(name: str) -> Any:
     require("charts need Altair and vl-convert", name)
     return import_module(name)

@@ -1,4 +1,4 @@
-"""A picture: its words, its figures and its chart, as SVG, PNG, PDF or a specification."""
+"""A picture: its texts, its figures and its chart, as SVG, PNG, PDF or a specification."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.charts.backend import converter
-from rankgate.core.present.charts.style import THEMES, config, on_dark, swaps
-from rankgate.core.present.charts.words import short
-from rankgate.core.present.resolve import resolved
-from rankgate.core.present.saving import save
-from rankgate.core.present.suffixes import form_of
+from rankgate.core.present.charts.backend import load_converter
+from rankgate.core.present.charts.style import THEMES, chart_config, dark_css, dark_spec
+from rankgate.core.present.charts.words import shorten_name
+from rankgate.core.present.resolve import load_name
+from rankgate.core.present.saving import save_file
+from rankgate.core.present.suffixes import find_form
 
 FORMS = ("svg", "png", "pdf", "html", "json")
-"""What a picture can be written as."""
+"""The file formats of a picture."""
 
 _HASH = 12
 _COLUMNS = 100
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_OWN_IDS = re.compile(r'(id="|url\(#)(clip|gradient)(\d+)')
+_OWN_IDS = re.compile(r'(id="|url\(#)(clip|gradient_?)(\d+)')
 
 
 @dataclass(frozen=True)
@@ -53,31 +53,43 @@ class Picture:
 
     @property
     def hash(self) -> str:
-        """Of the figures: two pictures with the same one show the same."""
-        picture = json.dumps(self.rows, sort_keys=True, ensure_ascii=False)
-        return sha256(picture.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+        """The hash of the figures: pictures with the same hash show the same."""
+        figures_json = json.dumps(self.rows, sort_keys=True, ensure_ascii=False)
+        return sha256(figures_json.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
     @property
     def stamp(self) -> str:
-        """What the picture is of: how many, by which convention, from which figures."""
+        """The origin of the picture: number of queries, convention, hash of the figures."""
         name, digest = self.convention.get("name", ""), self.convention.get("hash", "")
         rules = f"convention {name}{f' ({digest})' if digest else ''}" if name else ""
-        return " · ".join(each for each in (self.n, rules, f"data {self.hash}") if each)
+        return " · ".join(part for part in (self.n, rules, f"data {self.hash}") if part)
 
     def spec(self, theme: str = "light") -> dict[str, Any]:
         """The Vega-Lite specification, whole: data, words and style."""
-        words = {
-            "text": short(self.title, _COLUMNS),
+        heading = {
+            "text": shorten_name(self.title, _COLUMNS),
             "subtitle": [*textwrap.wrap(self.about, _COLUMNS), self.stamp],
         }
-        picture: dict[str, Any] = self.chart.to_dict()
-        picture |= {"title": words, "config": config()}
-        return picture if theme == THEMES[0] else dict(on_dark(picture))
+        spec: dict[str, Any] = self.chart.to_dict()
+        spec |= {"title": heading, "config": chart_config()}
+        return spec if theme == THEMES[0] else dict(dark_spec(spec))
+
+    def to_altair(self, theme: str = "light") -> Any:
+        """The chart with title and style as one of Altair, to be changed.
+
+        ``chart`` is without both, and can be joined with other charts by ``|`` and ``&``.
+
+        Args:
+            theme: light or dark.
+        """
+        import altair as alt
+
+        return alt.Chart.from_dict(self.spec(theme))
 
     def json(self, theme: str = "light") -> str:
         """The specification as JSON."""
-        picture = json.dumps(self.spec(theme), sort_keys=True, ensure_ascii=False, indent=1)
-        return picture + "\n"
+        json_text = json.dumps(self.spec(theme), sort_keys=True, ensure_ascii=False, indent=1)
+        return json_text + "\n"
 
     def svg(self, theme: str = "auto", *, words: bool = True) -> str:
         """An SVG; ``auto`` is light or dark as its reader prefers.
@@ -89,32 +101,34 @@ class Picture:
         spec = self.spec("light" if theme == "auto" else theme)
         if not words:
             del spec["title"]
-        drawn: str = _visible(converter().vegalite_to_svg(spec))
-        places: dict[str, str] = {}
-        drawn = _OWN_IDS.sub(
-            lambda found: found[1] + places.setdefault(found[3], f"rg{self.hash}-{len(places)}"),
-            drawn,
+        svg: str = _without_controls(load_converter().vegalite_to_svg(spec))
+        new_ids: dict[str, str] = {}
+        svg = _OWN_IDS.sub(
+            lambda match: (
+                match[1] + new_ids.setdefault(match[2] + match[3], f"rg{self.hash}-{len(new_ids)}")
+            ),
+            svg,
         )
-        style = f"<style>{swaps('.rankgate ')}</style>" if theme == "auto" else ""
-        drawn = drawn.replace('class="marks"', 'class="marks rankgate" role="img"', 1).replace(
-            ">", f"><title>{_escaped(self.title)}</title>{style}", 1
+        style = f"<style>{dark_css('.rankgate ')}</style>" if theme == "auto" else ""
+        svg = svg.replace('class="marks"', 'class="marks rankgate" role="img"', 1).replace(
+            ">", f"><title>{_escape_title(self.title)}</title>{style}", 1
         )
-        return _NOT_XML.sub("�", drawn)
+        return _NOT_XML.sub("�", svg)
 
     def png(self, theme: str = "light", scale: float = 2.0) -> bytes:
         """A PNG of so many times the size in points."""
-        drawn: bytes = converter().vegalite_to_png(self.spec(theme), scale=scale)
-        return drawn
+        image: bytes = load_converter().vegalite_to_png(self.spec(theme), scale=scale)
+        return image
 
     def pdf(self, theme: str = "light") -> bytes:
         """A page of its size, with its words as words."""
-        drawn: bytes = converter().vegalite_to_pdf(self.spec(theme))
-        return drawn
+        page: bytes = load_converter().vegalite_to_pdf(self.spec(theme))
+        return page
 
     def html(self) -> str:
         """A page that answers to the pointer and needs no network."""
-        made: str = resolved("rankgate.core.present.pages.chart:page")(self)
-        return made
+        page: str = load_name("rankgate.core.present.pages.chart:picture_page")(self)
+        return page
 
     def save(self, path: str | Path, theme: str = "", scale: float = 2.0) -> Path:
         """Write it to a file: SVG, PNG, PDF, HTML or JSON, as the name ends; return the path.
@@ -128,7 +142,7 @@ class Picture:
             UsageError: another suffix.
             MissingExtraError: the converter is not installed.
         """
-        save(path, self.written(form_of(path, FORMS), theme, scale))
+        save_file(path, self.written(find_form(path, FORMS), theme, scale))
         return Path(path)
 
     def written(self, form: str, theme: str = "", scale: float = 2.0) -> str | bytes:
@@ -143,14 +157,20 @@ class Picture:
             return self.json(theme or "light")
         return self.svg(theme or "auto") + "\n"
 
+    def __repr__(self) -> str:
+        """The kind, the title and what it is of, for a prompt; a notebook shows the picture."""
+        return f"<Picture {self.kind}: {' '.join(self.title.split())} · {self.stamp}>"
+
     def _repr_svg_(self) -> str:
         return self.svg()
 
 
-def _visible(svg: str) -> str:
+def _without_controls(svg: str) -> str:
     """An SVG whose text holds no control or direction characters, for any data."""
     return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in svg)
 
 
-def _escaped(text: str) -> str:
-    return short(text, _COLUMNS).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _escape_title(text: str) -> str:
+    return (
+        shorten_name(text, _COLUMNS).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    )

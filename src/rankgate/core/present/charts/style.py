@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 INK, DIM, LINE, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#fffffe"
-"""What words, notes, grids and the ground have on light; each has a twin on dark."""
+"""Colours of text, notes, grids and background in the light theme; `DARK` maps them to dark."""
 
 GRADES = ("#b6d0ea", "#80acd9", "#4484c2", "#1b5a9a", "#083362")
 """From worthless to best, on pages too: one hue, the better the further from the ground."""
@@ -37,21 +37,21 @@ THEMES = ("light", "dark")
 _FONT = "Arial, Helvetica, Liberation Sans, DejaVu Sans, sans-serif"
 
 
-def colour(place: int) -> str:
-    """Of the system or metric at a place; the last colour is for all that come later."""
-    return SYSTEMS[min(place, len(SYSTEMS) - 1)]
+def system_colour(index: int) -> str:
+    """The colour of a system or metric by its index; all later ones have the last colour."""
+    return SYSTEMS[min(index, len(SYSTEMS) - 1)]
 
 
-def of_grade(grade: float | None, top: float) -> str:
-    """Of a grade on a scale from 0 to the top; unjudged is the colour of grids."""
+def grade_colour(grade: float | None, top: float) -> str:
+    """The colour of a grade on a scale from 0 to the top; unjudged has the colour of grids."""
     if grade is None:
         return LINE
     share = min(max(grade / top, 0), 1) if top > 0 else 0
     return GRADES[round((len(GRADES) - 1) * share)]
 
 
-def config() -> dict[str, Any]:
-    """How all pictures are set."""
+def chart_config() -> dict[str, Any]:
+    """The Vega-Lite configuration of all pictures."""
     axis = {
         "labelColor": DIM,
         "titleColor": INK,
@@ -75,33 +75,47 @@ def config() -> dict[str, Any]:
         "line": {"strokeJoin": "round"},
         "tick": {"opacity": 1},
         "title": {
-            "color": INK, "subtitleColor": DIM, "fontSize": 16, "subtitleFontSize": 12,
-            "anchor": "start", "frame": "bounds", "offset": 14, "subtitlePadding": 6,
+            "color": INK,
+            "subtitleColor": DIM,
+            "fontSize": 16,
+            "subtitleFontSize": 12,
+            "anchor": "start",
+            "frame": "bounds",
+            "offset": 14,
+            "subtitlePadding": 6,
             "subtitleLineHeight": 16,
         },
         "legend": {
-            "labelColor": INK, "titleColor": INK, "orient": "top", "labelFontSize": 11,
-            "titleFontSize": 11, "titleFontWeight": "normal", "symbolType": "square",
+            "labelColor": INK,
+            "titleColor": INK,
+            "orient": "top",
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "symbolType": "square",
             "labelLimit": 220,
         },
-    }  # fmt: skip
+    }
 
 
-def on_dark(spec: Any) -> Any:
-    """A specification with the colours for dark; the data stay what they are."""
+def dark_spec(spec: Any) -> Any:
+    """A specification with the colours of the dark theme; the data do not change."""
     if isinstance(spec, dict):
-        kept = ("data", "datasets")
-        return {name: each if name in kept else on_dark(each) for name, each in spec.items()}
+        unchanged_keys = ("data", "datasets")
+        return {
+            name: child if name in unchanged_keys else dark_spec(child)
+            for name, child in spec.items()
+        }
     if isinstance(spec, list):
-        return [on_dark(each) for each in spec]
+        return [dark_spec(child) for child in spec]
     return DARK.get(spec, spec) if isinstance(spec, str) else spec
 
 
-def swaps(scope: str) -> str:
-    """CSS that gives an SVG the colours for dark where its reader prefers dark."""
+def dark_css(scope: str) -> str:
+    """CSS that gives an SVG the dark colours where its reader prefers a dark theme."""
     rules = "".join(
-        f'{scope}[{part}="{light}"]{{{part}:{dark}}}'
+        f'{scope}[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for light, dark in DARK.items()
-        for part in ("fill", "stroke")
+        for attribute in ("fill", "stroke")
     )
     return f"@media screen and (prefers-color-scheme:dark){{{rules}}}"

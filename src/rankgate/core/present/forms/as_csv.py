@@ -7,36 +7,36 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
-from rankgate.core.formulas import guarded
+from rankgate.core.formulas import guard_cell
 
 
-def written(head: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
     r"""A header line and the rows, in which no spreadsheet program takes a text for a formula.
 
-    >>> written(("query_id", "value"), [("1", 1 / 3), ("a,b", None), ("=1+1", "-0.5")])
+    >>> guarded_csv(("query_id", "value"), [("1", 1 / 3), ("a,b", None), ("=1+1", "-0.5")])
     'query_id,value\n1,0.3333333333333333\n"a,b",\n =1+1,-0.5\n'
     """
-    return unguarded([*map(guarded, head)], (map(_guarded, row) for row in rows))
+    return plain_csv([*map(guard_cell, header)], (map(_guard_value, row) for row in rows))
 
 
-def unguarded(head: Sequence[str], rows: Iterable[Iterable[str | float | None]]) -> str:
+def plain_csv(header: Sequence[str], rows: Iterable[Iterable[str | float | None]]) -> str:
     r"""The same as data: texts as they are, for a file that is to be read again.
 
-    >>> unguarded(("query_id",), [("=1+1",)])
+    >>> plain_csv(("query_id",), [("=1+1",)])
     'query_id\n=1+1\n'
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(map(_cell, row) for row in rows)
+    writer.writerow(header)
+    writer.writerows(map(_csv_cell, row) for row in rows)
     return text.getvalue()
 
 
-def _guarded(value: str | float | None) -> str | float | None:
-    return guarded(value) if isinstance(value, str) else value
+def _guard_value(value: str | float | None) -> str | float | None:
+    return guard_cell(value) if isinstance(value, str) else value
 
 
-def _cell(value: str | float | None) -> str:
+def _csv_cell(value: str | float | None) -> str:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else ""
     return "" if value is None else str(value)

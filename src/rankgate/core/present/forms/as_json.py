@@ -7,20 +7,20 @@ import math
 from typing import Any
 
 
-def dumped(result: dict[str, Any]) -> str:
+def to_json(result: dict[str, Any]) -> str:
     r"""One document with a newline at its end; undefined numbers are null.
 
-    >>> dumped({"mean": {"AP": float("nan")}}).replace("\n", "")
+    >>> to_json({"mean": {"AP": float("nan")}}).replace("\n", "")
     '{  "mean": {    "AP": null  }}'
     """
-    return json.dumps(_known(result), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return json.dumps(_without_nan(result), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _known(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _without_nan(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict):
-        return {key: _known(inside) for key, inside in value.items()}
+        return {key: _without_nan(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(inside) for inside in value]
+        return [_without_nan(member) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from unicodedata import lookup
 
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.grid import Grid, make_printable
 from rankgate.core.present.marks import DIGITS, LETTERS
 
 _MINUS = re.compile(r"(?<!\w)-(?=\d)")
@@ -27,21 +28,37 @@ _SIGNS = {
     "✘": r"$-$",
     "Δ": r"$\Delta$",
     "≥": r"$\geq$",
-    "ρ": r"$\rho$",
+    **{
+        lookup(f"GREEK SMALL LETTER {name}"): rf"$\{name.lower()}$"
+        for name in (
+            "ALPHA",
+            "BETA",
+            "DELTA",
+            "EPSILON",
+            "KAPPA",
+            "MU",
+            "RHO",
+            "SIGMA",
+            "TAU",
+            "CHI",
+        )
+    },
     "Φ": r"$\Phi$",
     "…": r"\ldots{}",
     "\N{REPLACEMENT CHARACTER}": "?",
     **{
-        mark: rf"\textsuperscript{{{plain}}}"
-        for mark, plain in zip(LETTERS + DIGITS, "abcdefghijklmnoprstuvwxyz0123456789", strict=True)
+        mark: rf"\textsuperscript{{{letter}}}"
+        for mark, letter in zip(
+            LETTERS + DIGITS, "abcdefghijklmnoprstuvwxyz0123456789", strict=True
+        )
     },
 }
 
 
-def table(grid: Grid) -> str:
+def latex_table(grid: Grid) -> str:
     r"""A tabular; the caption and the float are the paper's.
 
-    >>> print(table(Grid(("run", "AP"), (("bm_25", "0.5"),))))
+    >>> print(latex_table(Grid(("run", "AP"), (("bm_25", "0.5"),))))
     \begin{tabular}{lr}
     \toprule
     run & AP \\
@@ -52,12 +69,12 @@ def table(grid: Grid) -> str:
     """
     grid = grid.flat
     columns = "".join("l" if i in grid.left else "r" for i in range(len(grid.head)))
-    head, *rows = (_row(words) for words in (grid.head, *grid.rows))
+    header, *rows = (_latex_row(row) for row in (grid.head, *grid.rows))
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            head,
+            header,
             r"\midrule",
             *rows,
             r"\bottomrule",
@@ -66,19 +83,19 @@ def table(grid: Grid) -> str:
     )
 
 
-def _row(words: tuple[str, ...]) -> str:
-    cells = " & ".join(map(escaped, words))
+def _latex_row(row: tuple[str, ...]) -> str:
+    cells = " & ".join(map(escape_latex, row))
     # the end of the row above would take [ and *, a build server runs ::error:: in its log
-    kept = "{}" if cells.startswith(("[", "*", ":")) else ""
-    return rf"{kept}{cells} \\"
+    guard = "{}" if cells.startswith(("[", "*", ":")) else ""
+    return rf"{guard}{cells} \\"
 
 
-def remark(text: str) -> str:
-    """Words as a comment; signs of tables are those that the tables have."""
-    words = printable(text).replace("▲", "+").replace("▼", "--").replace("##", "# #")
-    return f"% {words}" if text else ""
+def latex_comment(text: str) -> str:
+    """A text as a LaTeX comment; significance signs are those of the tables."""
+    comment = make_printable(text).replace("▲", "+").replace("▼", "--").replace("##", "# #")
+    return f"% {comment}" if text else ""
 
 
-def escaped(text: str) -> str:
-    """A word with its special signs printed as they are, and the minus of a number as one."""
-    return "".join(_SIGNS.get(sign, sign) for sign in _MINUS.sub("−", printable(text)))
+def escape_latex(text: str) -> str:
+    """Escape special characters, and print the minus of a number as a minus."""
+    return "".join(_SIGNS.get(sign, sign) for sign in _MINUS.sub("−", make_printable(text)))

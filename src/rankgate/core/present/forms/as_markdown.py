@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.grid import Grid, make_printable
 
 _SIGN = re.compile(
     r"[\\|*_<`~]"
@@ -16,10 +16,10 @@ _SIGN = re.compile(
 )
 
 
-def table(grid: Grid) -> str:
+def markdown_table(grid: Grid) -> str:
     r"""The grid as GitHub and most others read it.
 
-    >>> print(table(Grid(("run", "AP"), (("a|b", "0.5"),))))
+    >>> print(markdown_table(Grid(("run", "AP"), (("a|b", "0.5"),))))
     | run | AP |
     | :-- | --: |
     | a\|b | 0.5 |
@@ -27,14 +27,17 @@ def table(grid: Grid) -> str:
     grid = grid.flat
     rule = [":--" if i in grid.left else "--:" for i in range(len(grid.head))]
     lines = [grid.head, tuple(rule), *grid.rows]
-    return "\n".join(f"| {' | '.join(map(escaped, words))} |" for words in lines)
+    return "\n".join(f"| {' | '.join(map(escape_markdown, cells))} |" for cells in lines)
 
 
-def escaped(text: str) -> str:
-    r"""A word that stays one cell, and means what it says: no link, entity, heading or formula.
+def escape_markdown(text: str) -> str:
+    r"""Escape a text for one cell: links, entities, headings and formulas are not interpreted.
 
-    >>> escaped("[a](b) &lt; $x$ ~ http://c"), escaped("# a"), escaped("[0.1, 0.2]")
+    >>> (escape_markdown("[a](b) &lt; $x$ ~ http://c"), escape_markdown("# a"),
+    ...  escape_markdown("[0.1, 0.2]"))
     ('[a\\](b) \\&lt; &#36;x&#36; \\~ http\\://c', '\\# a', '[0.1, 0.2]')
     """
-    plain = _SIGN.sub(r"\\\g<0>", printable(text))
-    return plain.replace("$", "&#36;")  # GitHub finds formulas before it looks for backslashes
+    escaped_text = _SIGN.sub(r"\\\g<0>", make_printable(text))
+    return escaped_text.replace(
+        "$", "&#36;"
+    )  # GitHub finds formulas before it looks for backslashes

@@ -5,81 +5,83 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from rankgate.core.present.grid import SOFT, Grid, printable
+from rankgate.core.present.grid import SOFT, Grid, make_printable
 
 WIDTH = 80
 _GAP = "  "
 
 
-def table(grid: Grid) -> str:
-    r"""The grid as it is, however wide.
+def text_table(grid: Grid) -> str:
+    r"""The grid as text, of any width.
 
-    >>> print(table(Grid(("run", "two\nlines"), (("a", "0.5"),))))
+    >>> print(text_table(Grid(("run", "two\nlines"), (("a", "0.5"),))))
            two
     run  lines
     a      0.5
     """
-    heads = [name.replace(SOFT, "-").split("\n") for name in grid.head]
-    height = max(map(len, heads))
-    top = zip(*([""] * (height - len(name)) + name for name in heads), strict=True)
-    lines = [tuple(map(printable, line)) for line in (*top, *grid.rows)]
-    widths = [max(map(wide, words)) for words in zip(*lines, strict=True)]
-    return "\n".join(_line(words, widths, grid.left) for words in lines)
+    header_lines = [name.replace(SOFT, "-").split("\n") for name in grid.head]
+    height = max(map(len, header_lines))
+    header_rows = zip(*([""] * (height - len(name)) + name for name in header_lines), strict=True)
+    lines = [tuple(map(make_printable, line)) for line in (*header_rows, *grid.rows)]
+    widths = [max(map(text_width, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(_table_line(row, widths, grid.left) for row in lines)
 
 
-def fitted(grid: Grid, width: int = WIDTH) -> str:
-    """The grid within a width: as it is, turned, or in several pieces one below the other.
+def fit_table(grid: Grid, width: int = WIDTH) -> str:
+    """The grid within a width: unchanged, transposed, or in blocks of columns below each other.
 
     A column that is wider than all there is stays whole.
     """
-    whole = table(grid)
-    if _width(whole) <= width:
-        return whole
-    turned = table(grid.turned) if grid.rows else whole
-    if _width(turned) <= width:
-        return turned
-    pieces, begin = [], grid.keys
+    full_text = text_table(grid)
+    if _block_width(full_text) <= width:
+        return full_text
+    turned_text = text_table(grid.turned) if grid.rows else full_text
+    if _block_width(turned_text) <= width:
+        return turned_text
+    blocks, begin = [], grid.keys
     while begin < len(grid.head):
         end = begin + 1
-        while end < len(grid.head) and _width(table(grid.columns(begin, end + 1))) <= width:
+        while (
+            end < len(grid.head) and _block_width(text_table(grid.columns(begin, end + 1))) <= width
+        ):
             end += 1
-        pieces.append(table(grid.columns(begin, end)))
+        blocks.append(text_table(grid.columns(begin, end)))
         begin = end
-    return "\n\n".join(pieces)
+    return "\n\n".join(blocks)
 
 
-def width_of(grid: Grid) -> int:
-    """The columns that a grid takes as it is."""
-    return _width(table(grid))
+def table_width(grid: Grid) -> int:
+    """The width of a grid in columns of a terminal."""
+    return _block_width(text_table(grid))
 
 
-def wide(text: str) -> int:
-    """The cells of a terminal that a word takes; wide characters take two."""
+def text_width(text: str) -> int:
+    """The width of a text in a terminal; wide characters take two columns."""
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text
     )
 
 
-def shortened(text: str, width: int) -> str:
-    """A word within a width, with dots in its middle if it is longer.
+def shorten_middle(text: str, width: int) -> str:
+    """A text within a width; the middle of a longer one is left out.
 
-    >>> shortened("MARCO_00_12345", 9)
+    >>> shorten_middle("MARCO_00_12345", 9)
     'MARC…2345'
     """
-    if wide(text) <= width:
+    if text_width(text) <= width:
         return text
     half = (width - 1) // 2
     return f"{text[: width - 1 - half]}…{text[len(text) - half :]}"
 
 
-def _width(text: str) -> int:
-    return max(map(wide, text.split("\n")))
+def _block_width(text: str) -> int:
+    return max(map(text_width, text.split("\n")))
 
 
-def _line(words: Sequence[str], widths: Sequence[int], left: frozenset[int]) -> str:
+def _table_line(row: Sequence[str], widths: Sequence[int], left_columns: frozenset[int]) -> str:
     cells = []
-    for i, (word, width) in enumerate(zip(words, widths, strict=True)):
-        space = " " * (width - wide(word))
-        cells.append(word + space if i in left else space + word)
+    for i, (word, width) in enumerate(zip(row, widths, strict=True)):
+        padding = " " * (width - text_width(word))
+        cells.append(word + padding if i in left_columns else padding + word)
     return _GAP.join(cells).rstrip()

@@ -11,18 +11,18 @@ from rankgate.core.present.document import (
     Bars,
     Code,
     Entries,
-    Folded,
-    Opened,
+    FoldedBlock,
     Points,
+    QueryLists,
     Table,
     Warnings,
-    unfolded,
+    unfold_section,
 )
 from rankgate.core.present.forms import as_markdown, as_text, paragraphs
-from rankgate.core.present.forms.as_text import WIDTH, fitted, wide
-from rankgate.core.present.forms.paragraphs import indented, labelled, wrapped
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import grade
+from rankgate.core.present.forms.as_text import WIDTH, fit_table, text_width
+from rankgate.core.present.forms.paragraphs import indent_block, labelled_paragraphs, wrap_line
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import format_grade
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
@@ -39,201 +39,211 @@ _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
 _COLUMNS = 100  # of a paragraph: longer lines are hard to follow with the eye
 
 
-def text(document: Document, width: int = WIDTH) -> str:
-    """For a terminal: paragraphs, tables and lists, none wider than `width` where it can be.
+def render_text(document: Document, width: int = WIDTH) -> str:
+    """Text for a terminal: paragraphs, tables and lists within `width` where possible.
 
     Tables that a page folds are left out.
     """
     word = f"{document.status.upper()}: " if document.status else ""
     top = [f"{word}{document.title}" if document.title else "", *document.lead]
-    parts = [_paragraph(each, width) for each in top if each]
+    parts = [_wrap_paragraph(paragraph, width) for paragraph in top if paragraph]
     for section in document.sections:
-        parts += [_paragraph(section.title, width)] if section.title else []
-        parts += [part for block in section.blocks for part in _text(block, width)]
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+        parts += [_wrap_paragraph(section.title, width)] if section.title else []
+        parts += [paragraph for block in section.blocks for paragraph in _block_text(block, width)]
+    return "\n\n".join(paragraph.rstrip("\n") for paragraph in parts) + "\n"
 
 
-def _text(block: Block, width: int) -> Iterator[str]:
+def _block_text(block: Block, width: int) -> Iterator[str]:
     if isinstance(block, str):
-        yield _paragraph(block, width)
+        yield _wrap_paragraph(block, width)
     elif isinstance(block, Points):
-        yield "\n".join(_paragraph(f"- {each}", width) for each in block.lines)
+        yield "\n".join(_wrap_paragraph(f"- {line}", width) for line in block.lines)
     elif isinstance(block, Warnings):
-        yield from (_paragraph(f"! {each}", width) for each in block.lines)
+        yield from (_wrap_paragraph(f"! {line}", width) for line in block.lines)
     elif isinstance(block, Entries):
-        room = max((wide(printable(each.label)) for each in block.entries), default=0)
+        label_width = max(
+            (text_width(make_printable(entry.label)) for entry in block.entries), default=0
+        )
         lines = "".join(
-            labelled([printable(each.label)], map(printable, each.lines), [room], width)
-            for each in block.entries
+            labelled_paragraphs(
+                [make_printable(entry.label)],
+                map(make_printable, entry.lines),
+                [label_width],
+                width,
+            )
+            for entry in block.entries
         )
         yield f"{block.heading}\n{lines}" if block.heading else lines
     elif isinstance(block, Code):
-        yield indented(block.text)
+        yield indent_block(block.text)
     elif isinstance(block, Bars):
-        yield _paragraph(f"{block.words}.", width)
+        yield _wrap_paragraph(f"{block.words}.", width)
     elif isinstance(block, Table):
         if block.grid.rows and not block.folded:
-            yield _table(block, width)
-    elif isinstance(block, Folded):
-        yield _paragraph(_headed(block), width)
-        for each in block.blocks:
-            yield from _text(each, width)
-    elif isinstance(block, Opened):
+            yield _table_text(block, width)
+    elif isinstance(block, FoldedBlock):
+        yield _wrap_paragraph(_fold_heading(block), width)
+        for inner_block in block.blocks:
+            yield from _block_text(inner_block, width)
+    elif isinstance(block, QueryLists):
         yield block.heading
         for query in block.queries:
-            yield f"{_query(query)}\n{fitted(lists(query), width)}"
+            yield f"{_query_heading(query)}\n{fit_table(query_lists_grid(query), width)}"
 
 
-def _headed(part: Folded) -> str:
-    return f"{part.title}: {part.words}" if part.words else part.title
+def _fold_heading(fold: FoldedBlock) -> str:
+    return f"{fold.title}: {fold.words}" if fold.words else fold.title
 
 
-def _table(table: Table, width: int) -> str:
-    """Below its heading; paragraphs are moved in there."""
-    heading = f"{_paragraph(table.heading, width)}\n" if table.heading else ""
+def _table_text(table: Table, width: int) -> str:
+    """A table below its heading; a table of paragraphs is indented."""
+    heading = f"{_wrap_paragraph(table.heading, width)}\n" if table.heading else ""
     if not table.prose:
         grids = table.plain or (table.grid,)
-        room = (grid for grid in grids if as_text.width_of(grid) <= width)
-        return f"{heading}{fitted(next(room, grids[-1]), width)}"
-    rows = paragraphs.table(table.grid, width - 2 if heading else width)
-    return f"{heading}{indented(rows) if heading else rows}"
+        fitting_grids = (grid for grid in grids if as_text.table_width(grid) <= width)
+        return f"{heading}{fit_table(next(fitting_grids, grids[-1]), width)}"
+    rows = paragraphs.paragraph_table(table.grid, width - 2 if heading else width)
+    return f"{heading}{indent_block(rows) if heading else rows}"
 
 
-def _query(query: ListPair) -> str:
-    words = f" {printable(query.text)}" if query.text else ""
-    return f"{printable(query.query_id)}{words}: {query.change}"
+def _query_heading(query: ListPair) -> str:
+    query_text = f" {make_printable(query.text)}" if query.text else ""
+    return f"{make_printable(query.query_id)}{query_text}: {query.change}"
 
 
-def _paragraph(words: str, width: int) -> str:
-    return "\n".join(wrapped(printable(words), min(width, _COLUMNS)))
+def _wrap_paragraph(text: str, width: int) -> str:
+    return "\n".join(wrap_line(make_printable(text), min(width, _COLUMNS)))
 
 
-def markdown(document: Document) -> str:
-    """For GitHub and most others; titles become headings where the document has several parts."""
-    escaped = as_markdown.escaped
+def render_markdown(document: Document) -> str:
+    """Markdown for GitHub and most others; titles become headings if there are several sections."""
+    escaped = as_markdown.escape_markdown
     sign = f"{SIGNS[document.status]} {document.status.upper()}: " if document.status else ""
     title = f"{sign}{escaped(document.title)}" if document.title else ""
-    parted = any(section.title for section in document.sections)
-    marks = "# " if parted else "## " if document.status else ""
+    has_sections = any(section.title for section in document.sections)
+    marks = "# " if has_sections else "## " if document.status else ""
     parts = [f"{marks}{title}"] if title else []
-    parts += [escaped(each) for each in document.lead if each]
+    parts += [escaped(paragraph) for paragraph in document.lead if paragraph]
     for section in document.sections:
         parts += [f"## {escaped(section.title)}"] if section.title else []
-        parts += [part for block in section.blocks for part in _markdown(block)]
+        parts += [paragraph for block in section.blocks for paragraph in _block_markdown(block)]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(block: Block, mark: str = "###") -> Iterator[str]:
-    escaped = as_markdown.escaped
+def _block_markdown(block: Block, mark: str = "###") -> Iterator[str]:
+    escaped = as_markdown.escape_markdown
     if isinstance(block, str):
         yield escaped(block)
     elif isinstance(block, Points | Warnings):
         if block.lines:
-            yield "\n".join(f"- {escaped(each)}" for each in block.lines)
+            yield "\n".join(f"- {escaped(line)}" for line in block.lines)
     elif isinstance(block, Entries):
         yield from [f"{mark} {escaped(block.heading)}"] if block.heading else []
-        rows = tuple((each.label, " ".join(each.lines)) for each in block.entries)
-        yield as_markdown.table(Grid(("", ""), rows, frozenset({0, 1})))
+        rows = tuple((entry.label, " ".join(entry.lines)) for entry in block.entries)
+        yield as_markdown.markdown_table(Grid(("", ""), rows, frozenset({0, 1})))
     elif isinstance(block, Code):
-        yield f"    {printable(block.text)}"
+        yield f"    {make_printable(block.text)}"
     elif isinstance(block, Bars):
         yield f"{escaped(block.words)}."
     elif isinstance(block, Table):
         if block.grid.rows:
             yield from [f"{mark} {escaped(block.heading)}"] if block.heading else []
-            yield as_markdown.table(block.grid)
-    elif isinstance(block, Folded):
-        yield f"{mark} {escaped(_headed(block))}"
-        for each in block.blocks:
-            yield from _markdown(each, f"{mark}#")
-    elif isinstance(block, Opened):
+            yield as_markdown.markdown_table(block.grid)
+    elif isinstance(block, FoldedBlock):
+        yield f"{mark} {escaped(_fold_heading(block))}"
+        for inner_block in block.blocks:
+            yield from _block_markdown(inner_block, f"{mark}#")
+    elif isinstance(block, QueryLists):
         yield f"{mark} {escaped(block.heading)}"
         for query in block.queries:
             yield from _markdown_query(query)
 
 
 def _markdown_query(query: ListPair) -> Iterator[str]:
-    escaped = as_markdown.escaped
-    words = f" {escaped(query.text)}" if query.text else ""
-    yield f"**{escaped(query.query_id)}**{words}: {escaped(query.change)}"
+    escaped = as_markdown.escape_markdown
+    query_text = f" {escaped(query.text)}" if query.text else ""
+    yield f"**{escaped(query.query_id)}**{query_text}: {escaped(query.change)}"
     if query.ranks:
-        yield as_markdown.table(lists(query))
+        yield as_markdown.markdown_table(query_lists_grid(query))
 
 
-def latex(document: Document) -> str:
-    """Every table that is not for searching; words are before it as remarks.
+def render_latex(document: Document) -> str:
+    """LaTeX of every table that is not for searching; texts become comments before it.
 
     Marks of significance are superscript letters. The tables need the package booktabs.
     """
     from rankgate.core.present.forms import as_latex
 
-    remark = as_latex.remark
-    parts = [remark(each) for each in (document.title, *document.lead) if each]
+    remark = as_latex.latex_comment
+    parts = [remark(paragraph) for paragraph in (document.title, *document.lead) if paragraph]
     for section in document.sections:
-        for part, block in unfolded(section):
+        for subsection, block in unfold_section(section):
             if isinstance(block, Table) and block.grid.rows and not block.find:
-                words = ": ".join(each for each in (part.title, block.heading) if each)
+                heading = ": ".join(title for title in (subsection.title, block.heading) if title)
                 grid = block.plain[0] if block.plain else block.grid
-                parts.append(f"{remark(words)}\n{as_latex.table(grid)}".lstrip())
+                parts.append(f"{remark(heading)}\n{as_latex.latex_table(grid)}".lstrip())
             elif isinstance(block, str):
                 parts.append(remark(block))
             elif isinstance(block, Points | Warnings):
                 parts += map(remark, block.lines)
             elif isinstance(block, Entries):
-                parts += [remark(f"{each.label}: {' '.join(each.lines)}") for each in block.entries]
+                parts += [
+                    remark(f"{entry.label}: {' '.join(entry.lines)}") for entry in block.entries
+                ]
     return "\n\n".join(parts) + "\n"
 
 
-def csv(document: Document) -> str:
-    """The result's own rows with every digit; without those every cell of every table, one a line.
+def render_csv(document: Document) -> str:
+    """CSV of the result's own rows with every digit, or else of every cell of every table.
 
     No cell of a table is taken for a formula by a spreadsheet.
     """
     from rankgate.core.present.forms import as_csv
 
     if document.rows is not None:
-        way = as_csv.unguarded if document.rows.data else as_csv.written
-        return way(document.rows.head, document.rows.rows)
+        write = as_csv.plain_csv if document.rows.data else as_csv.guarded_csv
+        return write(document.rows.head, document.rows.rows)
     rows = [
         (section.title, table.heading, str(i), name, word)
         for section, table in _all_tables(document)
         for i, row in enumerate(table.grid.rows, 1)
         for name, word in zip(table.grid.flat.head, row, strict=True)
     ]
-    return as_csv.written(("part", "table", "row", "column", "value"), rows)
+    return as_csv.guarded_csv(("part", "table", "row", "column", "value"), rows)
 
 
 def _all_tables(document: Document) -> Iterator[tuple[Section, Table]]:
     """Tables, and the lists of queries as tables."""
     for section in document.sections:
-        for part, block in unfolded(section):
+        for subsection, block in unfold_section(section):
             if isinstance(block, Table) and block.grid.rows:
-                yield part, block
-            elif isinstance(block, Opened):
+                yield subsection, block
+            elif isinstance(block, QueryLists):
                 for query in block.queries:
                     if query.ranks:
                         heading = f"query {query.query_id}, {query.change}"
-                        yield part, Table(heading, lists(query), find=True)
+                        yield subsection, Table(heading, query_lists_grid(query), find=True)
 
 
-def lists(query: ListPair) -> Grid:
-    """Both lists of a query as words."""
-    one, two = query.names
+def query_lists_grid(query: ListPair) -> Grid:
+    """Both lists of a query as a grid of texts."""
+    first_system, second_system = query.names
     rows = tuple(
-        (str(rank), *_words(first), *_words(second)) for rank, first, second in query.ranks
+        (str(rank), *_document_cells(first_document), *_document_cells(second_document))
+        for rank, first_document, second_document in query.ranks
     )
-    head = ("rank", one, "grade", "moved", two, "grade ", "moved ")
-    return Grid(head, rows, frozenset({1, 3, 4, 6}))
+    header = ("rank", first_system, "grade", "moved", second_system, "grade ", "moved ")
+    return Grid(header, rows, frozenset({1, 3, 4, 6}))
 
 
-def _words(place: ListedDocument | None) -> tuple[str, str, str]:
-    if place is None:
+def _document_cells(document: ListedDocument | None) -> tuple[str, str, str]:
+    if document is None:
         return "", "", ""
-    words = f" {place.text}" if place.text else ""
-    return f"{place.doc_id}{words}", grade(place.grade), place.move
+    document_text = f" {document.text}" if document.text else ""
+    return f"{document.doc_id}{document_text}", format_grade(document.grade), document.move
 
 
-def drawn(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | None:
+def draw_chart(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | None:
     """A chart with its SVG, which the page around it makes light or dark.
 
     Args:
@@ -244,10 +254,10 @@ def drawn(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | None:
         None where the extra ``plots`` is missing or there is nothing to draw.
     """
     from rankgate.core.errors import MissingExtraError, UsageError
-    from rankgate.core.present.resolve import resolved
+    from rankgate.core.present.resolve import load_name
 
     try:
-        picture: Picture = resolved(chart.draw)(chart.result)
+        picture: Picture = load_name(chart.draw)(chart.result)
         svg = picture.svg("light", words=words)
     except (MissingExtraError, UsageError):
         return None

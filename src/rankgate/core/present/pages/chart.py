@@ -1,4 +1,4 @@
-"""A picture as one page that asks for nothing from elsewhere: it can be pointed at, and read."""
+"""A picture as one interactive page that loads nothing."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.present.charts.backend import converter
-from rankgate.core.present.charts.narrow import narrow
-from rankgate.core.present.charts.style import swaps
+from rankgate.core.present.charts.backend import load_converter
+from rankgate.core.present.charts.narrow import narrow_spec
+from rankgate.core.present.charts.style import dark_css
 from rankgate.core.present.grid import Grid
-from rankgate.core.present.pages.parts import folded, of_grid, safe, whole_page
+from rankgate.core.present.pages.parts import escape_html, folded_html, grid_html, whole_page
 from rankgate.core.present.pages.style import STYLE
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
 
 _SCRIPT = re.compile(r'<script type="text/javascript">(.*?)</script>', re.DOTALL)
-_MOST = 2000  # rows of the table below
+_MAX_ROWS = 2000  # rows of the table below
 _STYLE = (
     "#picture{display:block!important;overflow-x:auto;margin:1rem 0}"
     "#picture svg{background-color:transparent!important;overflow:visible}"
@@ -25,21 +25,25 @@ _STYLE = (
 )
 
 
-def page(picture: Picture) -> str:
-    """The whole page: the drawing, what draws it anew so that it answers, and its figures.
+def picture_page(picture: Picture) -> str:
+    """The whole page: the drawing, the script that makes it interactive, and its figures.
 
     Without scripts the drawing and the figures are there all the same. Everything that is in
     the data stays text.
     """
-    wide = picture.spec()
-    del wide["title"]  # the page has it as text, which fits every screen
-    specs = f"[{_plain(wide)},{_plain(narrow(wide, fluid=picture.fluid))}]"
-    script = f"{_library()}\n{_DRAW % specs}"
-    words = f'<p>{safe(picture.about)}</p><p class="dim">{safe(picture.stamp)}</p>'
-    drawn = f'<div id="picture" tabindex="0">{picture.svg(words=False)}</div>'
-    body = f"<h1>{safe(picture.title)}</h1>{words}\n{drawn}\n{_figures(picture)}"
-    style = STYLE + _STYLE + swaps("#picture ")
-    return whole_page(safe(picture.title), body, script, style, loose=True)
+    spec = picture.spec()
+    del spec["title"]  # the page has it as text, which fits every screen
+    specs = f"[{_spec_json(spec)},{_spec_json(narrow_spec(spec, fluid=picture.fluid))}]"
+    script = f"{_vega_scripts()}\n{_DRAW % specs}"
+    introduction = (
+        f'<p>{escape_html(picture.about)}</p><p class="dim">{escape_html(picture.stamp)}</p>'
+    )
+    drawing = f'<div id="picture" tabindex="0">{picture.svg(words=False)}</div>'
+    body = (
+        f"<h1>{escape_html(picture.title)}</h1>{introduction}\n{drawing}\n{_figures_html(picture)}"
+    )
+    style = STYLE + _STYLE + dark_css("#picture ")
+    return whole_page(escape_html(picture.title), body, script, style, loose=True)
 
 
 _DRAW = """const specs=%s, phone=matchMedia("(max-width:40rem)");
@@ -49,32 +53,34 @@ phone.addEventListener("change",draw);
 draw();"""
 
 
-def _plain(spec: dict[str, Any]) -> str:
-    """A specification inside a script, which no word in it can end."""
+def _spec_json(spec: dict[str, Any]) -> str:
+    """A specification inside a script; no text in it can end the script."""
     return json.dumps(spec, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _library() -> str:
-    """Vega, Vega-Lite and what embeds them, as the converter bundles them."""
+def _vega_scripts() -> str:
+    """Vega, Vega-Lite and Vega-Embed, as the converter bundles them."""
     empty = {"data": {"values": []}, "mark": "point"}
-    bundled: str = converter().vegalite_to_html(empty, bundle=True, renderer="svg")
-    found = _SCRIPT.search(bundled)
-    if found is None:
+    bundle_html: str = load_converter().vegalite_to_html(empty, bundle=True, renderer="svg")
+    match = _SCRIPT.search(bundle_html)
+    if match is None:
         message = "the converter's page has no script"
         raise AssertionError(message)
-    return found[1]
+    return match[1]
 
 
-def _figures(picture: Picture) -> str:
-    head = tuple(dict.fromkeys(name for row in picture.rows for name in row))
-    rows = tuple(tuple(_word(row.get(name)) for name in head) for row in picture.rows[:_MOST])
-    left = len(picture.rows) - len(rows)
-    more = f"<p>{left} rows more in the picture's JSON.</p>" if left else ""
-    inside = of_grid(Grid(head, rows, frozenset(range(len(head)))), label="figures")
-    return folded("Figures", f"{inside}{more}")
+def _figures_html(picture: Picture) -> str:
+    header = tuple(dict.fromkeys(name for row in picture.rows for name in row))
+    rows = tuple(
+        tuple(_cell_text(row.get(name)) for name in header) for row in picture.rows[:_MAX_ROWS]
+    )
+    hidden_count = len(picture.rows) - len(rows)
+    note = f"<p>{hidden_count} rows more in the picture's JSON.</p>" if hidden_count else ""
+    table = grid_html(Grid(header, rows, frozenset(range(len(header)))), label="figures")
+    return folded_html("Figures", f"{table}{note}")
 
 
-def _word(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

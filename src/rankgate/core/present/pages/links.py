@@ -1,4 +1,4 @@
-"""Where a page that a server shows leads: files of its tables and charts, pages of its queries."""
+"""Links of a page of the server: files of its tables and charts, pages of its queries."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document import Chart, Folded, Opened, Table
-from rankgate.core.present.forms.documents import lists
+from rankgate.core.present.document import Chart, FoldedBlock, QueryLists, Table
+from rankgate.core.present.forms.documents import query_lists_grid
 
 if TYPE_CHECKING:
     from rankgate.core.present.document import Block, Document
 
-QUERY = frozenset({"query", "query_id"})
+QUERY_COLUMNS = frozenset({"query", "query_id"})
 """The head of a first column that holds queries."""
 
 
-def _none(query: str) -> str:  # noqa: ARG001 - as every such function
+def _no_address(query: str) -> str:  # noqa: ARG001 - as every such function
     return ""
 
 
 @dataclass(frozen=True)
 class Links:
-    """Addresses of what belongs to a page; a page on disk has none.
+    """Addresses that a page links to; a page on disk has none.
 
     Attributes:
         tables: of each table, before its anchor; the files end in ``.csv`` and ``.json``.
@@ -32,39 +32,39 @@ class Links:
 
     tables: str = ""
     charts: str = ""
-    query: Callable[[str], str] = _none
+    query: Callable[[str], str] = _no_address
 
 
-NOWHERE = Links()
+NO_LINKS = Links()
 
 
-def tables(document: Document) -> Iterator[tuple[str, Table]]:
+def anchored_tables(document: Document) -> Iterator[tuple[str, Table]]:
     """Every table with its anchor, both lists of a query among them."""
-    for anchor, block in _anchored(document):
+    for anchor, block in _anchored_blocks(document):
         if isinstance(block, Table) and block.grid.rows:
             yield anchor, block
-        elif isinstance(block, Opened):
+        elif isinstance(block, QueryLists):
             for query in block.queries:
                 if query.ranks:
                     heading = f"query {query.query_id}, {query.change}"
-                    yield query.anchor, Table(heading, lists(query))
+                    yield query.anchor, Table(heading, query_lists_grid(query))
 
 
-def charts(document: Document) -> Iterator[tuple[str, Chart]]:
+def anchored_charts(document: Document) -> Iterator[tuple[str, Chart]]:
     """Every chart with its anchor."""
-    for anchor, block in _anchored(document):
+    for anchor, block in _anchored_blocks(document):
         if isinstance(block, Chart):
             yield anchor, block
 
 
-def _anchored(document: Document) -> Iterator[tuple[str, Block]]:
+def _anchored_blocks(document: Document) -> Iterator[tuple[str, Block]]:
     for section in document.sections:
-        yield from _inside(section.anchor, section.blocks)
+        yield from _blocks_inside(section.anchor, section.blocks)
 
 
-def _inside(anchor: str, blocks: tuple[Block, ...]) -> Iterator[tuple[str, Block]]:
+def _blocks_inside(anchor: str, blocks: tuple[Block, ...]) -> Iterator[tuple[str, Block]]:
     for i, block in enumerate(blocks):
-        if isinstance(block, Folded):
-            yield from _inside(block.anchor, block.blocks)
+        if isinstance(block, FoldedBlock):
+            yield from _blocks_inside(block.anchor, block.blocks)
         else:
             yield f"{anchor}_{i}", block

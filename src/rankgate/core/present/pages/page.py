@@ -1,4 +1,4 @@
-"""A report as one page that asks for nothing from elsewhere, and is whole without its script."""
+"""A report as one page that loads nothing and is complete without its script."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from rankgate.core.present.charts.style import swaps
+from rankgate.core.present.charts.style import dark_css
 from rankgate.core.present.document import (
     SIGNS,
     Bars,
     Chart,
     Code,
     Entries,
-    Folded,
-    Opened,
+    FoldedBlock,
     Points,
+    QueryLists,
     Table,
     Warnings,
 )
-from rankgate.core.present.forms.documents import drawn
-from rankgate.core.present.pages.bars import bars
-from rankgate.core.present.pages.links import NOWHERE, QUERY
+from rankgate.core.present.forms.documents import draw_chart
+from rankgate.core.present.pages.bars import bars_html
+from rankgate.core.present.pages.links import NO_LINKS, QUERY_COLUMNS
 from rankgate.core.present.pages.parts import (
-    folded,
-    framed,
-    of_grid,
-    paragraph,
-    points,
-    safe,
-    side_by_side,
-    status,
+    escape_html,
+    folded_html,
+    grid_html,
+    lists_html,
+    paragraph_html,
+    points_html,
+    scroll_frame,
+    status_html,
     whole_page,
 )
 from rankgate.core.present.pages.script import SCRIPT
@@ -45,197 +45,217 @@ PICTURES = (
     "figure.picture .scroll{border:0;box-shadow:none;margin:0 -.8rem;padding:0 .8rem}"
     "figure.picture svg{display:block;max-width:max(100%,32rem);height:auto;overflow:visible}"
     "figure.picture svg>g>path.background,figure.picture svg>rect{fill:none}"
-    f"{swaps('figure.picture ')}"
+    f"{dark_css('figure.picture ')}"
 )
 """The style of charts on pages."""
-_SHEETS = ("csv", "json")
+_TABLE_FORMATS = ("csv", "json")
 """The files of a table."""
-_MANY = 8  # parts, from which on a page has a list of contents
+_MIN_CONTENTS = 8  # parts, from which on a page has a list of contents
 
 
-def page(document: Document) -> str:
+def document_page(document: Document) -> str:
     """The whole page.
 
     Each section and each opened query has an anchor; the script sorts and filters tables, keeps
     what is asked of them in the address, and opens the query that a link names.
     """
     title = f"{document.status}: {document.title}" if document.status else document.title
-    html = content(document)
-    return whole_page(safe(title), html, SCRIPT, STYLE + (PICTURES if "<svg" in html else ""))
+    html = page_content(document)
+    return whole_page(
+        escape_html(title), html, SCRIPT, STYLE + (PICTURES if "<svg" in html else "")
+    )
 
 
-def content(document: Document, links: Links = NOWHERE) -> str:
-    """What is on the page, without its frame.
+def page_content(document: Document, links: Links = NO_LINKS) -> str:
+    """The content of the page, without its frame.
 
     Args:
         document: what it says.
         links: addresses of its tables, charts and queries, where a server has them.
     """
-    word = f"{status(document.status)} " if document.status else ""
+    word = f"{status_html(document.status)} " if document.status else ""
     title = word or document.title
-    first, *others = document.lead or ("",)
+    first, *details = document.lead or ("",)
     body = [
-        f"<header><h1>{word}{safe(document.title)}</h1>" if title else "<header>",
-        f'<p class="lead">{safe(first)}</p>' if first else "",
-        *(f'<p class="dim">{safe(each)}</p>' for each in others),
+        f"<header><h1>{word}{escape_html(document.title)}</h1>" if title else "<header>",
+        f'<p class="lead">{escape_html(first)}</p>' if first else "",
+        *(f'<p class="dim">{escape_html(sentence)}</p>' for sentence in details),
         "</header>",
-        _links(document.sections),
-        _contents(document.sections),
-        *(_section(each, links) for each in document.sections),
+        _section_links(document.sections),
+        _contents_html(document.sections),
+        *(_section_html(section, links) for section in document.sections),
     ]
-    return "\n".join(part for part in body if part)
+    return "\n".join(html_part for html_part in body if html_part)
 
 
-def _links(sections: tuple[Section, ...]) -> str:
-    """Each part by its short name, or by its heading where several share the short one."""
-    count = Counter(each.short for each in sections)
+def _section_links(sections: tuple[Section, ...]) -> str:
+    """Links to the sections by short names, or by headings where those are not unique."""
+    count = Counter(section.short for section in sections)
     names = [
-        each.short if count[each.short] == 1 and each.short else each.title for each in sections
+        section.short if count[section.short] == 1 and section.short else section.title
+        for section in sections
     ]
-    words = "".join(
-        f'<a href="#{each.anchor}">{safe(name)}</a>'
-        for each, name in zip(sections, names, strict=True)
+    links = "".join(
+        f'<a href="#{section.anchor}">{escape_html(name)}</a>'
+        for section, name in zip(sections, names, strict=True)
     )
-    return f'<nav aria-label="Parts of this report">{words}</nav>' if len(sections) > 1 else ""
+    return f'<nav aria-label="Parts of this report">{links}</nav>' if len(sections) > 1 else ""
 
 
-def _contents(sections: tuple[Section, ...]) -> str:
-    """Every part with its folded parts, where there are many."""
-    folds = [[each for each in section.blocks if isinstance(each, Folded)] for section in sections]
-    if sum(map(len, folds)) + len(sections) <= _MANY:
+def _contents_html(sections: tuple[Section, ...]) -> str:
+    """The table of contents, where there are many sections."""
+    folds = [
+        [block for block in section.blocks if isinstance(block, FoldedBlock)]
+        for section in sections
+    ]
+    if sum(map(len, folds)) + len(sections) <= _MIN_CONTENTS:
         return ""
-    items = "".join(
-        f'<li><a href="#{each.anchor}">{safe(each.title)}</a>{_items(inside)}</li>'
-        for each, inside in zip(sections, folds, strict=True)
+    list_html = "".join(
+        f'<li><a href="#{section.anchor}">{escape_html(section.title)}</a>'
+        f"{_list_items(section_folds)}</li>"
+        for section, section_folds in zip(sections, folds, strict=True)
     )
     return (
         '<nav class="contents" aria-labelledby="contents"><h2 id="contents">Contents</h2>'
-        f"<ul>{items}</ul></nav>"
+        f"<ul>{list_html}</ul></nav>"
     )
 
 
-def _items(parts: list[Folded]) -> str:
-    items = "".join(f'<li><a href="#{each.anchor}">{safe(each.title)}</a></li>' for each in parts)
-    return f"<ul>{items}</ul>" if items else ""
+def _list_items(folds: list[FoldedBlock]) -> str:
+    list_html = "".join(
+        f'<li><a href="#{fold.anchor}">{escape_html(fold.title)}</a></li>' for fold in folds
+    )
+    return f"<ul>{list_html}</ul>" if list_html else ""
 
 
-def _section(section: Section, links: Links) -> str:
-    heading = f"<h2>{safe(section.title)}</h2>" if section.title else ""
+def _section_html(section: Section, links: Links) -> str:
+    heading = f"<h2>{escape_html(section.title)}</h2>" if section.title else ""
     parts = [f'<section id="{section.anchor}">{heading}']
-    parts += [_block(each, f"{section.anchor}_{i}", links) for i, each in enumerate(section.blocks)]
-    html = "\n".join([*(part for part in parts if part), "</section>"])
+    parts += [
+        _block_html(block, f"{section.anchor}_{i}", links) for i, block in enumerate(section.blocks)
+    ]
+    html = "\n".join([*(html_part for html_part in parts if html_part), "</section>"])
     return html if section.title else html.replace("h3>", "h2>")  # no level is left out
 
 
-def _block(block: Block, anchor: str, links: Links) -> str:
+def _block_html(block: Block, anchor: str, links: Links) -> str:
     if isinstance(block, str):
-        return paragraph(block)
+        return paragraph_html(block)
     if isinstance(block, Points):
-        return points(block.lines)
+        return points_html(block.lines)
     if isinstance(block, Warnings):
-        return "".join(f'<p class="warning">! {safe(each)}</p>' for each in block.lines)
+        return "".join(f'<p class="warning">! {escape_html(line)}</p>' for line in block.lines)
     if isinstance(block, Entries):
-        return _entries(block)
+        return _entries_html(block)
     if isinstance(block, Chart):
-        return _chart(block, anchor, links)
-    if isinstance(block, Folded):
-        return _folded(block, links)
+        return _chart_html(block, anchor, links)
+    if isinstance(block, FoldedBlock):
+        return _folded_html(block, links)
     if isinstance(block, Code):
-        return f"<pre><code>{safe(block.text)}</code></pre>"
+        return f"<pre><code>{escape_html(block.text)}</code></pre>"
     if isinstance(block, Bars):
-        return bars(block, links.query)
-    return _opened(block, links) if isinstance(block, Opened) else _table(block, anchor, links)
+        return bars_html(block, links.query)
+    return (
+        _queries_html(block, links)
+        if isinstance(block, QueryLists)
+        else _table_html(block, anchor, links)
+    )
 
 
-def _table(table: Table, anchor: str, links: Links) -> str:
+def _table_html(table: Table, anchor: str, links: Links) -> str:
     if not table.grid.rows:
         return ""
-    places = [f"#{each}" if each else "" for each in table.links]
-    if table.grid.flat.head[0] in QUERY:
-        places = places or [""] * len(table.grid.rows)
-        places = [
-            links.query(row[0]) or place for row, place in zip(table.grid.rows, places, strict=True)
+    addresses = [f"#{link}" if link else "" for link in table.links]
+    if table.grid.flat.head[0] in QUERY_COLUMNS:
+        addresses = addresses or [""] * len(table.grid.rows)
+        addresses = [
+            links.query(row[0]) or address
+            for row, address in zip(table.grid.rows, addresses, strict=True)
         ]
-    inside = of_grid(
+    table_html = grid_html(
         table.grid,
         anchor,
         table.heading,
         find=table.find,
         spans=table.spans,
-        links=places,
+        links=addresses,
         clear=table.clear,
-    ) + _files(table.heading or "table", anchor, links.tables, _SHEETS)
+    ) + _file_links(table.heading or "table", anchor, links.tables, _TABLE_FORMATS)
     if table.folded:
-        return folded(table.heading, inside)
-    return f"<h3>{safe(table.heading)}</h3>{inside}" if table.heading else inside
+        return folded_html(table.heading, table_html)
+    return f"<h3>{escape_html(table.heading)}</h3>{table_html}" if table.heading else table_html
 
 
-def _entries(entries: Entries) -> str:
+def _entries_html(entries: Entries) -> str:
     """Labels with their paragraphs; the sign and the word of a status keep their colour."""
     kinds = {f"{sign} {word}": word for word, sign in SIGNS.items()}
     rows = []
-    for each in entries.entries:
-        kind = kinds.get(each.label, "")
-        first, *others = each.lines or ("",)
-        words = "".join(f"<br>{safe(line)}" for line in others)
+    for entry in entries.entries:
+        kind = kinds.get(entry.label, "")
+        first, *other_lines = entry.lines or ("",)
+        details = "".join(f"<br>{escape_html(line)}" for line in other_lines)
         rows.append(
-            f'<dt class="{kind}">{safe(each.label)}</dt><dd><b>{safe(first)}</b>{words}</dd>'
+            f'<dt class="{kind}">{escape_html(entry.label)}</dt>'
+            f"<dd><b>{escape_html(first)}</b>{details}</dd>"
         )
-    heading = f"<h3>{safe(entries.heading)}</h3>" if entries.heading else ""
+    heading = f"<h3>{escape_html(entries.heading)}</h3>" if entries.heading else ""
     return f'{heading}<dl class="entries">{"".join(rows)}</dl>'
 
 
-def _files(name: str, anchor: str, at: str, suffixes: tuple[str, ...]) -> str:
+def _file_links(name: str, anchor: str, address: str, suffixes: tuple[str, ...]) -> str:
     """Links to a table's or chart's files, where a server has them."""
-    if not at:
+    if not address:
         return ""
-    words = " ".join(
-        f'<a href="{safe(f"{at}{quote(anchor)}.{suffix}")}">{suffix.upper()}'
-        f'<span class="unseen"> of {safe(name)}</span></a>'
+    links = " ".join(
+        f'<a href="{escape_html(f"{address}{quote(anchor)}.{suffix}")}">{suffix.upper()}'
+        f'<span class="unseen"> of {escape_html(name)}</span></a>'
         for suffix in suffixes
     )
-    return f'<p class="files">{words}</p>'
+    return f'<p class="files">{links}</p>'
 
 
-def _opened(opened: Opened, links: Links) -> str:
-    inside = "".join(_query(each, links) for each in opened.queries)
-    return f"<h3>{safe(opened.heading)}</h3>{inside}"
+def _queries_html(block: QueryLists, links: Links) -> str:
+    queries_html = "".join(_query_html(query, links) for query in block.queries)
+    return f"<h3>{escape_html(block.heading)}</h3>{queries_html}"
 
 
-def _query(query: ListPair, links: Links) -> str:
-    text = f'<bdi class="dim">{safe(query.text)}</bdi>' if query.text else ""
-    change = f'<span class="n">{safe(query.change)}</span>'
-    top = f"<b><bdi>{safe(query.query_id)}</bdi></b> {text} {change}"
-    inside = side_by_side(query) if query.ranks else paragraph("Neither system returned anything.")
+def _query_html(query: ListPair, links: Links) -> str:
+    text = f'<bdi class="dim">{escape_html(query.text)}</bdi>' if query.text else ""
+    change = f'<span class="n">{escape_html(query.change)}</span>'
+    top = f"<b><bdi>{escape_html(query.query_id)}</bdi></b> {text} {change}"
+    body = lists_html(query) if query.ranks else paragraph_html("Neither system returned anything.")
     if query.ranks:
-        inside += _files(f"both lists of {query.query_id}", query.anchor, links.tables, _SHEETS)
-    if place := links.query(query.query_id):
-        words = f"All about query {safe(query.query_id)}"
-        inside += f'<p class="files"><a href="{safe(place)}">{words}</a></p>'
-    return f'<details id="{query.anchor}"><summary>{top}</summary>{inside}</details>'
+        body += _file_links(
+            f"both lists of {query.query_id}", query.anchor, links.tables, _TABLE_FORMATS
+        )
+    if address := links.query(query.query_id):
+        label = f"All about query {escape_html(query.query_id)}"
+        body += f'<p class="files"><a href="{escape_html(address)}">{label}</a></p>'
+    return f'<details id="{query.anchor}"><summary>{top}</summary>{body}</details>'
 
 
-def _chart(chart: Chart, anchor: str, links: Links) -> str:
+def _chart_html(chart: Chart, anchor: str, links: Links) -> str:
     """A drawing below its title, and how to read it."""
-    found = drawn(chart, words=False)
-    if found is None:
+    drawing = draw_chart(chart, words=False)
+    if drawing is None:
         return ""
-    picture, svg = found
-    words = f"{safe(picture.about)} <small>{safe(picture.stamp)}</small>"
+    picture, svg = drawing
+    caption = f"{escape_html(picture.about)} <small>{escape_html(picture.stamp)}</small>"
     return (
-        f'<figure class="picture"><h3>{safe(picture.title)}</h3>'
-        f"{framed(svg, picture.title)}<figcaption>{words}</figcaption>"
-        f"{_files(picture.title, anchor, links.charts, ('svg', 'png'))}</figure>"
+        f'<figure class="picture"><h3>{escape_html(picture.title)}</h3>'
+        f"{scroll_frame(svg, picture.title)}<figcaption>{caption}</figcaption>"
+        f"{_file_links(picture.title, anchor, links.charts, ('svg', 'png'))}</figure>"
     )
 
 
-def _folded(part: Folded, links: Links) -> str:
-    """A part that stays closed on paper, unless its reader opened it."""
-    words = f'<span class="n">{safe(part.words)}</span>' if part.words else ""
-    inside = "\n".join(
-        _block(each, f"{part.anchor}_{i}", links) for i, each in enumerate(part.blocks)
+def _folded_html(fold: FoldedBlock, links: Links) -> str:
+    """A part that stays closed in print, unless its reader opened it."""
+    figures = f'<span class="n">{escape_html(fold.words)}</span>' if fold.words else ""
+    body = "\n".join(
+        _block_html(block, f"{fold.anchor}_{i}", links) for i, block in enumerate(fold.blocks)
     )
     return (
-        f'<details class="part" id="{part.anchor}"><summary><h3>{safe(part.title)}</h3>{words}'
-        f"</summary>\n{inside}</details>"
+        f'<details class="part" id="{fold.anchor}">'
+        f"<summary><h3>{escape_html(fold.title)}</h3>{figures}"
+        f"</summary>\n{body}</details>"
     )

@@ -4,7 +4,9 @@ from rankgate.core.present.charts.style import DARK, GRADES
 
 _BLUE, _RED = "#1f77c4", "#d55e00"  # higher and lower, as pictures have them
 _SHADES = "".join(f".g{i}::before{{background:{colour}}}" for i, colour in enumerate(GRADES))
-_DARK_SHADES = "".join(f".g{i}::before{{background:{DARK[each]}}}" for i, each in enumerate(GRADES))
+_DARK_SHADES = "".join(
+    f".g{i}::before{{background:{DARK[colour]}}}" for i, colour in enumerate(GRADES)
+)
 
 STYLE = f"""
 :root{{color-scheme:light dark;--ink:#1b1f24;--dim:#57606a;--paper:#fff;--line:#d0d7de;
@@ -102,4 +104,4 @@ font:8pt sans-serif;color:#444}}}}
 {_SHADES}
 @media screen and (prefers-color-scheme:dark){{{_DARK_SHADES}}}
 """
-"""All pages share it, as what is not on a page costs little."""
+"""All pages share one style sheet, as unused rules cost little."""

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with files of judgments and runs: one small object a check."""
+"""All checks of files of judgments and runs: one small object for each check."""
 
 from rankgate.data.files.checks import (
     copied,
@@ -17,8 +17,8 @@ from rankgate.data.files.checks.declare import SEVERITIES, Check, Found, Needs, 
 _MODULES = (written, seen, judgments, grades, copied, raters, rankings, order, ids, numbering)
 
 CHECKS = tuple(
-    each for module in _MODULES for each in vars(module).values() if isinstance(each, Check)
+    member for module in _MODULES for member in vars(module).values() if isinstance(member, Check)
 )
-"""Every check, in the order in which they are tried: that of the modules, and within each."""
+"""Every check, in the order in which they run: by module, and within each by position."""
 
 __all__ = ["CHECKS", "SEVERITIES", "Check", "Found", "Needs", "Severity"]

@@ -8,31 +8,31 @@ from typing import Any, Literal
 from rankgate.core.frozen import dataclass
 
 Severity = Literal["error", "warning", "note"]
-"""An error stops rankgate from reading or scoring; a warning moves numbers; a note is good to
-know."""
+"""An error stops rankgate from reading or scoring; a warning changes values; a note is for
+information."""
 
 Needs = Literal[
     "failure", "bytes", "contents", "qrels", "ratings", "run", "runs", "both", "queries", "texts"
 ]
-"""What a check looks at: why a file cannot be read (InputError), its `Bytes`, its `Contents`, its
+"""The input of a check: why a file cannot be read (InputError), its `Bytes`, its `Contents`, its
 judgments (`Judged`), `Ratings`, a run (`Ranked`), all runs (`Outline`), a run with judgments
 (`Both`), a file of queries with judgments (`Asked`), a table of queries with their texts."""
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""The gravest first."""
+"""The severities, the gravest first."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """One thing that a check found.
+    """One finding of a check.
 
     Attributes:
         what: a sentence with the figures.
         count: how many rows, queries or ids it is about.
         mend: what to do about it.
         example: one of them.
-        row: the row of the table where the first one is; None where there is no such row.
-        line: its line, where that is known and no row is.
+        row: the row of the first one in the table; None if it has no row.
+        line: its line, if the line is known but the row is not.
         severity: other than the check's.
     """
 
@@ -47,14 +47,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that can be wrong with a file.
+    """One possible problem of a file.
 
     Attributes:
         name: how findings and documentation call it.
-        severity: of what it finds.
-        needs: what it looks at, which `find` is given.
-        title: what it looks for, in a sentence.
-        find: gives what it found; nothing where all is well.
+        severity: the severity of its findings.
+        needs: the input that `find` is given.
+        title: the problem that it looks for, in a sentence.
+        find: yields its findings; nothing if all is well.
     """
 
     name: str
@@ -71,20 +71,20 @@ def check(
     return lambda find: Check(name, severity, needs, title, find)
 
 
-def some(rows: Iterable[object], most: int = 5) -> str:
+def first_few(rows: Iterable[object], max_count: int = 5) -> str:
     """The first few of some values, between commas.
 
-    >>> some([1, 2, 3], 2)
+    >>> first_few([1, 2, 3], 2)
     '1, 2, …'
     """
-    listed = list(map(str, rows))
-    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+    texts = list(map(str, rows))
+    return ", ".join(texts[:max_count]) + (", …" if len(texts) > max_count else "")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def count_noun(count: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun.
 
-    >>> counted(1, "query", "queries"), counted(2000, "row")
+    >>> count_noun(1, "query", "queries"), count_noun(2000, "row")
     ('1 query', '2,000 rows')
     """
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+    return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"

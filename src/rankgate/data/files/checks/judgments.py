@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.files.checks.declare import Found, check, counted, some
+from rankgate.data.files.checks.declare import Found, check, count_noun, first_few
 from rankgate.data.files.checks.subject import PAIR
 
 if TYPE_CHECKING:
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 @check("empty-id", "error", "qrels", "The id of a query or document is missing.")
-def _empty(found: RawQrels) -> Iterator[Found]:
-    """Ids that are missing; a row of a query alone says that it has no judgments."""
-    query = pl.col("query_id").fill_null("") == ""
-    doc = (pl.col("doc_id").fill_null("") == "") & pl.col("grade").is_not_null()
-    rows = found.table.select(query | doc).to_series().arg_true()
+def _find_empty_ids(qrels: RawQrels) -> Iterator[Found]:
+    """Missing ids; a row with a query alone means that the query has no judgments."""
+    lacks_query = pl.col("query_id").fill_null("") == ""
+    lacks_doc = (pl.col("doc_id").fill_null("") == "") & pl.col("grade").is_not_null()
+    rows = qrels.table.select(lacks_query | lacks_doc).to_series().arg_true()
     if len(rows):
         yield Found(
-            f"{counted(len(rows), 'row')} without the id of a query or document",
+            f"{count_noun(len(rows), 'row')} without the id of a query or document",
             len(rows),
             "write the ids, or remove the rows",
             row=int(rows[0]),
@@ -30,81 +30,85 @@ def _empty(found: RawQrels) -> Iterator[Found]:
 
 
 @check("judged-twice", "error", "qrels", "A document is judged twice for one query.")
-def _twice(found: RawQrels) -> Iterator[Found]:
-    rated = pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null()
-    table = found.table.with_row_index("row").filter(rated)
+def _find_judged_twice(qrels: RawQrels) -> Iterator[Found]:
+    is_rated = pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null()
+    table = qrels.table.with_row_index("row").filter(is_rated)
     key = [*PAIR, *(["subtopic"] if "subtopic" in table.columns else [])]
-    again = table.filter(~pl.struct(key).is_first_distinct())
-    if again.is_empty():
+    repeated_rows = table.filter(~pl.struct(key).is_first_distinct())
+    if repeated_rows.is_empty():
         return
-    pairs = table.join(again.select(key).unique(), on=key, how="semi").group_by(key)
-    differ = int((pairs.agg(n=pl.col("grade").n_unique())["n"] > 1).sum())
-    subtopics = "iteration" in again.columns and table["iteration"].n_unique() > 1
-    mend = (
+    pairs = table.join(repeated_rows.select(key).unique(), on=key, how="semi").group_by(key)
+    differing_count = int((pairs.agg(n=pl.col("grade").n_unique())["n"] > 1).sum())
+    has_subtopics = "iteration" in repeated_rows.columns and table["iteration"].n_unique() > 1
+    advice = (
         "the second column differs, as in judgments by subtopic: read them --from trec-subtopics"
-        if subtopics
+        if has_subtopics
         else "remove all but one of them; rankgate resolve does that for ratings of several people"
     )
     yield Found(
-        f"{counted(len(again), 'row')} judging a document again for the same query, "
-        f"{counted(differ, 'document')} with another grade",
-        len(again),
-        mend,
-        _pair(again),
-        row=int(again["row"][0]),
+        f"{count_noun(len(repeated_rows), 'row')} judging a document again for the same query, "
+        f"{count_noun(differing_count, 'document')} with another grade",
+        len(repeated_rows),
+        advice,
+        _format_pair(repeated_rows),
+        row=int(repeated_rows["row"][0]),
     )
 
 
 @check("no-grade", "error", "qrels", "A grade is not a finite number.")
-def _no_number(found: RawQrels) -> Iterator[Found]:
-    bad = ~pl.col("grade").is_finite().fill_null(value=True)
-    if "written" in found.table.columns:
-        bad |= pl.col("grade").is_null() & (pl.col("written").fill_null("") != "")
-    rows = found.table.with_row_index("row").filter(bad)
+def _find_invalid_grades(qrels: RawQrels) -> Iterator[Found]:
+    is_invalid = ~pl.col("grade").is_finite().fill_null(value=True)
+    if "written" in qrels.table.columns:
+        is_invalid |= pl.col("grade").is_null() & (pl.col("written").fill_null("") != "")
+    rows = qrels.table.with_row_index("row").filter(is_invalid)
     if len(rows):
-        written = rows["written"] if "written" in rows.columns else rows["grade"]
+        invalid_texts = rows["written"] if "written" in rows.columns else rows["grade"]
         yield Found(
-            f"no finite number for a grade in {counted(len(rows), 'row')} "
-            f"({some(written.unique().sort())})",
+            f"no finite number for a grade in {count_noun(len(rows), 'row')} "
+            f"({first_few(invalid_texts.unique().sort())})",
             len(rows),
             "write a number such as 2, or leave the row out where there is no grade",
-            _pair(rows),
+            _format_pair(rows),
             row=int(rows["row"][0]),
         )
 
 
 @check("unrated", "note", "qrels", "Pairs have no grade.")
-def _unrated(found: RawQrels) -> Iterator[Found]:
-    empty = pl.col("grade").is_null() & pl.col("doc_id").is_not_null()
-    if "written" in found.table.columns:
-        empty &= pl.col("written").fill_null("") == ""
-    rows = found.table.with_row_index("row").filter(empty)
+def _find_unrated_pairs(qrels: RawQrels) -> Iterator[Found]:
+    is_unrated = pl.col("grade").is_null() & pl.col("doc_id").is_not_null()
+    if "written" in qrels.table.columns:
+        is_unrated &= pl.col("written").fill_null("") == ""
+    rows = qrels.table.with_row_index("row").filter(is_unrated)
     if len(rows):
         yield Found(
-            f"{counted(len(rows), 'pair')} without a grade: they are unrated, which is not grade 0",
+            f"{count_noun(len(rows), 'pair')} without a grade: they are unrated, which is not "
+            "grade 0",
             len(rows),
             "nothing needs to be done; judge them if they matter",
-            _pair(rows),
+            _format_pair(rows),
             row=int(rows["row"][0]),
         )
 
 
 @check("query-unjudged", "note", "qrels", "Queries have no judgment.")
-def _asked(found: RawQrels) -> Iterator[Found]:
-    known = found.table.filter(pl.col("grade").is_null())["query_id"].unique(maintain_order=True)
-    every = dict.fromkeys([*found.unjudged, *known.drop_nulls()])
-    graded = set(found.query_ids)
-    without = [query for query in every if query not in graded]
-    if without:
+def _find_unjudged_queries(qrels: RawQrels) -> Iterator[Found]:
+    unrated_queries = qrels.table.filter(pl.col("grade").is_null())["query_id"].unique(
+        maintain_order=True
+    )
+    all_queries = dict.fromkeys([*qrels.unjudged, *unrated_queries.drop_nulls()])
+    judged_queries = set(qrels.query_ids)
+    unjudged_queries = [query for query in all_queries if query not in judged_queries]
+    if unjudged_queries:
         yield Found(
-            f"{counted(len(without), 'query', 'queries')} without any judgment; metrics leave "
+            f"{count_noun(len(unjudged_queries), 'query', 'queries')} without any judgment; "
+            "metrics leave "
             "them out or have no value there",
-            len(without),
+            len(unjudged_queries),
             "judge some documents of each, or remove the queries",
-            some(without, 3),
+            first_few(unjudged_queries, 3),
         )
 
 
-def _pair(rows: pl.DataFrame) -> str:
+def _format_pair(rows: pl.DataFrame) -> str:
     query, document = rows.select(PAIR).row(0)
     return f"query {query}, document {document}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.files.checks.declare import Found, check, counted, some
+from rankgate.data.files.checks.declare import Found, check, count_noun, first_few
 from rankgate.data.files.checks.subject import PAIR
 from rankgate.data.scales import on_scale
 
@@ -16,29 +16,30 @@ if TYPE_CHECKING:
 
 
 @check("rated-again", "note", "ratings", "Somebody rated a pair more than once.")
-def _corrected(found: Ratings) -> Iterator[Found]:
-    again = found.table.with_row_index("row").filter(
+def _find_rated_again(ratings: Ratings) -> Iterator[Found]:
+    repeated_rows = ratings.table.with_row_index("row").filter(
         ~pl.struct([*PAIR, "rater"]).is_first_distinct()
     )
-    if len(again):
+    if len(repeated_rows):
         yield Found(
-            f"{counted(len(again), 'rating')} of a pair by somebody who rated it before: the later "
+            f"{count_noun(len(repeated_rows), 'rating')} of a pair by somebody who rated it "
+            "before: the later "
             "one counts",
-            len(again),
+            len(repeated_rows),
             "nothing needs to be done if they are corrections",
-            "query {}, document {}, rater {}".format(*again.select(*PAIR, "rater").row(0)),
-            row=int(again["row"][0]),
+            "query {}, document {}, rater {}".format(*repeated_rows.select(*PAIR, "rater").row(0)),
+            row=int(repeated_rows["row"][0]),
         )
 
 
 @check("rating-without-grade", "note", "ratings", "Ratings have no grade.")
-def _without_grade(found: Ratings) -> Iterator[Found]:
-    table = found.table.with_row_index("row").filter(pl.col("grade").is_null())
+def _find_missing_grades(ratings: Ratings) -> Iterator[Found]:
+    table = ratings.table.with_row_index("row").filter(pl.col("grade").is_null())
     if len(table):
-        why = table["reason"].drop_nulls().unique().sort()
-        words = f" ({some(why)})" if len(why) else ""
+        reasons = table["reason"].drop_nulls().unique().sort()
+        reason_text = f" ({first_few(reasons)})" if len(reasons) else ""
         yield Found(
-            f"{counted(len(table), 'rating')} without a grade{words}: nobody's 0",
+            f"{count_noun(len(table), 'rating')} without a grade{reason_text}: nobody's 0",
             len(table),
             "nothing needs to be done; rankgate resolve leaves them out",
             row=int(table["row"][0]),
@@ -46,16 +47,16 @@ def _without_grade(found: Ratings) -> Iterator[Found]:
 
 
 @check("rating-outside", "error", "ratings", "Ratings are not on the scale.")
-def _outside(found: Ratings) -> Iterator[Found]:
-    scale = found.scale
+def _find_off_scale(ratings: Ratings) -> Iterator[Found]:
+    scale = ratings.scale
     if scale is None:
         return
-    table = found.table.with_row_index("row").filter(~on_scale(pl.col("grade"), scale))
+    table = ratings.table.with_row_index("row").filter(~on_scale(pl.col("grade"), scale))
     if len(table):
-        values = table["grade"].unique().sort()
+        grades = table["grade"].unique().sort()
         yield Found(
-            f"{counted(len(table), 'rating')} ({some(f'{value:g}' for value in values)}) not "
-            f"on the scale from {scale.lowest:g} to {scale.highest:g}",
+            f"{count_noun(len(table), 'rating')} ({first_few(f'{value:g}' for value in grades)}) "
+            f"not on the scale from {scale.lowest:g} to {scale.highest:g}",
             len(table),
             "fix them, or map them with rankgate resolve --transform",
             row=int(table["row"][0]),

@@ -1,4 +1,4 @@
-"""Input of checks: the raw rows of a file, and facts that several checks need."""
+"""The input of checks: the raw rows of a file, and facts that several checks need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,14 +22,14 @@ PAIR = ["query_id", "doc_id"]
 
 
 @dataclass(frozen=True)
-class Bytes:
+class FileStart:
     """The beginning of a file, unpacked.
 
     Attributes:
         head: its first bytes, a byte order mark kept.
-        separator: what is between fields, where the file is a table with a header.
-        guarded: whether the format takes away the blank that guards against formulas.
-        guess: what the file is taken for where only the number of fields says so; else empty.
+        separator: the text between fields, if the file is a table with a header.
+        guarded: True if the format removes the blank that guards against formulas.
+        guess: the kind of file that only the number of fields suggests; else empty.
         name: of the file.
     """
 
@@ -42,11 +42,11 @@ class Bytes:
 
 @dataclass(frozen=True)
 class RawQrels:
-    """Judgments as they are.
+    """Unchecked judgments.
 
     Attributes:
         table: ``query_id``, ``doc_id``, ``grade``; perhaps ``iteration`` and ``written``.
-        scale: the grades that were possible, where that is known.
+        scale: the grades that were possible, if known.
         unjudged: queries that are named without any judgment.
         place: where rows are.
     """
@@ -54,7 +54,7 @@ class RawQrels:
     table: pl.DataFrame
     scale: Scale | None = None
     unjudged: tuple[str, ...] = ()
-    place: Place = field(default=Place("qrels"))
+    place: RowLocation = field(default=RowLocation("qrels"))
 
     @cached_property
     def graded(self) -> pl.DataFrame:
@@ -65,42 +65,42 @@ class RawQrels:
 
     @cached_property
     def grades(self) -> pl.DataFrame:
-        """``grade`` and ``len``: how often each grade was given, the lowest first."""
+        """``grade`` and ``len``: the number of times that each grade was given, lowest first."""
         return self.graded.group_by("grade").len().sort("grade")
 
     @cached_property
     def query_ids(self) -> pl.Series:
-        """Every query, in the order in which they come."""
+        """Every query, in the order of the file."""
         return self.graded["query_id"].unique(maintain_order=True)
 
 
 @dataclass(frozen=True)
 class RawRun:
-    """A run as it is.
+    """An unchecked run.
 
     Attributes:
-        name: of the run.
+        name: the name of the run.
         table: ``query_id``, ``doc_id``, ``score``; perhaps ``rank`` and ``written``.
-        place: where rows are.
-        tasks: the tasks that rankings belong to, where the run says so.
+        place: the location of the rows.
+        tasks: the tasks that rankings belong to, if the run has tasks.
     """
 
     name: str
     table: pl.DataFrame
-    place: Place = field(default=Place("run"))
+    place: RowLocation = field(default=RowLocation("run"))
     tasks: pl.Series | None = None
 
     @cached_property
     def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows with those of each query together, and where each query begins."""
+        """The rows with those of each query together, and the start of each query."""
         queries = self.table["query_id"].fill_null("")
         lengths = queries.rle().struct.field("len").to_numpy().astype(np.int64)
         starts = np.cumsum(lengths) - lengths
         rows = np.arange(len(queries))
         if queries.gather(starts).n_unique() < len(starts):
             first = pl.col("row").min().over("query_id")
-            numbered = queries.to_frame("query_id").with_row_index("row")
-            codes = numbered.select(first)["row"].cast(pl.Int64).to_numpy()
+            numbered_queries = queries.to_frame("query_id").with_row_index("row")
+            codes = numbered_queries.select(first)["row"].cast(pl.Int64).to_numpy()
             rows = np.argsort(codes, kind="stable")
             starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
         return rows, starts
@@ -112,7 +112,7 @@ class RawRun:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """``(T,)``: where each query begins among `rows`."""
+        """``(T,)``: the start of each query among `rows`."""
         return self._grouped[1]
 
     @cached_property
@@ -122,47 +122,49 @@ class RawRun:
 
     @cached_property
     def query_ids(self) -> pl.Series:
-        """``(T,)``: the queries, in the order in which they come."""
+        """``(T,)``: the queries, in the order of the file."""
         return self.table["query_id"].gather(self.rows[self.starts])
 
     @cached_property
     def score(self) -> NDArray[np.float64]:
-        """``(n,)``: the scores of `rows`; what is not a number is NaN."""
+        """``(n,)``: the scores of `rows`; invalid numbers are NaN."""
         return self._column("score")
 
     @cached_property
     def rank(self) -> NDArray[np.float64] | None:
-        """``(n,)``: what the rank column says of `rows`, if there is one."""
+        """``(n,)``: the rank column of `rows`, if there is one."""
         return self._column("rank") if "rank" in self.table.columns else None
 
     def _column(self, name: str) -> NDArray[np.float64]:
         values = self.table[name].fill_null(float("nan")).to_numpy()
-        found: NDArray[np.float64] = values if len(self.starts) < 1 else values[self.rows]
-        return found
+        column: NDArray[np.float64] = values if len(self.starts) < 1 else values[self.rows]
+        return column
 
     @cached_property
     def follows(self) -> NDArray[np.bool_]:
-        """``(n - 1,)``: whether a row belongs to the query of the row before it."""
-        same = np.ones(max(len(self.table) - 1, 0), bool)
-        same[self.starts[1:] - 1] = False
-        return same
+        """``(n - 1,)``: True if a row belongs to the query of the row before it."""
+        is_same_query = np.ones(max(len(self.table) - 1, 0), bool)
+        is_same_query[self.starts[1:] - 1] = False
+        return is_same_query
 
     def by_query(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """``(T,)``: how many of some rows, ``(n,)``, each query has."""
+        """``(T,)``: the number of flagged rows of each query."""
         if not len(self.starts):
             return np.zeros(0, np.int64)
         return np.add.reduceat(flags.astype(np.int64), self.starts)
 
     def steps(self, *, up: bool) -> NDArray[np.bool_]:
-        """``(n,)``: whether a row's score is above (or below) that of the row before it."""
-        found = np.zeros(len(self.score), bool)
-        before, after = self.score[:-1], self.score[1:]
-        found[1:] = ((after > before) if up else (after < before)) & self.follows
-        return found
+        """``(n,)``: True if a row's score is above (or below) that of the row before it."""
+        is_step = np.zeros(len(self.score), bool)
+        scores_before, scores_after = self.score[:-1], self.score[1:]
+        is_step[1:] = (
+            (scores_after > scores_before) if up else (scores_after < scores_before)
+        ) & self.follows
+        return is_step
 
     @cached_property
     def best_first(self) -> NDArray[np.int64]:
-        """``(n,)``: places among `rows`, each query's by falling score."""
+        """``(n,)``: positions among `rows`, each query's by falling score."""
         if not self.steps(up=True).any():
             return np.arange(len(self.table))
         owner = np.repeat(np.arange(len(self.starts)), self.lengths)
@@ -170,31 +172,31 @@ class RawRun:
 
     @cached_property
     def tied(self) -> NDArray[np.bool_]:
-        """``(n,)``: whether the row at a place of `best_first` has the score of the one before."""
-        score = self.score[self.best_first]
-        found = np.zeros(len(score), bool)
-        found[1:] = (score[1:] == score[:-1]) & np.isfinite(score[1:]) & self.follows
-        return found
+        """``(n,)``: True if a row in the order of `best_first` has the score of the one before."""
+        scores = self.score[self.best_first]
+        is_tied = np.zeros(len(scores), bool)
+        is_tied[1:] = (scores[1:] == scores[:-1]) & np.isfinite(scores[1:]) & self.follows
+        return is_tied
 
     def tops(self, depth: int) -> pl.DataFrame:
         """The best rows of each query: ``query_id``, ``doc_id``, ``position`` from 1."""
-        at = np.arange(len(self.table)) - np.repeat(self.starts, self.lengths)
-        best = at < depth
-        result = self.table.select(PAIR)[self.rows[self.best_first][best]]
-        return result.with_columns(pl.Series("position", at[best] + 1))
+        position = np.arange(len(self.table)) - np.repeat(self.starts, self.lengths)
+        is_top = position < depth
+        top_rows = self.table.select(PAIR)[self.rows[self.best_first][is_top]]
+        return top_rows.with_columns(pl.Series("position", position[is_top] + 1))
 
     @property
     def outline(self) -> Outline:
-        """What is left of it when its rows are let go."""
+        """The summary that remains when the rows are dropped."""
         return Outline(self.name, int(self.lengths.max(initial=0)), frozenset(self.query_ids))
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What a run is compared with others by.
+    """The facts of a run that other runs are compared with.
 
     Attributes:
-        name: of the run.
+        name: the name of the run.
         depth: documents of its longest list.
         query_ids: its queries.
     """
@@ -205,8 +207,8 @@ class Outline:
 
 
 @dataclass(frozen=True)
-class Both:
-    """A run with the judgments that it is to be scored by."""
+class ScoredRun:
+    """A run with the judgments that score it."""
 
     judged: RawQrels
     ranked: RawRun
@@ -215,14 +217,14 @@ class Both:
     def met(self) -> pl.DataFrame:
         """Documents among the first 1000 of a query that are judged: ``position``, ``grade``."""
         graded = self.judged.graded.select(*PAIR, "grade")
-        known = graded["query_id"].unique().implode()
-        tops = self.ranked.tops(1000).filter(pl.col("query_id").is_in(known))
-        return tops.join(graded, on=PAIR)
+        judged_queries = graded["query_id"].unique().implode()
+        top_rows = self.ranked.tops(1000).filter(pl.col("query_id").is_in(judged_queries))
+        return top_rows.join(graded, on=PAIR)
 
 
 @dataclass(frozen=True)
 class RawQueries:
-    """A file of queries with the judgments that they belong to."""
+    """A file of queries with their judgments."""
 
     judged: RawQrels
     query_ids: pl.Series
@@ -230,14 +232,14 @@ class RawQueries:
 
 @dataclass(frozen=True)
 class Subject:
-    """One file with everything that is in it.
+    """One file with all its contents.
 
     Attributes:
-        label: what to call it.
+        label: its name in messages.
         format: its format.
-        reason: why it was taken for that.
+        reason: the reason for that format.
         bytes: its beginning.
-        contents: what a reader made of it; None where the rows alone were read.
+        contents: the result of a reader; None if the rows alone were read.
         judged: its judgments.
         ranked: its runs.
     """
@@ -245,7 +247,7 @@ class Subject:
     label: str
     format: str
     reason: str
-    bytes: Bytes
+    bytes: FileStart
     contents: FileContents | None = None
     judged: RawQrels | None = None
     ranked: tuple[RawRun, ...] = ()

@@ -1,4 +1,4 @@
-"""Checks of how a file is written: marks, line ends, guards against formulas."""
+"""Checks of the form of a file: marks, line ends, guards against formulas."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankgate.data.files.checks.declare import Found, check, counted
+from rankgate.data.files.checks.declare import Found, check, count_noun
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
-    from rankgate.data.files.checks.subject import Bytes
+    from rankgate.data.files.checks.subject import FileStart
 
-_SHOWN = 40
-_FEW = (2, 3)  # fields, as many kinds of text have them
-_OTHERS = frozenset(
+_MAX_SHOWN_LENGTH = 40
+_GUESSED_FIELD_COUNTS = (2, 3)  # fields, as many kinds of text have them
+_OTHER_SUFFIXES = frozenset(
     {"json", "jsonl", "toml", "yaml", "yml", "xml", "html", "md", "ini", "cfg", "py", "parquet"}
 )
-"""Ends of names of files that hold no lines of fields."""
-_NO_ID = re.compile(rb"[^\w]+|.*[\[\]{}<>\"]+.*", re.DOTALL)
+"""Suffixes of files that do not hold lines of fields."""
+_UNUSUAL_ID = re.compile(rb"[^\w]+|.*[\[\]{}<>\"]+.*", re.DOTALL)
 _GUARDS = {
     "apostrophe": rb"'[-=+@]",
     "blank": rb" [-=+@]",
@@ -27,8 +27,8 @@ _GUARDS = {
 
 
 @check("byte-order-mark", "note", "bytes", "The file begins with a byte order mark.")
-def _mark(found: Bytes) -> Iterator[Found]:
-    if found.head.startswith(BOM):
+def _find_byte_order_mark(file_start: FileStart) -> Iterator[Found]:
+    if file_start.head.startswith(BOM):
         yield Found(
             "the file begins with a byte order mark, which is passed over",
             1,
@@ -38,16 +38,16 @@ def _mark(found: Bytes) -> Iterator[Found]:
 
 
 @check("line-ends", "note", "bytes", "Lines end as on Windows.")
-def _ends(found: Bytes) -> Iterator[Found]:
-    windows = found.head.count(b"\r\n")
-    plain = found.head.count(b"\n") - windows
-    if windows:
-        mixed = f", not on {plain:,} others" if plain else ""
+def _find_line_ends(file_start: FileStart) -> Iterator[Found]:
+    windows_count = file_start.head.count(b"\r\n")
+    plain_count = file_start.head.count(b"\n") - windows_count
+    if windows_count:
+        mixed_note = f", not on {plain_count:,} others" if plain_count else ""
         yield Found(
-            f"Windows line ends (CR LF) on {counted(windows, 'line')}{mixed}",
-            windows,
+            f"Windows line ends (CR LF) on {count_noun(windows_count, 'line')}{mixed_note}",
+            windows_count,
             "nothing needs to be done here; other tools may keep the CR in the last column",
-            line=1 + found.head.split(b"\r\n", 1)[0].count(b"\n"),
+            line=1 + file_start.head.split(b"\r\n", 1)[0].count(b"\n"),
         )
 
 
@@ -57,20 +57,28 @@ def _ends(found: Bytes) -> Iterator[Found]:
     "bytes",
     "The number of fields says what the file is, and its name or its contents speak against it.",
 )
-def _guesses(found: Bytes) -> Iterator[Found]:
-    lines = enumerate(found.head.removeprefix(BOM).split(b"\n"), start=1)
+def _find_guessed_format(file_start: FileStart) -> Iterator[Found]:
+    lines = enumerate(file_start.head.removeprefix(BOM).split(b"\n"), start=1)
     line, fields = next(
-        ((n, f) for n, text in lines if (f := text.split()) and not f[0].startswith(b"#")), (1, [])
+        (
+            (number, words)
+            for number, text in lines
+            if (words := text.split()) and not words[0].startswith(b"#")
+        ),
+        (1, []),
     )
-    if not found.guess or len(fields) not in _FEW:
+    if not file_start.guess or len(fields) not in _GUESSED_FIELD_COUNTS:
         return
-    suffix = found.name.removesuffix(".gz").rpartition(".")[2].lower()
-    doubts = [f"its name ends in .{suffix}"] if suffix in _OTHERS else []
-    odd = [text for text in fields if _NO_ID.fullmatch(text)]
-    doubts += [f"{text.decode(errors='replace')!r} is no usual id or number" for text in odd]
+    suffix = file_start.name.removesuffix(".gz").rpartition(".")[2].lower()
+    doubts = [f"its name ends in .{suffix}"] if suffix in _OTHER_SUFFIXES else []
+    unusual_fields = [text for text in fields if _UNUSUAL_ID.fullmatch(text)]
+    doubts += [
+        f"{text.decode(errors='replace')!r} is no usual id or number" for text in unusual_fields
+    ]
     if doubts:
         yield Found(
-            f"{found.guess}, so that it is taken for judgments or a run; {' and '.join(doubts)}",
+            f"{file_start.guess}, so that it is taken for judgments or a run; "
+            f"{' and '.join(doubts)}",
             1,
             "check whether this is the right file; name its format with --from, or what it is "
             "with --as",
@@ -79,17 +87,19 @@ def _guesses(found: Bytes) -> Iterator[Found]:
         )
 
 
-def _cells(found: Bytes, kind: str) -> tuple[int, str, int]:
-    """How many cells of a table match a kind of guard, the first of them and its line."""
-    if found.separator is None:
+def _count_guarded_cells(file_start: FileStart, kind: str) -> tuple[int, str, int]:
+    """Count the cells of a table that match a kind of guard; the first of them and its line."""
+    if file_start.separator is None:
         return 0, "", 0
-    between = re.escape(found.separator.encode())
-    cells = list(re.finditer(rb'(?m)(?:^|%b)"?(%b)' % (between, _GUARDS[kind]), found.head))
+    separator = re.escape(file_start.separator.encode())
+    cells = list(re.finditer(rb'(?m)(?:^|%b)"?(%b)' % (separator, _GUARDS[kind]), file_start.head))
     if not cells:
         return 0, "", 0
     begin = cells[0].start(1)
-    text = re.split(rb'%b|["\r\n]' % between, found.head[begin : begin + _SHOWN], maxsplit=1)[0]
-    line = found.head.count(b"\n", 0, begin) + 1
+    text = re.split(
+        rb'%b|["\r\n]' % separator, file_start.head[begin : begin + _MAX_SHOWN_LENGTH], maxsplit=1
+    )[0]
+    line = file_start.head.count(b"\n", 0, begin) + 1
     return len(cells), text.decode(errors="replace"), line
 
 
@@ -99,11 +109,11 @@ def _cells(found: Bytes, kind: str) -> tuple[int, str, int]:
     "bytes",
     "Cells of a table have an apostrophe that guards against formulas.",
 )
-def _apostrophes(found: Bytes) -> Iterator[Found]:
-    count, example, line = _cells(found, "apostrophe")
+def _find_apostrophes(file_start: FileStart) -> Iterator[Found]:
+    count, example, line = _count_guarded_cells(file_start, "apostrophe")
     if count:
         yield Found(
-            f"{counted(count, 'cell')} with an apostrophe before a sign that begins a formula",
+            f"{count_noun(count, 'cell')} with an apostrophe before a sign that begins a formula",
             count,
             "take the apostrophe away: it is read as a part of the id or text, which then matches "
             "nothing",
@@ -115,11 +125,11 @@ def _apostrophes(found: Bytes) -> Iterator[Found]:
 @check(
     "blank-guard", "warning", "bytes", "Cells of a table have a blank that guards against formulas."
 )
-def _blanks(found: Bytes) -> Iterator[Found]:
-    count, example, line = _cells(found, "blank")
-    if count and found.guarded:
+def _find_blanks(file_start: FileStart) -> Iterator[Found]:
+    count, example, line = _count_guarded_cells(file_start, "blank")
+    if count and file_start.guarded:
         yield Found(
-            f"{counted(count, 'cell')} with a blank before a sign that begins a formula, as "
+            f"{count_noun(count, 'cell')} with a blank before a sign that begins a formula, as "
             "Quepid guards them; the blank is taken away in reading",
             count,
             "nothing needs to be done here",
@@ -129,8 +139,8 @@ def _blanks(found: Bytes) -> Iterator[Found]:
         )
     elif count:
         yield Found(
-            f"{counted(count, 'cell')} with a blank before a sign that begins a formula, a guard "
-            "that stays a part of the id or text",
+            f"{count_noun(count, 'cell')} with a blank before a sign that begins a formula, a "
+            "guard that stays a part of the id or text",
             count,
             "take the blank away, or read the file as --from quepid-csv if it is from Quepid",
             example,
@@ -139,11 +149,11 @@ def _blanks(found: Bytes) -> Iterator[Found]:
 
 
 @check("formula", "note", "bytes", "Cells of a table begin like a formula.")
-def _formulas(found: Bytes) -> Iterator[Found]:
-    count, example, line = _cells(found, "formula")
+def _find_formulas(file_start: FileStart) -> Iterator[Found]:
+    count, example, line = _count_guarded_cells(file_start, "formula")
     if count:
         yield Found(
-            f"{counted(count, 'cell')} that a spreadsheet would run as a formula",
+            f"{count_noun(count, 'cell')} that a spreadsheet would run as a formula",
             count,
             "do not open the file in a spreadsheet; convert it to a format of Quepid's, which "
             "guards such cells",

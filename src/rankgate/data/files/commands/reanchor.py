@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
-from rankgate.core.console.output import print_report, print_result
-from rankgate.core.console.verbosity import quiet
-from rankgate.core.present.write import FORMS, rendered
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.output import print_result, print_to_stderr
+from rankgate.core.console.verbosity import is_quiet
+from rankgate.core.present.write import FORMS, render_result
 from rankgate.data.files.reanchor import reanchor
 
 
@@ -18,16 +18,23 @@ from rankgate.data.files.reanchor import reanchor
 @click.argument("qrels", type=click.Path())
 @click.argument("old_documents", type=click.Path(), metavar="OLD_DOCS")
 @click.argument("new_documents", type=click.Path(), metavar="NEW_DOCS")
-@options_of(reanchor, "pieces", "judgments FILE")
+@verb_options(reanchor, "pieces", "judgments FILE")
+@options.from_formats("judgments qrels")
 @options.form(*FORMS)
 @options.output
 def command(
-    qrels: str, old_documents: str, new_documents: str, *, form: str, output: str | None,
+    qrels: str,
+    old_documents: str,
+    new_documents: str,
+    *,
+    form: str,
+    output: str | None,
     **settings: Any,
-) -> None:  # fmt: skip
-    """Carry the judgments QRELS of OLD_DOCS over to NEW_DOCS, by the texts of both.
+) -> None:
+    """Move the judgments QRELS from OLD_DOCS to NEW_DOCS, by comparing their texts.
 
-    The documents were cut, joined, edited or numbered anew. Every decision is in the JSON or CSV.
+    For documents that were split, joined or edited, or have new ids. The output as JSON or CSV has
+    every decision.
 
     \b
     rankgate reanchor qrels.txt corpus.jsonl corpus.new.jsonl --judgments qrels.new.txt
@@ -36,5 +43,5 @@ def command(
     """
     result = reanchor(qrels, old_documents, new_documents, **settings)
     print_result(result, form, output)
-    if output not in (None, "-") and not quiet():
-        print_report(rendered(result, "text"))
+    if output not in (None, "-") and not is_quiet():
+        print_to_stderr(render_result(result, "text"))

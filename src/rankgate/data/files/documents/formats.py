@@ -5,31 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, Entries, Entry, PlainRows, Table
-from rankgate.core.present.document import document as made
+from rankgate.core.present.document import make_document as made
 from rankgate.core.present.grid import Grid
 
 if TYPE_CHECKING:
     from rankgate.data.files.format import FormatDetails
     from rankgate.data.files.formats import Formats
 
-_WORDS = {"qrels": "judgments"}
+_PART_LABELS = {"qrels": "judgments"}
 
 
 def listed(result: Formats) -> Document:
     """Every format with its title and suffixes."""
     rows = tuple(
-        (each.name, ways(each), f"{each.title} ({suffixes(each)})") for each in result.formats
+        (details.name, access_label(details), f"{details.title} ({suffixes(details)})")
+        for details in result.formats
     )
     grid = Grid(("format", "read, written", "what it is"), rows, frozenset(range(3)))
-    head = ("format", "holds", "read, written", "suffixes", "title")
-    whole = [
-        (each.name, holds(each), ways(each), suffixes(each), each.title) for each in result.formats
+    column_names = ("format", "holds", "read, written", "suffixes", "title")
+    full_rows = [
+        (
+            details.name,
+            parts_label(details),
+            access_label(details),
+            suffixes(details),
+            details.title,
+        )
+        for details in result.formats
     ]
-    return made(f"{len(result)} formats", Table("", grid, prose=True), rows=PlainRows(head, whole))
+    return made(
+        f"{len(result)} formats",
+        Table("", grid, prose=True),
+        rows=PlainRows(column_names, full_rows),
+    )
 
 
 def details(result: FormatDetails) -> Document:
-    """How one format is recognised, what it holds and what it cannot."""
+    """The detection, contents and limits of one format."""
     entries = tuple(Entry(label, (line,)) for label, line in facts(result).items() if line)
     return made(
         result.name,
@@ -40,10 +52,10 @@ def details(result: FormatDetails) -> Document:
 
 
 def facts(result: FormatDetails) -> dict[str, str]:
-    """What there is to say about a format, by label."""
+    """The facts about a format, by label."""
     return {
-        "holds": holds(result),
-        "is": ways(result) + (", a run while it is read" if result.streams else ""),
+        "holds": parts_label(result),
+        "is": access_label(result) + (", a run while it is read" if result.streams else ""),
         "suffixes": suffixes(result),
         "known by": result.detection,
         "cannot hold": result.loses,
@@ -51,16 +63,16 @@ def facts(result: FormatDetails) -> dict[str, str]:
     }
 
 
-def ways(result: FormatDetails) -> str:
-    """Whether it is written too."""
+def access_label(result: FormatDetails) -> str:
+    """'read' or 'read, written'."""
     return "read, written" if result.writes else "read"
 
 
-def holds(result: FormatDetails) -> str:
-    """The parts that it can hold."""
-    return ", ".join(_WORDS.get(part, part) for part in result.holds)
+def parts_label(result: FormatDetails) -> str:
+    """The names of the parts that a format can hold."""
+    return ", ".join(_PART_LABELS.get(name, name) for name in result.holds)
 
 
 def suffixes(result: FormatDetails) -> str:
-    """How the names of its files end."""
+    """The suffixes of a format's files."""
     return " ".join(result.suffixes)

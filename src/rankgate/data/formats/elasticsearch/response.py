@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import VALUES, GrowingQrels, documents_from, ranked
+from rankgate.data.formats.collected import VALUES, GrowingQrels, collect_document_rows, make_run
 from rankgate.data.formats.format import Format, Note
-from rankgate.data.formats.writing import text_of
-from rankgate.data.text.json_keys import matching
-from rankgate.data.text.json_reader import an_id, an_object, each, whole_object
-from rankgate.data.text.json_text import document, number
+from rankgate.data.formats.writing import cell_text
+from rankgate.data.text.json_keys import matches_key
+from rankgate.data.text.json_reader import list_objects, read_id, read_object, require_object
+from rankgate.data.text.json_text import number, read_document
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_SCORE = ("metric_score", "quality_level")  # the second is of version 6
-_UNRATED = ("unrated_docs", "unknown_docs")
+_VALUE_KEYS = ("metric_score", "quality_level")  # the second is of version 6
+_UNRATED_KEYS = ("unrated_docs", "unknown_docs")
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Details by query with hits and ratings."""
-    if matching(
-        head, r"details\..+\.(hits|metric_score|quality_level|unrated_docs|unknown_docs).*"
+    if matches_key(
+        first_bytes, r"details\..+\.(hits|metric_score|quality_level|unrated_docs|unknown_docs).*"
     ):
         return "an object with details of each query: its value and its hits"
     return None
@@ -35,86 +35,90 @@ def sniff(head: bytes, name: str) -> str | None:
 def read(source: InputFile) -> FileContents:
     """A run from the hits, judgments of the hits that are rated, and the metric's values.
 
-    Scores are the hits' own where every hit has one and they never rise; otherwise -rank.
+    Scores are the hits' own if every hit has one and they never rise; otherwise -rank.
     """
     label = source.label
-    found = whole_object(document(source), source)
+    root = require_object(read_document(source), source)
     judged, queries, docs, scores, unrated = GrowingQrels(label), [], [], [], []
     fields: list[dict[str, Any]] = []
     values: list[tuple[Any, ...]] = []
     states: list[tuple[str, str, str | None]] = []
-    for query, details in an_object(found, "details", "", label).items():
-        where = f"details.{query}"
-        detail = an_object({query: details}, query, "details", label)
+    for query, details in read_object(root, "details", "", label).items():
+        json_path = f"details.{query}"
+        detail = read_object({query: details}, query, "details", label)
         judged.ask(query)
-        hits = list(each(detail.get("hits") or [], f"{where}.hits", label))
-        for at, entry in hits:
-            hit = an_object(entry, "hit", at, label)
-            doc = an_id(hit, "_id", f"{at}.hit", label)
+        hits = list(list_objects(detail.get("hits") or [], f"{json_path}.hits", label))
+        for hit_path, hit_entry in hits:
+            hit = read_object(hit_entry, "hit", hit_path, label)
+            doc = read_id(hit, "_id", f"{hit_path}.hit", label)
             queries.append(query)
             docs.append(doc)
-            scores.append(_score(hit.get("_score"), f"{at}.hit._score", label))
-            fields.append({"query_id": query, "doc_id": doc, **_fields(hit, at, label)})
-            judged.add(query, doc, entry.get("rating"), at, "rating")
+            scores.append(_read_score(hit.get("_score"), f"{hit_path}.hit._score", label))
+            fields.append({"query_id": query, "doc_id": doc, **_read_fields(hit, hit_path, label)})
+            judged.add(query, doc, hit_entry.get("rating"), hit_path, "rating")
         if not hits:
             states.append((query, "zero", None))
-        for name in _UNRATED:
-            for at, other in each(detail.get(name) or [], f"{where}.{name}", label):
-                unrated.append(f"{query} {an_id(other, '_id', at, label)}")
-        values += _value(detail, query, where, source)
-    for query, failure in an_object(found, "failures", "", label).items():
-        states.append((query, "failed", text_of(failure)))
-    values += _value(found, None, "the document", source)
-    own = [score for score in scores if score is not None] if _falling(queries, scores) else None
-    run = ranked(source.stem, queries, docs, own, label=label, states=states)
+        for name in _UNRATED_KEYS:
+            for hit_path, unrated_doc in list_objects(
+                detail.get(name) or [], f"{json_path}.{name}", label
+            ):
+                unrated.append(f"{query} {read_id(unrated_doc, '_id', hit_path, label)}")
+        values += _read_value(detail, query, json_path, source)
+    for query, failure in read_object(root, "failures", "", label).items():
+        states.append((query, "failed", cell_text(failure)))
+    values += _read_value(root, None, "the document", source)
+    hit_scores = (
+        [score for score in scores if score is not None] if _never_rise(queries, scores) else None
+    )
+    run = make_run(source.stem, queries, docs, hit_scores, label=label, states=states)
     qrels, notes = judged.qrels(source.stem)
-    partial = "judgments of retrieved documents only; the request has all"
-    rated = [] if qrels is None else qrels.table["query_id"].to_list()
+    note_text = "judgments of retrieved documents only; the request has all"
+    rated_queries = [] if qrels is None else qrels.table["query_id"].to_list()
     return FileContents(
-        qrels=qrels if rated else None,
+        qrels=qrels if rated_queries else None,
         runs=(run,),
-        documents=documents_from(fields),
+        documents=collect_document_rows(fields),
         values=pl.DataFrame(values, schema=VALUES, orient="row") if values else None,
         notes=(
-            *Note.of(partial, rated),
+            *Note.of(note_text, rated_queries),
             *(note for note in notes if "unrated" not in note.what),
             *Note.of("retrieved documents that are unrated", unrated),
         ),
     )
 
 
-def _score(value: Any, where: str, label: str) -> float | None:
-    return None if value is None else number(value, where, label)
+def _read_score(value: Any, json_path: str, label: str) -> float | None:
+    return None if value is None else number(value, json_path, label)
 
 
-def _falling(queries: list[str], scores: list[float | None]) -> bool:
-    """Whether every hit has a score, and none is above the one before."""
+def _never_rise(queries: list[str], scores: list[float | None]) -> bool:
+    """True if every hit has a score, and none is above the one before."""
     if any(score is None for score in scores):
         return False
     rows = zip(queries, scores, strict=True)
     return all(
-        query != other or (score or 0) >= (after or 0)
-        for (query, score), (other, after) in pairwise(rows)
+        query != next_query or (score or 0) >= (next_score or 0)
+        for (query, score), (next_query, next_score) in pairwise(rows)
     )
 
 
-def _fields(hit: Mapping[str, Any], at: str, label: str) -> dict[str, str | None]:
-    source = an_object(hit, "_source", f"{at}.hit", label)
-    shown = source | an_object(hit, "fields", f"{at}.hit", label)
-    taken = {"query_id", "doc_id"}
-    return {name: text_of(value) for name, value in shown.items() if name not in taken}
+def _read_fields(hit: Mapping[str, Any], hit_path: str, label: str) -> dict[str, str | None]:
+    source = read_object(hit, "_source", f"{hit_path}.hit", label)
+    hit_fields = source | read_object(hit, "fields", f"{hit_path}.hit", label)
+    own_columns = {"query_id", "doc_id"}
+    return {name: cell_text(value) for name, value in hit_fields.items() if name not in own_columns}
 
 
-def _value(
-    found: Mapping[str, Any], query: str | None, where: str, source: InputFile
+def _read_value(
+    fields: Mapping[str, Any], query: str | None, json_path: str, source: InputFile
 ) -> list[tuple[str, str | None, str, float, None]]:
     """The value of a query, or of all of them, under the metric's name if given."""
-    name = next((key for key in _SCORE if found.get(key) is not None), None)
+    name = next((key for key in _VALUE_KEYS if fields.get(key) is not None), None)
     if name is None:
         return []
-    details = an_object(found, "metric_details", where, source.label)
+    details = read_object(fields, "metric_details", json_path, source.label)
     metric = next(iter(details), name)
-    value = number(found[name], f"'{name}' of {where}", source.label)
+    value = number(fields[name], f"'{name}' of {json_path}", source.label)
     return [(source.stem, query, metric, value, None)]
 
 

@@ -17,10 +17,10 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.run import NO_QUERY, Run
 from rankgate.data.text.numbers import number_fault
-from rankgate.data.text.utf8 import BOM, decoded
+from rankgate.data.text.utf8 import BOM, decode_utf8
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,24 +29,28 @@ if TYPE_CHECKING:
 
 _NAME = "model-scores"
 _PIECE = 4 << 20
-_LONGEST = 40  # characters of a number
-_COLUMNS = (1, 3)  # the score alone; RankLib's query, document and score
+_MAX_NUMBER_LENGTH = 40  # characters of a number
+_COLUMN_COUNTS = (1, 3)  # the score alone; RankLib's query, document and score
 _RANKLIB = re.compile(rb"(\S+)\t(\d+)\t[-+.\dEe]+")
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The first line holds a number and nothing else, or all lines are those of RankLib."""
-    if _of_ranklib(head):
+    if _is_ranklib(first_bytes):
         return "lines of a query, the number of its document from 0 and a score"
-    first = next((line for line in head.removeprefix(BOM).splitlines() if line.strip()), b"")
-    text = first.decode(errors="replace").strip()
-    one = len(text) <= _LONGEST and not number_fault(text, "score")
-    return "the first line is one number" if one else None
+    first_line = next(
+        (line for line in first_bytes.removeprefix(BOM).splitlines() if line.strip()), b""
+    )
+    text = first_line.decode(errors="replace").strip()
+    is_number = len(text) <= _MAX_NUMBER_LENGTH and not number_fault(text, "score")
+    return "the first line is one number" if is_number else None
 
 
-def _of_ranklib(head: bytes) -> bool:
+def _is_ranklib(first_bytes: bytes) -> bool:
     """True if documents are numbered from 0 in each query, as in RankLib's ``-score``."""
-    lines = [line for line in head[: head.rfind(b"\n") + 1].splitlines() if line.strip()]
+    lines = [
+        line for line in first_bytes[: first_bytes.rfind(b"\n") + 1].splitlines() if line.strip()
+    ]
     query, expected = b"", 0
     for line in lines:
         match = _RANKLIB.fullmatch(line.rstrip())
@@ -60,8 +64,10 @@ def _of_ranklib(head: bytes) -> bool:
 
 
 def read_run(source: InputFile) -> Run:
-    """A run by row: ids are numbers of rows until it meets its judgments."""
-    return Run(source.stem, partial(_pieces, source), place=Place(source.label), by_row=True)
+    """A run by row: ids are row numbers until it is joined with its judgments."""
+    return Run(
+        source.stem, partial(_read_scores, source), place=RowLocation(source.label), by_row=True
+    )
 
 
 def read(source: InputFile) -> FileContents:
@@ -69,38 +75,42 @@ def read(source: InputFile) -> FileContents:
     return FileContents(runs=(read_run(source),))
 
 
-def _pieces(source: InputFile) -> Iterator[pl.DataFrame]:
-    line, rows, last = 1, 0, ("", -1)
+def _read_scores(source: InputFile) -> Iterator[pl.DataFrame]:
+    line, rows, last_document = 1, 0, ("", -1)
     for data in source.chunks(_PIECE):
-        text = decoded(data.removeprefix(BOM) if line == 1 else data, source.label, line)
+        text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
         lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
-        at = np.flatnonzero((lines.str.strip_chars() != "").to_numpy())
-        words = lines.gather(at).str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
-        score = words.list.last().cast(pl.Float64, strict=False)
-        wrong = ~(words.list.len().is_in(_COLUMNS) & score.is_finite().fill_null(value=False))
-        if wrong.any():
-            row = int(wrong.arg_max() or 0)
-            shown = words.list.last()[row][:40]
-            problem = number_fault(shown, "score") or (
-                f"'{' '.join(words[row])[:40]}', expected a score, or query, document and score."
+        offsets = np.flatnonzero((lines.str.strip_chars() != "").to_numpy())
+        fields = lines.gather(offsets).str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
+        score = fields.list.last().cast(pl.Float64, strict=False)
+        is_wrong = ~(
+            fields.list.len().is_in(_COLUMN_COUNTS) & score.is_finite().fill_null(value=False)
+        )
+        if is_wrong.any():
+            row = int(is_wrong.arg_max() or 0)
+            score_text = fields.list.last()[row][:40]
+            problem = number_fault(score_text, "score") or (
+                f"'{' '.join(fields[row])[:40]}', expected a score, or query, document and score."
             )
             raise InputError(
-                problem, source=source.label, line=line + int(at[row]), code="not-a-number"
+                problem, source=source.label, line=line + int(offsets[row]), code="not-a-number"
             )
-        number = pl.Series("doc_id", np.arange(rows + 1, rows + 1 + len(at))).cast(pl.String)
-        query = pl.repeat(NO_QUERY, len(at), eager=True, dtype=pl.String).alias("query_id")
-        numbered = (words.list.len() == _COLUMNS[1]).to_numpy()
-        if numbered.any():
-            query = words.list.first().alias("query_id")
-            last = _refuse_gaps(words, last, source.label, line + at)
-        yield pl.DataFrame([query, number, score.alias("score")])
-        line, rows = line + data.count(b"\n"), rows + len(at)
+        row_numbers = pl.Series("doc_id", np.arange(rows + 1, rows + 1 + len(offsets))).cast(
+            pl.String
+        )
+        query_ids = pl.repeat(NO_QUERY, len(offsets), eager=True, dtype=pl.String).alias("query_id")
+        is_numbered = (fields.list.len() == _COLUMN_COUNTS[1]).to_numpy()
+        if is_numbered.any():
+            query_ids = fields.list.first().alias("query_id")
+            last_document = _refuse_gaps(fields, last_document, source.label, line + offsets)
+        yield pl.DataFrame([query_ids, row_numbers, score.alias("score")])
+        line, rows = line + data.count(b"\n"), rows + len(offsets)
 
 
 def _refuse_gaps(
-    words: pl.Series, last: tuple[str, int], label: str, lines: NDArray[np.int64]
+    field_lists: pl.Series, last_document: tuple[str, int], label: str, lines: NDArray[np.int64]
 ) -> tuple[str, int]:
-    """Documents of RankLib are numbered from 0 in each query, in the order of the features.
+    """Check that RankLib's documents are numbered from 0 in each query, in the order of features.
 
     Returns:
         The query and the number of the last row, for the next piece of the file.
@@ -108,17 +118,17 @@ def _refuse_gaps(
     Raises:
         InputError: a row of another shape than the others, or another number.
     """
-    for row, fields in enumerate(words.to_list()):
-        expected = last[1] + 1 if fields[0] == last[0] else 0
-        if len(fields) != _COLUMNS[1] or fields[1] != str(expected):
+    for row, row_fields in enumerate(field_lists.to_list()):
+        expected = last_document[1] + 1 if row_fields[0] == last_document[0] else 0
+        if len(row_fields) != _COLUMN_COUNTS[1] or row_fields[1] != str(expected):
             problem = (
-                f"{' '.join(fields)[:40]!r}, expected query, document {expected} and score: "
+                f"{' '.join(row_fields)[:40]!r}, expected query, document {expected} and score: "
                 "documents are numbered from 0 in each query, in the order of the features; keep "
                 "the order in which RankLib wrote them."
             )
             raise InputError(problem, source=label, line=int(lines[row]), code="wrong-order")
-        last = fields[0], expected
-    return last
+        last_document = row_fields[0], expected
+    return last_document
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""OpenSearch's search configurations: how one system is asked."""
+"""OpenSearch's search configurations: the query settings of one system."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.opensearch import search_answer
-from rankgate.data.text.json_reader import TOP, an_id
-from rankgate.data.text.json_text import member, parsed
+from rankgate.data.text.json_reader import TOP, read_id
+from rankgate.data.text.json_text import member, parse_json
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 _NAME = "opensearch-configuration"
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """A name, an index and a query with the placeholder of the search."""
-    found = search_answer.inner(head)
-    if {"index", "query"} <= found and b"%SearchText%" in head:
+    key_paths = search_answer.inner_key_paths(first_bytes)
+    if {"index", "query"} <= key_paths and b"%SearchText%" in first_bytes:
         return "an object with index and a query for %SearchText%"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """The configuration, for its own sake; the query in it must be JSON."""
-    found = search_answer.only(source, "search configurations")
-    an_id(found, "index", "", source.label)
-    query = member(found, "query", str, TOP, source.label)
-    parsed(query.encode(), f"{source.label}, the query in it")
-    return FileContents(extra={_NAME: {"configuration": found}})
+    """The configuration alone; the query in it must be JSON."""
+    configuration = search_answer.read_single_document(source, "search configurations")
+    read_id(configuration, "index", "", source.label)
+    query = member(configuration, "query", str, TOP, source.label)
+    parse_json(query.encode(), f"{source.label}, the query in it")
+    return FileContents(extra={_NAME: {"configuration": configuration}})
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""OpenSearch's experiments: what is compared, and what each configuration retrieved."""
+"""OpenSearch's experiments: their settings, and the documents that configurations retrieved."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import VALUES, nothing_for, ranked
+from rankgate.data.formats.collected import VALUES, make_run, zero_states
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.opensearch import search_answer
-from rankgate.data.text.json_reader import a_text, an_id, inside
+from rankgate.data.text.json_reader import objects_under_key, read_id, read_text
 from rankgate.data.text.json_text import identifier, member, number
 
 if TYPE_CHECKING:
@@ -21,50 +21,52 @@ if TYPE_CHECKING:
 _NAME = "opensearch-experiment"
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """A query set with configurations, or results of evaluations with documents."""
-    found = search_answer.inner(head)
-    if {"querySetId", "searchConfigurationList"} <= found:
+    key_paths = search_answer.inner_key_paths(first_bytes)
+    if {"querySetId", "searchConfigurationList"} <= key_paths:
         return "an object with querySetId and searchConfigurationList"
-    if {"searchText", "searchConfigurationId", "documentIds"} <= found:
+    if {"searchText", "searchConfigurationId", "documentIds"} <= key_paths:
         return "results with searchText, searchConfigurationId and documentIds"
     return None
 
 
 def read(source: InputFile) -> FileContents:
     """The experiment's settings; or runs and values from the results of evaluations."""
-    found = search_answer.sources(source)
-    if all("documentIds" in each for each in found) and found:
-        return _results(found, source)
-    if len(found) != 1:
-        problem = f"{len(found)} experiments, where one is needed; save one of them alone."
+    documents = search_answer.read_documents(source)
+    if all("documentIds" in document for document in documents) and documents:
+        return _read_results(documents, source)
+    if len(documents) != 1:
+        problem = f"{len(documents)} experiments, where one is needed; save one of them alone."
         raise InputError(problem, source=source.label, code="several-candidates")
-    return FileContents(extra={_NAME: {"experiment": found[0]}})
+    return FileContents(extra={_NAME: {"experiment": documents[0]}})
 
 
-def _results(found: list[dict[str, Any]], source: InputFile) -> FileContents:
-    """A run of each configuration, in the order of its documents."""
+def _read_results(evaluations: list[dict[str, Any]], source: InputFile) -> FileContents:
+    """A run for each configuration, in the order of its documents."""
     label = source.label
-    ranking: dict[str, tuple[list[str], list[str], list[str]]] = {}
+    lists_by_system: dict[str, tuple[list[str], list[str], list[str]]] = {}
     values = []
-    for index, result in enumerate(found):
-        where = f"hits.hits[{index}]._source" if len(found) > 1 else "the document"
-        system = an_id(result, "searchConfigurationId", where, label)
-        query = an_id(result, "searchText", where, label)
-        queries, docs, zero = ranking.setdefault(system, ([], [], []))
-        listed = member(result, "documentIds", list, where, label)
-        docs += [identifier(doc, f"a document of {where}", label) for doc in listed]
-        queries += [query] * len(listed)
-        zero += [] if listed else [query]
-        for at, metric in inside({"metrics": [], **result}, "metrics", where, label):
-            name = a_text(metric, "metric", at, label) or "metric"
+    for index, result in enumerate(evaluations):
+        json_path = f"hits.hits[{index}]._source" if len(evaluations) > 1 else "the document"
+        system = read_id(result, "searchConfigurationId", json_path, label)
+        query = read_id(result, "searchText", json_path, label)
+        queries, docs, zero = lists_by_system.setdefault(system, ([], [], []))
+        doc_ids = member(result, "documentIds", list, json_path, label)
+        docs += [identifier(doc, f"a document of {json_path}", label) for doc in doc_ids]
+        queries += [query] * len(doc_ids)
+        zero += [] if doc_ids else [query]
+        for metric_path, metric in objects_under_key(
+            {"metrics": [], **result}, "metrics", json_path, label
+        ):
+            name = read_text(metric, "metric", metric_path, label) or "metric"
             if metric.get("value") is not None:
-                value = number(metric["value"], f"{at}.value", label)
+                value = number(metric["value"], f"{metric_path}.value", label)
                 values.append((system, query, name, value, None))
     runs = []
-    for system, (queries, docs, zero) in ranking.items():
-        name = system if len(ranking) > 1 else source.stem
-        runs.append(ranked(name, queries, docs, None, label=label, states=nothing_for(zero)))
+    for system, (queries, docs, zero) in lists_by_system.items():
+        name = system if len(lists_by_system) > 1 else source.stem
+        runs.append(make_run(name, queries, docs, None, label=label, states=zero_states(zero)))
     table = pl.DataFrame(values, schema=VALUES, orient="row") if values else None
     return FileContents(runs=tuple(runs), values=table)
 

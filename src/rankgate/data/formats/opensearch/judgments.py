@@ -9,97 +9,106 @@ from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
-from rankgate.data.formats.query_texts import by_text
-from rankgate.data.formats.writing import by_query, lost, own, put
-from rankgate.data.text.json_reader import an_id, an_object, each, inside
+from rankgate.data.formats.query_texts import with_text_ids
+from rankgate.data.formats.writing import collect_grades, find_losses, format_data, write_json
+from rankgate.data.text.json_reader import list_objects, objects_under_key, read_id, read_object
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-    _Rating = tuple[Any, Any, str, str]  # document, grade, their place, the grade's key there
+    _Rating = tuple[Any, Any, str, str]  # document, grade, their JSON path, the grade's key
 
 _NAME = "opensearch-judgments"
 _LISTS = ("judgmentRatings", "judgmentScores")
 _TYPES = ("IMPORT_JUDGMENT", "UBI_JUDGMENT", "LLM_JUDGMENT")
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Ratings of a judgment list, or the request to make one."""
-    found = search_answer.inner(head)
-    if found & {*_LISTS}:
+    key_paths = search_answer.inner_key_paths(first_bytes)
+    if key_paths & {*_LISTS}:
         return "an object with judgmentRatings"
-    if "type" in found and any(f'"{each}"'.encode() in head for each in _TYPES):
+    if "type" in key_paths and any(
+        f'"{type_name}"'.encode() in first_bytes for type_name in _TYPES
+    ):
         return "a request for judgments, by its type"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """Judgments; entries of one query are one."""
+    """Judgments; entries of one query are merged."""
     label = source.label
-    found = search_answer.only(source, "judgment lists")
-    judged, merged = GrowingQrels(label), []
-    for query, ratings in _entries(found, label):
-        merged += [query] if query in judged.asked else []
+    judgment_list = search_answer.read_single_document(source, "judgment lists")
+    judged, merged_queries = GrowingQrels(label), []
+    for query, ratings in _read_entries(judgment_list, label):
+        merged_queries += [query] if query in judged.asked else []
         judged.ask(query)
         for rating in ratings:
             judged.add(query, *rating)
     qrels, notes = judged.qrels(source.stem)
-    rest = {name: value for name, value in found.items() if name not in _LISTS}
+    other_fields = {name: value for name, value in judgment_list.items() if name not in _LISTS}
     return FileContents(
         qrels=qrels,
         documents=judged.pool(),
-        extra={_NAME: {"list": rest}},
-        notes=(*notes, *Note.of("entries of a query that has one before, merged", merged)),
+        extra={_NAME: {"list": other_fields}},
+        notes=(*notes, *Note.of("entries of a query that has one before, merged", merged_queries)),
     )
 
 
-def _entries(found: dict[str, Any], label: str) -> Iterator[tuple[str, Iterator[_Rating]]]:
+def _read_entries(
+    judgment_list: dict[str, Any], label: str
+) -> Iterator[tuple[str, Iterator[_Rating]]]:
     """The query of each entry and its ratings; a query may have several entries in a list."""
-    key = next((name for name in _LISTS if name in found), None)
+    key = next((name for name in _LISTS if name in judgment_list), None)
     if key is None:
         return
-    if not isinstance(found[key], dict):
-        for where, entry in inside(found, key, "", label):
-            query = an_id(entry, "query", where, label)
-            yield query, _listed(entry.get("ratings", []), f"{where}.ratings", label)
+    if not isinstance(judgment_list[key], dict):
+        for json_path, query_entry in objects_under_key(judgment_list, key, "", label):
+            query = read_id(query_entry, "query", json_path, label)
+            yield (
+                query,
+                _read_ratings(query_entry.get("ratings", []), f"{json_path}.ratings", label),
+            )
         return
-    for query, ratings in found[key].items():
-        where = f"{key}.{query}"
+    for query, ratings in judgment_list[key].items():
+        json_path = f"{key}.{query}"
         if isinstance(ratings, list):
-            yield query, _listed(ratings, where, label)
+            yield query, _read_ratings(ratings, json_path, label)
         else:
-            grades = an_object({query: ratings}, query, key, label)
-            yield query, ((doc, grade, f"{where}.{doc}", "") for doc, grade in grades.items())
+            grades = read_object({query: ratings}, query, key, label)
+            yield query, ((doc, grade, f"{json_path}.{doc}", "") for doc, grade in grades.items())
 
 
-def _listed(ratings: Any, where: str, label: str) -> Iterator[_Rating]:
-    for at, rating in each(ratings, where, label):
-        yield rating.get("docId"), rating.get("rating"), at, "rating"
+def _read_ratings(ratings: Any, json_path: str, label: str) -> Iterator[_Rating]:
+    for rating_path, rating in list_objects(ratings, json_path, label):
+        yield rating.get("docId"), rating.get("rating"), rating_path, "rating"
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A list to import; ratings are strings with three decimals, or with as many as they need."""
-    rest: Mapping[str, Any] = own(contents, _NAME).get("list", {})
-    if contents.qrels is None and rest:
-        put(out, rest)
-        return lost(contents, _NAME)
-    contents, called = by_text(contents)
+    """A list to import; ratings are strings with three decimals, or with more if needed."""
+    other_fields: Mapping[str, Any] = format_data(contents, _NAME).get("list", {})
+    if contents.qrels is None and other_fields:
+        write_json(out, other_fields)
+        return find_losses(contents, _NAME)
+    contents, query_losses = with_text_ids(contents)
     qrels = contents.judgments("")
-    head = rest or {"name": qrels.name, "description": "", "type": _TYPES[0]}
+    list_fields = other_fields or {"name": qrels.name, "description": "", "type": _TYPES[0]}
     entries = [
         {
             "query": query,
-            "ratings": [{"docId": doc, "rating": _shown(grade)} for doc, grade in grades.items()],
+            "ratings": [
+                {"docId": doc, "rating": _format_rating(grade)} for doc, grade in grades.items()
+            ],
         }
-        for query, grades in by_query(qrels).items()
+        for query, grades in collect_grades(qrels).items()
     ]
-    put(out, {**head, _LISTS[0]: entries})
-    return (*lost(contents, _NAME, "qrels", "unjudged"), *called)
+    write_json(out, {**list_fields, _LISTS[0]: entries})
+    return (*find_losses(contents, _NAME, "qrels", "unjudged"), *query_losses)
 
 
-def _shown(grade: float) -> str:
-    short = f"{grade:.3f}"
-    return short if float(short) == grade else repr(float(grade))
+def _format_rating(grade: float) -> str:
+    rounded = f"{grade:.3f}"
+    return rounded if float(rounded) == grade else repr(float(grade))
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""The metric store of OpenSearch's dashboards: one value of one metric for one query a line."""
+"""The metric store of OpenSearch's dashboards: one value of one metric for one query per line."""
 
 from __future__ import annotations
 
@@ -11,73 +11,77 @@ from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import VALUES
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.writing import lost, own
-from rankgate.data.text.json_keys import have, matching
-from rankgate.data.text.json_reader import a_text, an_id
-from rankgate.data.text.json_text import dumped, number, objects
-from rankgate.data.text.times import moment, stamp
+from rankgate.data.formats.writing import find_losses, format_data
+from rankgate.data.text.json_keys import has_keys, matches_key
+from rankgate.data.text.json_reader import read_id, read_text
+from rankgate.data.text.json_text import format_json, number, read_json_objects
+from rankgate.data.text.times import format_time, parse_time
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 _NAME = "opensearch-metrics"
-_TIMES = ("timestamp", "datetime")
-_MORE = ("query_set_id", "application", "evaluation_id")
-_COLUMNS = VALUES | dict.fromkeys(_MORE, pl.String)
+_TIME_KEYS = ("timestamp", "datetime")
+_EXTRA_KEYS = ("query_set_id", "application", "evaluation_id")
+_COLUMNS = VALUES | dict.fromkeys(_EXTRA_KEYS, pl.String)
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Lines with a search configuration, a metric and a value."""
-    if have(head, "search_config", "metric", "value") and matching(head, "timestamp|datetime"):
+    if has_keys(first_bytes, "search_config", "metric", "value") and matches_key(
+        first_bytes, "timestamp|datetime"
+    ):
         return "lines with search_config, query, metric and value"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """Values; the search configuration is the run. Lines of a bulk request's actions are kept."""
+    """Values; the search configuration is the run. Action lines of a bulk request are kept."""
     label = source.label
     rows: list[tuple[Any, ...]] = []
     actions: list[Any] = []
     unknown: dict[str, None] = {}
-    time, moments = None, dict[str, "datetime"]()
-    for line, found in objects(source):
-        if "metric" not in found and len(found) == 1:
-            actions.append(found)
+    time_key, times = None, dict[str, "datetime"]()
+    for line, fields in read_json_objects(source):
+        if "metric" not in fields and len(fields) == 1:
+            actions.append(fields)
             continue
-        where = f"line {line}"
-        time = time or next((key for key in _TIMES if key in found), None)
-        text = a_text(found, time, where, label) if time else None
-        if text and text not in moments:
-            moments[text] = moment(text, f"'{time}'", label, line)
-        values = [an_id(found, key, where, label) for key in ("search_config", "query", "metric")]
-        if "value" not in found:
+        line_label = f"line {line}"
+        time_key = time_key or next((key for key in _TIME_KEYS if key in fields), None)
+        text = read_text(fields, time_key, line_label, label) if time_key else None
+        if text and text not in times:
+            times[text] = parse_time(text, f"'{time_key}'", label, line)
+        ids = [
+            read_id(fields, key, line_label, label) for key in ("search_config", "query", "metric")
+        ]
+        if "value" not in fields:
             raise InputError(
-                f"{where} has no 'value'.", source=label, line=line, code="missing-key"
+                f"{line_label} has no 'value'.", source=label, line=line, code="missing-key"
             )
-        value = found["value"]
-        shown = None if value is None else number(value, "value", label, line)
-        more = (a_text(found, key, where, label) for key in _MORE)
-        rows.append((*values, shown, moments.get(text or ""), *more))
+        value = fields["value"]
+        metric_value = None if value is None else number(value, "value", label, line)
+        extra_texts = (read_text(fields, key, line_label, label) for key in _EXTRA_KEYS)
+        rows.append((*ids, metric_value, times.get(text or ""), *extra_texts))
         unknown |= dict.fromkeys(
-            found.keys() - {*_TIMES, *_MORE, "search_config", "query", "metric", "value"}
+            fields.keys() - {*_TIME_KEYS, *_EXTRA_KEYS, "search_config", "query", "metric", "value"}
         )
     table = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
     bulk = actions if len(actions) == len(rows) else []
     return FileContents(
         values=table,
-        extra={_NAME: {"time": time or _TIMES[0], "actions": bulk}},
+        extra={_NAME: {"time": time_key or _TIME_KEYS[0], "actions": bulk}},
         notes=Note.of("fields that are not read", unknown),
     )
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A line a value, in the generation it was read from; the newer one otherwise."""
-    values, kept = contents.values, own(contents, _NAME)
+    """Write a line for each value, with the time key of the source file, else the newer one."""
+    values, format_extra = contents.values, format_data(contents, _NAME)
     if values is None:
         raise InputError(
             "no values of metrics in it; a metric store is a list of them.", code="no-such-content"
         )
-    time, actions = kept.get("time", _TIMES[0]), kept.get("actions", [])
+    time_key, actions = format_extra.get("time", _TIME_KEYS[0]), format_extra.get("actions", [])
     bulk = actions if len(actions) == len(values) else []
     lines, overall = [], []
     for index, row in enumerate(values.iter_rows(named=True)):
@@ -85,16 +89,25 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
             overall.append(f"{row['run']} {row['metric']}")
             continue
         if bulk:
-            lines.append(dumped(bulk[index]))
-        at = stamp(row.get("at"), zone=time == _TIMES[0])
-        named = {"search_config": row["run"], "query_set_id": row.get("query_set_id")}
-        named |= {"query": row["query_id"], "metric": row["metric"], "value": row["value"]}
-        named |= {key: row.get(key) for key in _MORE[1:]}
+            lines.append(format_json(bulk[index]))
+        time_text = format_time(row.get("at"), zone=time_key == _TIME_KEYS[0])
+        fields = {"search_config": row["run"], "query_set_id": row.get("query_set_id")}
+        fields |= {"query": row["query_id"], "metric": row["metric"], "value": row["value"]}
+        fields |= {key: row.get(key) for key in _EXTRA_KEYS[1:]}
         lines.append(
-            dumped({time: at, **{k: v for k, v in named.items() if v is not None or k == "value"}})
+            format_json(
+                {
+                    time_key: time_text,
+                    **{
+                        key: field_value
+                        for key, field_value in fields.items()
+                        if field_value is not None or key == "value"
+                    },
+                }
+            )
         )
     out.write("".join(f"{line}\n" for line in lines).encode())
-    return (*lost(contents, _NAME, "values"), *Loss.of("values over all queries", overall))
+    return (*find_losses(contents, _NAME, "values"), *Loss.of("values over all queries", overall))
 
 
 FORMAT = Format(

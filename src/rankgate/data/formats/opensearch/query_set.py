@@ -1,4 +1,4 @@
-"""OpenSearch's query sets: queries, perhaps with the answers that are expected."""
+"""OpenSearch's query sets: queries, perhaps with expected answers."""
 
 from __future__ import annotations
 
@@ -8,112 +8,127 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import strings
+from rankgate.data.columns import string_table
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.opensearch import search_answer
-from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of
-from rankgate.data.text.json_keys import keys
-from rankgate.data.text.json_reader import a_text
-from rankgate.data.text.json_text import identifier, kind, parsed
-from rankgate.data.text.utf8 import BOM, decoded
+from rankgate.data.formats.writing import (
+    cell_text,
+    column_losses,
+    find_losses,
+    format_data,
+    rows_by_id,
+    write_json,
+)
+from rankgate.data.text.json_keys import find_key_paths
+from rankgate.data.text.json_reader import read_text
+from rankgate.data.text.json_text import describe_type, identifier, parse_json
+from rankgate.data.text.utf8 import BOM, decode_utf8
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_FIRST = ("query_id", "text")
-_LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
+_FIRST_COLUMNS = ("query_id", "text")
+_MAX_BYTES = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _NAME = "opensearch-query-set"
 _LIST, _TEXT, _ANSWER = "querySetQueries", "queryText", "referenceAnswer"
-_PAIRED = re.compile(
+_QUERY_AND_ANSWER = re.compile(
     r"""^\s*query:\s*(?P<query>"(?:[^"\\]|\\.)*"|.+?)\s*(?:,\s*answer:\s*(?P<answer>"(?:[^"\\]|\\.)*"|.*?))?\s*$"""
 )
 
 Row = dict[str, str | None]
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """querySetQueries, lines of queryText, or lines of query: and answer:."""
-    found = search_answer.inner(head)
-    if _LIST in found or "querySetSize" in found:
+    key_paths = search_answer.inner_key_paths(first_bytes)
+    if _LIST in key_paths or "querySetSize" in key_paths:
         return "an object with querySetQueries"
-    if head.removeprefix(BOM).lstrip().startswith(b"{") and _TEXT in keys(head):
+    if first_bytes.removeprefix(BOM).lstrip().startswith(b"{") and _TEXT in find_key_paths(
+        first_bytes
+    ):
         return "lines of objects with queryText"
-    first = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
-    if re.match(rb"query:\s*\"", first):
+    first_line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0]
+    if re.match(rb"query:\s*\"", first_line):
         return 'lines of query: "..." with answer: "..."'
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is one itself."""
-    data = source.everything(_LIMIT)
-    begin = data.removeprefix(BOM).lstrip()[:1]
-    rest: dict[str, Any] = {}
-    if begin == b"{" and _TEXT not in keys(data[: 1 << 16]):
-        found = search_answer.only(source, "query sets")
-        rest = {key: value for key, value in found.items() if key != _LIST}
-        rows = list(_listed(found.get(_LIST), source.label))
+    """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is a query."""
+    data = source.everything(_MAX_BYTES)
+    first_byte = data.removeprefix(BOM).lstrip()[:1]
+    other_fields: dict[str, Any] = {}
+    if first_byte == b"{" and _TEXT not in find_key_paths(data[: 1 << 16]):
+        query_set = search_answer.read_single_document(source, "query sets")
+        other_fields = {key: value for key, value in query_set.items() if key != _LIST}
+        rows = list(_read_queries(query_set.get(_LIST), source.label))
     else:
-        rows = list(_lines(data, source.label))
-    once: dict[str, Row] = {}
-    again = []
+        rows = list(_read_lines(data, source.label))
+    rows_by_text: dict[str, Row] = {}
+    repeated_texts = []
     for row in rows:
         text = row["query_id"] or ""
-        again += [text] if text in once else []
-        once.setdefault(text, row)
+        repeated_texts += [text] if text in rows_by_text else []
+        rows_by_text.setdefault(text, row)
     return FileContents(
-        queries=strings(list(once.values()), _FIRST) if once else None,
-        extra={_NAME: {"set": rest}} if rest else {},
-        notes=Note.of("queries that appear twice, read once", again),
+        queries=string_table(list(rows_by_text.values()), _FIRST_COLUMNS) if rows_by_text else None,
+        extra={_NAME: {"set": other_fields}} if other_fields else {},
+        notes=Note.of("queries that appear twice, read once", repeated_texts),
     )
 
 
-def _listed(found: Any, label: str) -> Iterator[Row]:
+def _read_queries(query_list: Any, label: str) -> Iterator[Row]:
     """Queries as a list of objects or strings, or as an object of frequencies."""
-    if found is None:
+    if query_list is None:
         return
-    if isinstance(found, dict):
-        for query, count in found.items():
-            yield _row({_TEXT: query, "frequency": count}, f"{_LIST}.{query}", label)
+    if isinstance(query_list, dict):
+        for query, count in query_list.items():
+            yield _make_row({_TEXT: query, "frequency": count}, f"{_LIST}.{query}", label)
         return
-    if not isinstance(found, list):
+    if not isinstance(query_list, list):
         raise InputError(
-            f"'{_LIST}' is {kind(found)}, where a list is needed.", source=label, code="wrong-type"
+            f"'{_LIST}' is {describe_type(query_list)}, where a list is needed.",
+            source=label,
+            code="wrong-type",
         )
-    for index, query in enumerate(found):
-        where = f"{_LIST}[{index}]"
-        yield _row(query if isinstance(query, dict) else {_TEXT: query}, where, label)
+    for index, query in enumerate(query_list):
+        json_path = f"{_LIST}[{index}]"
+        yield _make_row(query if isinstance(query, dict) else {_TEXT: query}, json_path, label)
 
 
-def _row(query: dict[str, Any], where: str, label: str, line: int | None = None) -> Row:
+def _make_row(query: dict[str, Any], json_path: str, label: str, line: int | None = None) -> Row:
     if _TEXT not in query:
-        raise InputError(f"{where} has no '{_TEXT}'.", source=label, line=line, code="missing-key")
-    text = identifier(query[_TEXT], f"'{_TEXT}' of {where}", label, line)
+        raise InputError(
+            f"{json_path} has no '{_TEXT}'.", source=label, line=line, code="missing-key"
+        )
+    text = identifier(query[_TEXT], f"'{_TEXT}' of {json_path}", label, line)
     row: Row = {"query_id": text, "text": text}
-    if a_text(query, _ANSWER, where, label):
+    if read_text(query, _ANSWER, json_path, label):
         row["reference_answer"] = query[_ANSWER]
-    taken = {_TEXT, _ANSWER, *row}
-    return row | {key: text_of(value) for key, value in query.items() if key not in taken}
+    known_keys = {_TEXT, _ANSWER, *row}
+    return row | {key: cell_text(value) for key, value in query.items() if key not in known_keys}
 
 
-def _lines(data: bytes, label: str) -> Iterator[Row]:
+def _read_lines(data: bytes, label: str) -> Iterator[Row]:
     for line, piece in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
         content = piece.strip()
         if not content:
             continue
         if content.startswith(b"{"):
-            found = parsed(content, label, line)
-            yield _row(found, "the line", label, line)
+            fields = parse_json(content, label, line)
+            yield _make_row(fields, "the line", label, line)
             continue
-        text = decoded(content, label, line)
-        match = _PAIRED.match(text)
+        text = decode_utf8(content, label, line)
+        match = _QUERY_AND_ANSWER.match(text)
         query, answer = (match["query"], match["answer"]) if match else (text, None)
-        yield _row({_TEXT: _bare(query), _ANSWER: _bare(answer)}, "the line", label, line)
+        yield _make_row(
+            {_TEXT: _unquote(query), _ANSWER: _unquote(answer)}, "the line", label, line
+        )
 
 
-def _bare(text: str | None) -> str | None:
-    """A text without the quotes around it."""
+def _unquote(text: str | None) -> str | None:
+    """A text without quotes around it."""
     if text and text.startswith('"') and text.endswith('"') and len(text) > 1:
         try:
             return str(json.loads(text))
@@ -123,32 +138,32 @@ def _bare(text: str | None) -> str | None:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The set: queries by their texts, with their expected answers.
+    """Write the set: queries by their texts, with their expected answers.
 
     Without queries of their own, those of judgments or of a run are written.
     """
-    rest = own(contents, _NAME).get("set", {})
+    other_fields = format_data(contents, _NAME).get("set", {})
     queries = contents.queries
-    rows = known(queries, "query_id") or {query: {} for query in _asked(contents)}
-    if not rows and not rest:
+    rows = rows_by_id(queries, "query_id") or {query: {} for query in _query_ids(contents)}
+    if not rows and not other_fields:
         raise InputError("no queries in it; a query set needs some.", code="no-queries")
-    listed = []
+    query_entries = []
     for query, row in rows.items():
-        entry = {_TEXT: row.get("text", query)}
+        query_entry = {_TEXT: row.get("text", query)}
         if row.get("reference_answer"):
-            entry[_ANSWER] = row["reference_answer"]
-        listed.append(entry)
-    head = rest or {"name": "queries", "description": "", "sampling": "manual"}
-    put(out, {**head, _LIST: listed} if listed else head)
-    called = [query for query, row in rows.items() if row.get("text", query) != query]
+            query_entry[_ANSWER] = row["reference_answer"]
+        query_entries.append(query_entry)
+    set_fields = other_fields or {"name": "queries", "description": "", "sampling": "manual"}
+    write_json(out, {**set_fields, _LIST: query_entries} if query_entries else set_fields)
+    renamed_ids = [query for query, row in rows.items() if row.get("text", query) != query]
     return (
-        *lost(contents, _NAME, "queries"),
-        *lost_columns("queries", queries, ("query_id", "text", "reference_answer")),
-        *Loss.of("ids of queries, which are called by their texts", called),
+        *find_losses(contents, _NAME, "queries"),
+        *column_losses("queries", queries, ("query_id", "text", "reference_answer")),
+        *Loss.of("ids of queries, which are called by their texts", renamed_ids),
     )
 
 
-def _asked(contents: FileContents) -> list[str]:
+def _query_ids(contents: FileContents) -> list[str]:
     if contents.qrels:
         judged = contents.qrels.table["query_id"].unique(maintain_order=True).to_list()
         return list(dict.fromkeys([*judged, *contents.qrels.unjudged]))

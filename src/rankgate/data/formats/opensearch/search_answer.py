@@ -1,71 +1,73 @@
-"""What all documents of OpenSearch's search relevance share: the answer of a search around them."""
+"""The answer of a search, which is around all documents of OpenSearch's search relevance."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import InputError
-from rankgate.data.formats.writing import lost, own, put
-from rankgate.data.text.json_keys import keys
-from rankgate.data.text.json_reader import an_object, each, whole_object
-from rankgate.data.text.json_text import document
+from rankgate.data.formats.writing import find_losses, format_data, write_json
+from rankgate.data.text.json_keys import find_key_paths
+from rankgate.data.text.json_reader import list_objects, read_object, require_object
+from rankgate.data.text.json_text import read_document
 
 if TYPE_CHECKING:
     from rankgate.data.contents import FileContents
     from rankgate.data.notes import Loss
     from rankgate.data.streams.source import InputFile
 
-_AROUND = "hits.hits[]._source."
+_SOURCE_PATH = "hits.hits[]._source."
 
 
-def inner(head: bytes) -> frozenset[str]:
-    """The paths of keys, without those of the answer of a search around them."""
-    found = keys(head)
-    return found | {path.removeprefix(_AROUND) for path in found if path.startswith(_AROUND)}
+def inner_key_paths(first_bytes: bytes) -> frozenset[str]:
+    """The paths of keys, relative to the document inside the answer of a search."""
+    key_paths = find_key_paths(first_bytes)
+    return key_paths | {
+        path.removeprefix(_SOURCE_PATH) for path in key_paths if path.startswith(_SOURCE_PATH)
+    }
 
 
-def sources(source: InputFile) -> list[dict[str, Any]]:
+def read_documents(source: InputFile) -> list[dict[str, Any]]:
     """The document, or all documents of the answer of a search.
 
     Raises:
         InputError: no object.
     """
-    found = whole_object(document(source), source)
-    if "hits" not in found:
-        return [found]
-    hits = an_object(found, "hits", "", source.label)
-    listed = each(hits.get("hits"), "hits.hits", source.label)
-    return [an_object(hit, "_source", where, source.label) for where, hit in listed]
+    root = require_object(read_document(source), source)
+    if "hits" not in root:
+        return [root]
+    hits = read_object(root, "hits", "", source.label)
+    hit_objects = list_objects(hits.get("hits"), "hits.hits", source.label)
+    return [read_object(hit, "_source", json_path, source.label) for json_path, hit in hit_objects]
 
 
-def only(source: InputFile, what: str) -> dict[str, Any]:
-    """The one document.
+def read_single_document(source: InputFile, noun: str) -> dict[str, Any]:
+    """The only document.
 
     Raises:
         InputError: none or several.
     """
-    found = sources(source)
-    if len(found) != 1:
-        problem = f"{len(found)} {what}, where one is needed; save one of them alone."
+    documents = read_documents(source)
+    if len(documents) != 1:
+        problem = f"{len(documents)} {noun}, where one is needed; save one of them alone."
         raise InputError(problem, source=source.label, code="several-candidates")
-    return found[0]
+    return documents[0]
 
 
 def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> tuple[Loss, ...]:
-    """Write a document as it was read, of a format that is written only from itself.
+    """Write a document unchanged, in a format that is written only from itself.
 
     Args:
-        contents: what a file held.
+        contents: the contents of a file.
         out: where to.
         owner: the format.
-        key: the document's name among what only this format knows, and in the error.
+        key: the key of the document in the format's extra data, and its name in the error.
 
     Raises:
         InputError: it is not from such a file.
     """
-    found = own(contents, owner).get(key)
-    if found is None:
+    kept_document = format_data(contents, owner).get(key)
+    if kept_document is None:
         problem = f"no {key} of OpenSearch in it; such a file is written only from one."
         raise InputError(problem, code="no-such-content")
-    put(out, found)
-    return lost(contents, owner)
+    write_json(out, kept_document)
+    return find_losses(contents, owner)

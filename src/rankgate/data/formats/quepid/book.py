@@ -1,4 +1,4 @@
-"""Quepid's books as JSON: pairs of query and document with the judgements of several people."""
+"""Quepid's books as JSON: pairs of query and document with judgements of several people."""
 
 from __future__ import annotations
 
@@ -10,14 +10,33 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import GrowingRatings, documents_from
+from rankgate.data.formats.collected import GrowingRatings, collect_document_rows
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.quepid.case import NAMELESS, NOTED, noted, rating_losses
-from rankgate.data.formats.writing import known, lost, lost_columns, own, put, text_of, texts
+from rankgate.data.formats.quepid.case import (
+    NAMELESS,
+    NOTE_COLUMNS,
+    make_query_notes,
+    rating_losses,
+)
+from rankgate.data.formats.writing import (
+    cell_text,
+    column_losses,
+    find_losses,
+    format_data,
+    rows_by_id,
+    texts_by_query,
+    write_json,
+)
 from rankgate.data.qrels import Scale
-from rankgate.data.text.json_keys import have
-from rankgate.data.text.json_reader import a_text, an_id, an_object, inside, whole_object
-from rankgate.data.text.json_text import document, number, whole
+from rankgate.data.text.json_keys import has_keys
+from rankgate.data.text.json_reader import (
+    objects_under_key,
+    read_id,
+    read_object,
+    read_text,
+    require_object,
+)
+from rankgate.data.text.json_text import number, read_document, whole_numbers
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -26,66 +45,76 @@ _NAME = "quepid-book"
 _UNRATEABLE, _LATER = "unrateable", "judge later"
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Pairs of query and document."""
-    if have(head, "query_doc_pairs", "query_doc_pairs[].query_text"):
+    if has_keys(first_bytes, "query_doc_pairs", "query_doc_pairs[].query_text"):
         return "an object with query_doc_pairs"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """Ratings with their raters, judgments where each pair has one, queries and documents."""
+    """Ratings with their raters, judgments if each pair has one, queries and documents."""
     label = source.label
-    found = whole_object(document(source), source)
-    rated, raw, noted_of, documents = GrowingRatings(label), {}, [], []
-    explained = False
-    for where, pair in inside(found, "query_doc_pairs", "", label):
-        query, doc = an_id(pair, "query_text", where, label), an_id(pair, "doc_id", where, label)
-        if (query, doc) in raw:
+    root = require_object(read_document(source), source)
+    collected, raw_pairs, query_notes, documents = GrowingRatings(label), {}, [], []
+    has_explanations = False
+    for json_path, pair in objects_under_key(root, "query_doc_pairs", "", label):
+        query, doc = (
+            read_id(pair, "query_text", json_path, label),
+            read_id(pair, "doc_id", json_path, label),
+        )
+        if (query, doc) in raw_pairs:
             problem = (
-                f"{where} is the pair of query '{query}' and document '{doc}' again; merge the two."
+                f"{json_path} is the pair of query '{query}' and document '{doc}' again; merge the "
+                "two."
             )
             raise InputError(problem, source=label, code="duplicate-document")
-        raw[query, doc] = {key: value for key, value in pair.items() if key != "judgements"}
-        rated.ask(query)
-        noted_of.append((query, query, *(text_of(pair.get(name)) for name in NOTED)))
-        documents.append({"query_id": query, "doc_id": doc, **_fields(pair, where, label)})
-        for at, judgement in inside({"judgements": [], **pair}, "judgements", where, label):
-            explained |= "explanation" in judgement
-            _judgement(rated, (query, doc), judgement, at)
-    book = {key: value for key, value in found.items() if key != "query_doc_pairs"}
-    scale = _scale(found, label)
-    qrels, ratings = rated.qrels(source.stem, scale), rated.ratings(source.stem, scale)
+        raw_pairs[query, doc] = {key: value for key, value in pair.items() if key != "judgements"}
+        collected.ask(query)
+        query_notes.append((query, query, *(cell_text(pair.get(name)) for name in NOTE_COLUMNS)))
+        documents.append({"query_id": query, "doc_id": doc, **_read_fields(pair, json_path, label)})
+        for judgement_path, judgement in objects_under_key(
+            {"judgements": [], **pair}, "judgements", json_path, label
+        ):
+            has_explanations |= "explanation" in judgement
+            _add_judgement(collected, (query, doc), judgement, judgement_path)
+    book = {key: value for key, value in root.items() if key != "query_doc_pairs"}
+    scale = _read_scale(root, label)
+    qrels, ratings = collected.qrels(source.stem, scale), collected.ratings(source.stem, scale)
     return FileContents(
         qrels=qrels,
         ratings=ratings,
-        queries=noted(noted_of),
-        documents=documents_from(documents),
-        extra={_NAME: {"book": book, "pairs": raw, "explained": explained}},
-        notes=_notes(rated, raw),
+        queries=make_query_notes(query_notes),
+        documents=collect_document_rows(documents),
+        extra={_NAME: {"book": book, "pairs": raw_pairs, "explained": has_explanations}},
+        notes=_make_notes(collected, raw_pairs),
     )
 
 
-def _judgement(
-    rated: GrowingRatings, pair: tuple[str, str], found: dict[str, Any], at: str
+def _add_judgement(
+    collected: GrowingRatings, pair: tuple[str, str], judgement: dict[str, Any], judgement_path: str
 ) -> None:
-    label = rated.label
-    rater = a_text(found, "user_email", at, label) or NAMELESS
+    label = collected.label
+    rater = read_text(judgement, "user_email", judgement_path, label) or NAMELESS
     reason = (
-        _UNRATEABLE if found.get("unrateable") else _LATER if found.get("judge_later") else None
+        _UNRATEABLE
+        if judgement.get("unrateable")
+        else _LATER
+        if judgement.get("judge_later")
+        else None
     )
-    grade = found.get("rating")
-    comment = a_text(found, "explanation", at, label)
+    grade = judgement.get("rating")
+    comment = read_text(judgement, "explanation", judgement_path, label)
     if reason and grade is not None:
         raise InputError(
-            f"{at} is {reason} and has a rating; remove one of the two.",
+            f"{judgement_path} is {reason} and has a rating; remove one of the two.",
             source=label,
             code="contradiction",
         )
-    rated.add(pair, rater, grade, f"{at}.rating", reason=reason, comment=comment)
+    collected.add(pair, rater, grade, f"{judgement_path}.rating", reason=reason, comment=comment)
 
 
-def _fields(pair: Mapping[str, Any], where: str, label: str) -> dict[str, str | None]:
+def _read_fields(pair: Mapping[str, Any], json_path: str, label: str) -> dict[str, str | None]:
     """The fields of a document, which may be an object or its text."""
     fields = pair.get("document_fields")
     if isinstance(fields, str):
@@ -95,17 +124,18 @@ def _fields(pair: Mapping[str, Any], where: str, label: str) -> dict[str, str | 
             return {"document_fields": pair["document_fields"]}
         if not isinstance(fields, dict):
             return {"document_fields": pair["document_fields"]}
-    shown = an_object({"document_fields": fields}, "document_fields", where, label)
-    taken = {"query_id", "doc_id"}
+    field_object = read_object({"document_fields": fields}, "document_fields", json_path, label)
+    own_columns = {"query_id", "doc_id"}
     return {
-        (f"field_{key}" if key in taken else key): text_of(value) for key, value in shown.items()
+        (f"field_{key}" if key in own_columns else key): cell_text(value)
+        for key, value in field_object.items()
     }
 
 
-def _scale(found: Mapping[str, Any], label: str) -> Scale | None:
+def _read_scale(root: Mapping[str, Any], label: str) -> Scale | None:
     """The grades of a book, from ``scale`` and ``scale_with_labels``."""
-    labels = an_object(found, "scale_with_labels", "", label)
-    grades = found.get("scale") or list(labels)
+    labels = read_object(root, "scale_with_labels", "", label)
+    grades = root.get("scale") or list(labels)
     if not isinstance(grades, list) or not grades:
         return None
     numbers = [number(grade, "a grade of 'scale'", label) for grade in grades]
@@ -116,111 +146,136 @@ def _scale(found: Mapping[str, Any], label: str) -> Scale | None:
     return Scale(min(numbers), max(numbers), names)
 
 
-def _notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], Any]) -> tuple[Note, ...]:
+def _make_notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], Any]) -> tuple[Note, ...]:
     ratings = rated.ratings("")
     if ratings is None:
         return Note.of("pairs without a judgement", map(" ".join, pairs))
     table = ratings.table
-    content = set(table.select("query_id", "doc_id").iter_rows())
-    shown = pl.format("{} {}", "query_id", "doc_id")
+    rated_pairs = set(table.select("query_id", "doc_id").iter_rows())
+    pair_text = pl.format("{} {}", "query_id", "doc_id")
     reasons = (
         Note.of(
             f"judgements that are {reason}",
-            table.filter(pl.col("reason") == reason).select(shown).to_series(),
+            table.filter(pl.col("reason") == reason).select(pair_text).to_series(),
         )
         for reason in (_UNRATEABLE, _LATER)
     )
-    without = Note.of(
-        "pairs without a judgement", (" ".join(pair) for pair in pairs if pair not in content)
+    unrated_notes = Note.of(
+        "pairs without a judgement", (" ".join(pair) for pair in pairs if pair not in rated_pairs)
     )
-    return (*without, *(note for found in reasons for note in found))
+    return (*unrated_notes, *(note for notes in reasons for note in notes))
 
 
-def judgements(
+def judgements_by_pair(
     contents: FileContents, *, explained: bool
 ) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The judgements of each pair, as the book has them.
+    """The judgements of each pair, in the form of the book.
 
     Raises:
         InputError: there are neither ratings nor judgments.
     """
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    judgements_of_pair: dict[tuple[str, str], list[dict[str, Any]]] = {}
     if contents.ratings is None:
         for query, doc, grade in (
             contents.judgments("").table.select("query_id", "doc_id", "grade").iter_rows()
         ):
-            found[query, doc] = [_as_book(NAMELESS, grade, None, None, explained=explained)]
-        return found
+            judgements_of_pair[query, doc] = [
+                _format_judgement(NAMELESS, grade, None, None, explained=explained)
+            ]
+        return judgements_of_pair
     columns = ("query_id", "doc_id", "rater", "grade", "reason", "comment")
-    for query, doc, *rest in contents.ratings.table.select(columns).iter_rows():
-        found.setdefault((query, doc), []).append(_as_book(*rest, explained=explained))
-    return found
+    for query, doc, *rating_fields in contents.ratings.table.select(columns).iter_rows():
+        judgements_of_pair.setdefault((query, doc), []).append(
+            _format_judgement(*rating_fields, explained=explained)
+        )
+    return judgements_of_pair
 
 
-def _as_book(
+def _format_judgement(
     rater: str, grade: float | None, reason: str | None, comment: str | None, *, explained: bool
 ) -> dict[str, Any]:
-    later = reason == _LATER
+    is_later = reason == _LATER
     row = {
-        "rating": whole(grade),
-        "unrateable": grade is None and not later,
-        "judge_later": later,
+        "rating": whole_numbers(grade),
+        "unrateable": grade is None and not is_later,
+        "judge_later": is_later,
         "user_email": None if rater == NAMELESS else rater,
     }
     return row | {"explanation": comment} if explained else row
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The book, with the judgements as they are now."""
-    kept = own(contents, _NAME)
-    found = judgements(contents, explained=kept.get("explained", True))
-    raw, text = kept.get("pairs", {}), texts(contents)
-    notes = known(contents.queries, "query_id")
-    every = _fields_by_pair(contents.documents)
+    """Write the book with the current judgements."""
+    format_extra = format_data(contents, _NAME)
+    judgements_of_pair = judgements_by_pair(contents, explained=format_extra.get("explained", True))
+    raw_pairs, text = format_extra.get("pairs", {}), texts_by_query(contents)
+    notes = rows_by_id(contents.queries, "query_id")
+    fields_of_pair = _fields_by_pair(contents.documents)
     pairs = []
-    for query, doc in dict.fromkeys([*raw, *found, *(pair for pair in every if None not in pair)]):
-        fields = every.get((query, doc)) or every.get((None, doc))
-        noted_here = {name: notes.get(query, {}).get(name) for name in NOTED}
-        new = {"query_text": text.get(query, query), "doc_id": doc, "position": None}
-        new |= {"document_fields": fields, **noted_here}
-        pairs.append({**raw.get((query, doc), new), "judgements": found.get((query, doc), [])})
+    for query, doc in dict.fromkeys(
+        [*raw_pairs, *judgements_of_pair, *(pair for pair in fields_of_pair if None not in pair)]
+    ):
+        fields = fields_of_pair.get((query, doc)) or fields_of_pair.get((None, doc))
+        noted_here = {name: notes.get(query, {}).get(name) for name in NOTE_COLUMNS}
+        new_pair = {"query_text": text.get(query, query), "doc_id": doc, "position": None}
+        new_pair |= {"document_fields": fields, **noted_here}
+        pairs.append(
+            {
+                **raw_pairs.get((query, doc), new_pair),
+                "judgements": judgements_of_pair.get((query, doc), []),
+            }
+        )
     name = contents.ratings.name if contents.ratings else contents.judgments("").name
-    put(out, {**_head(contents, kept.get("book"), name), "query_doc_pairs": pairs})
+    write_json(
+        out, {**_make_header(contents, format_extra.get("book"), name), "query_doc_pairs": pairs}
+    )
     reasons = _other_reasons(contents)
-    shown = {query for query, _ in (*raw, *found, *every)}
-    alone = [
-        query for query in (contents.qrels.unjudged if contents.qrels else ()) if query not in shown
+    judged_queries = {query for query, _ in (*raw_pairs, *judgements_of_pair, *fields_of_pair)}
+    unjudged_queries = [
+        query
+        for query in (contents.qrels.unjudged if contents.qrels else ())
+        if query not in judged_queries
     ]
     return (
-        *lost(contents, _NAME, "qrels", "ratings", "queries", "documents", "scale", "unjudged"),
-        *Loss.of("queries without judgments", alone),
-        *lost_columns("queries", contents.queries, ("query_id", "text", *NOTED)),
+        *find_losses(
+            contents, _NAME, "qrels", "ratings", "queries", "documents", "scale", "unjudged"
+        ),
+        *Loss.of("queries without judgments", unjudged_queries),
+        *column_losses("queries", contents.queries, ("query_id", "text", *NOTE_COLUMNS)),
         *rating_losses(contents, ("comment", "reason")),
         *Loss.of("reasons for having no grade, written as unrateable", reasons),
     )
 
 
-def _head(contents: FileContents, book: dict[str, Any] | None, name: str) -> dict[str, Any]:
+def _make_header(contents: FileContents, book: dict[str, Any] | None, name: str) -> dict[str, Any]:
     if book is not None:
         return book
     scale = contents.ratings.scale if contents.ratings else contents.judgments("").scale
-    head: dict[str, Any] = {"name": name, "show_rank": False, "support_implicit_judgements": False}
+    header: dict[str, Any] = {
+        "name": name,
+        "show_rank": False,
+        "support_implicit_judgements": False,
+    }
     if scale and scale.labels:
-        head["scale"] = [grade for grade, _ in scale.labels]
-        head["scale_with_labels"] = {f"{grade:g}": shown for grade, shown in scale.labels}
+        header["scale"] = [grade for grade, _ in scale.labels]
+        header["scale_with_labels"] = {f"{grade:g}": label for grade, label in scale.labels}
     elif scale:
-        head["scale"] = [scale.lowest, scale.highest]
-    return head
+        header["scale"] = [scale.lowest, scale.highest]
+    return header
 
 
 def _fields_by_pair(
     documents: pl.DataFrame | None,
 ) -> dict[tuple[str | None, str], dict[str, Any] | None]:
-    found: dict[tuple[str | None, str], dict[str, Any] | None] = {}
+    fields_of_pair: dict[tuple[str | None, str], dict[str, Any] | None] = {}
     for row in documents.iter_rows(named=True) if documents is not None else ():
-        fields = {k: v for k, v in row.items() if k not in {"query_id", "doc_id"} and v is not None}
-        found[row.get("query_id"), row["doc_id"]] = fields or None
-    return found
+        fields = {
+            column: cell
+            for column, cell in row.items()
+            if column not in {"query_id", "doc_id"} and cell is not None
+        }
+        fields_of_pair[row.get("query_id"), row["doc_id"]] = fields or None
+    return fields_of_pair
 
 
 def _other_reasons(contents: FileContents) -> list[str]:

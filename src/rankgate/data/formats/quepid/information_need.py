@@ -10,7 +10,7 @@ from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.duplicates import refuse_repeated
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.writing import lost, lost_columns
+from rankgate.data.formats.writing import column_losses, find_losses
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ _NAME = "information-need"
 _COLUMNS = {"query_id": ("query",), "information_need": ("information_need",)}
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The columns query and information_need, and no document."""
-    names = set(sheet.names_of(head))
+    names = set(sheet.read_column_names(first_bytes))
     if {"query", "information_need"} <= names and not names & {"docid", "doc_id", "rating"}:
         return "the first line names query and information_need"
     return None
@@ -30,19 +30,21 @@ def sniff(head: bytes, name: str) -> str | None:
 
 def read(source: InputFile) -> FileContents:
     """Queries with their information needs."""
-    found = sheet.sheet(source, _COLUMNS, filled=("query_id",))
-    rows = found.rows
-    if "information_need" in found.absent:
-        names = ", ".join(found.others)[:200]
+    csv_sheet = sheet.read_sheet(source, _COLUMNS, filled=("query_id",))
+    rows = csv_sheet.rows
+    if "information_need" in csv_sheet.absent:
+        names = ", ".join(csv_sheet.others)[:200]
         problem = f"no column information_need among query, {names}."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
-    refuse_repeated(rows["query_id"], found.place, "query", code="duplicate-query")
+    refuse_repeated(rows["query_id"], csv_sheet.place, "query", code="duplicate-query")
     text = pl.col("query_id").alias("text")
-    return FileContents(queries=rows.select("query_id", text, "information_need", *found.others))
+    return FileContents(
+        queries=rows.select("query_id", text, "information_need", *csv_sheet.others)
+    )
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Two columns; a query is called by its text."""
+    """Write two columns; a query is written by its text."""
     queries = contents.queries
     if queries is None or "text" not in queries.columns:
         raise InputError(
@@ -51,12 +53,12 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     if "information_need" not in queries.columns:
         queries = queries.with_columns(pl.lit(None, pl.String).alias("information_need"))
     query = pl.col("text").fill_null(pl.col("query_id")).alias("query")
-    sheet.write(queries.select(query, "information_need"), out)
-    named = queries.filter(pl.col("text") != pl.col("query_id"))["query_id"].to_list()
+    sheet.write_sheet(queries.select(query, "information_need"), out)
+    renamed_queries = queries.filter(pl.col("text") != pl.col("query_id"))["query_id"].to_list()
     return (
-        *lost(contents, _NAME, "queries"),
-        *lost_columns("queries", queries, ("query_id", "text", "information_need")),
-        *Loss.of("ids of queries, which are called by their texts", named),
+        *find_losses(contents, _NAME, "queries"),
+        *column_losses("queries", queries, ("query_id", "text", "information_need")),
+        *Loss.of("ids of queries, which are called by their texts", renamed_queries),
     )
 
 

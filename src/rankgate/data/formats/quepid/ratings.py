@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, BinaryIO
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.query_texts import by_text
+from rankgate.data.formats.query_texts import with_text_ids
 from rankgate.data.formats.rating_sheet import pool_losses
-from rankgate.data.formats.writing import pooled_by_query, put
-from rankgate.data.text.json_keys import matching
-from rankgate.data.text.json_reader import an_id, an_object, inside, whole_object
-from rankgate.data.text.json_text import document
+from rankgate.data.formats.writing import collect_pooled_grades, write_json
+from rankgate.data.text.json_keys import matches_key
+from rankgate.data.text.json_reader import objects_under_key, read_id, read_object, require_object
+from rankgate.data.text.json_text import read_document
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
@@ -20,32 +20,41 @@ if TYPE_CHECKING:
 _NAME = "quepid-ratings"
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Queries with ratings by document."""
-    if matching(head, r"queries\[\]\.query") and matching(head, r"queries\[\]\.ratings(\..+)?"):
+    if matches_key(first_bytes, r"queries\[\]\.query") and matches_key(
+        first_bytes, r"queries\[\]\.ratings(\..+)?"
+    ):
         return "queries with an object of ratings by document"
     return None
 
 
 def read(source: InputFile) -> FileContents:
     """Judgments."""
-    found = whole_object(document(source), source)
+    root = require_object(read_document(source), source)
     judged = GrowingQrels(source.label)
-    for where, query in inside(found, "queries", "", source.label):
-        text = an_id(query, "query", where, source.label)
+    for json_path, query in objects_under_key(root, "queries", "", source.label):
+        text = read_id(query, "query", json_path, source.label)
         judged.ask(text)
-        for doc, grade in an_object(query, "ratings", where, source.label).items():
-            judged.add(text, doc, grade, f"{where}.ratings.{doc}", "")
+        for doc, grade in read_object(query, "ratings", json_path, source.label).items():
+            judged.add(text, doc, grade, f"{json_path}.ratings.{doc}", "")
     qrels, notes = judged.qrels(source.stem)
     return FileContents(qrels=qrels, documents=judged.pool(), notes=notes)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The queries with their ratings."""
-    contents, called = by_text(contents)
-    grades = pooled_by_query(contents)
-    put(out, {"queries": [{"query": query, "ratings": found} for query, found in grades.items()]})
-    return (*pool_losses(contents, _NAME), *called)
+    """Write the queries with their ratings."""
+    contents, query_losses = with_text_ids(contents)
+    grades = collect_pooled_grades(contents)
+    write_json(
+        out,
+        {
+            "queries": [
+                {"query": query, "ratings": grade_of_doc} for query, grade_of_doc in grades.items()
+            ]
+        },
+    )
+    return (*pool_losses(contents, _NAME), *query_losses)
 
 
 FORMAT = Format(

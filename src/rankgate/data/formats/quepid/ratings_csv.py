@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.query_texts import by_text
-from rankgate.data.formats.rating_sheet import LOSES, judged, pool_losses, pool_of
+from rankgate.data.formats.query_texts import with_text_ids
+from rankgate.data.formats.rating_sheet import LOSES, pool_losses, pool_rows, read_sheet_judgments
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ _COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("ra
 _PAIR = ["query_id", "doc_id"]
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The columns query, docid (or doc_id) and rating."""
-    names = sheet.names_of(head)
+    names = sheet.read_column_names(first_bytes)
     if "rating" in names and "query" in names and {"docid", "doc_id"} & set(names):
         return "the first line names query, docid and rating, as Quepid does"
     return None
@@ -29,21 +29,21 @@ def sniff(head: bytes, name: str) -> str | None:
 
 def read(source: InputFile) -> FileContents:
     """Judgments; a row without a rating is an unrated document, one without a document a query."""
-    return judged(source, _COLUMNS, guard=True)
+    return read_sheet_judgments(source, _COLUMNS, guard=True)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Three columns, no newline at the end; unrated documents and queries have empty fields."""
-    contents, called = by_text(contents)
-    rows = pool_of(contents).with_columns(sheet.grade())
-    sheet.write(
+    """Write three columns, no newline at the end; unrated documents have empty fields."""
+    contents, query_losses = with_text_ids(contents)
+    rows = pool_rows(contents).with_columns(sheet.format_grade())
+    sheet.write_sheet(
         rows.rename({"query_id": "query", "doc_id": "docid", "grade": "rating"}), out, last=False
     )
-    guarded = rows.filter(pl.any_horizontal(pl.col(_PAIR).str.contains(r"^ [-=+@]")))
+    guarded_rows = rows.filter(pl.any_horizontal(pl.col(_PAIR).str.contains(r"^ [-=+@]")))
     return (
         *pool_losses(contents, "quepid-csv"),
-        *called,
-        *Loss.of("ids whose first blank is read as a guard", guarded["query_id"].to_list()),
+        *query_losses,
+        *Loss.of("ids whose first blank is read as a guard", guarded_rows["query_id"].to_list()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Quepid's snapshots as JSON: what was retrieved at one time, with the ratings of that time."""
+"""Quepid's snapshots as JSON: the documents retrieved at one time, with ratings of that time."""
 
 from __future__ import annotations
 
@@ -12,18 +12,32 @@ from rankgate.data.contents import FileContents
 from rankgate.data.formats.collected import (
     VALUES,
     GrowingQrels,
-    documents_from,
-    nothing_for,
-    ranked,
+    collect_document_rows,
+    make_run,
+    zero_states,
 )
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.quepid.case import NOTED, noted
+from rankgate.data.formats.quepid.case import NOTE_COLUMNS, make_query_notes
 from rankgate.data.formats.quepid.detail import score_losses
-from rankgate.data.formats.writing import by_query, lost, own, put, ranking_by_query, text_of, texts
-from rankgate.data.text.json_keys import have, matching
-from rankgate.data.text.json_reader import a_text, an_id, an_object, each, whole_object
-from rankgate.data.text.json_text import document, identifier, number
-from rankgate.data.text.times import moment
+from rankgate.data.formats.writing import (
+    cell_text,
+    collect_grades,
+    find_losses,
+    format_data,
+    ranking_by_query,
+    texts_by_query,
+    write_json,
+)
+from rankgate.data.text.json_keys import has_keys, matches_key
+from rankgate.data.text.json_reader import (
+    list_objects,
+    read_id,
+    read_object,
+    read_text,
+    require_object,
+)
+from rankgate.data.text.json_text import identifier, number, read_document
+from rankgate.data.text.times import parse_time
 
 if TYPE_CHECKING:
     from rankgate.data.run import Run
@@ -33,11 +47,13 @@ _NAME = "quepid-snapshot"
 _PARTS = ("docs", "queries", "scores")
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """A name, a time and documents by query."""
-    if have(head, "name", "time", "docs") and matching(head, r"docs\..+\[\]\.(rated_only|explain)"):
+    if has_keys(first_bytes, "name", "time", "docs") and matches_key(
+        first_bytes, r"docs\..+\[\]\.(rated_only|explain)"
+    ):
         return "an object with name, time and docs, lists of documents with rated_only"
-    if have(head, "docs", "queries", "queries[].query_text", "scores"):
+    if has_keys(first_bytes, "docs", "queries", "queries[].query_text", "scores"):
         return "an object with docs, queries and scores"
     return None
 
@@ -45,143 +61,174 @@ def sniff(head: bytes, name: str) -> str | None:
 def read(source: InputFile) -> FileContents:
     """A run, the ratings of its time as judgments, queries, documents and scores.
 
-    Queries are called by their texts, as in all of Quepid's files, unless two have the same
-    text; then by their numbers. Documents that are ``rated_only`` were not retrieved.
+    Queries have their texts as ids, as in all of Quepid's files, unless two have the same
+    text; then their numbers. Documents that are ``rated_only`` were not retrieved.
     """
     label = source.label
-    found = whole_object(document(source), source)
-    called, rows, judged, raw = _queries(found, label)
-    docs = an_object(found, "docs", "", label)
-    run, documents, notes = _retrieved(docs, called, source)
-    without = [query for key, query in called.items() if key not in docs]
-    qrels, seen = judged.qrels(source.stem)
-    snapshot = {key: value for key, value in found.items() if key not in _PARTS}
-    extra = {"snapshot": snapshot, "queries": raw, "docs": docs, "scores": found.get("scores", [])}
-    title = found.get("name")
+    root = require_object(read_document(source), source)
+    query_of_number, rows, judged, raw_queries = _read_queries(root, label)
+    docs = read_object(root, "docs", "", label)
+    run, documents, notes = _read_documents(docs, query_of_number, source)
+    queries_without_docs = [query for key, query in query_of_number.items() if key not in docs]
+    qrels, qrels_notes = judged.qrels(source.stem)
+    snapshot = {key: value for key, value in root.items() if key not in _PARTS}
+    extra = {
+        "snapshot": snapshot,
+        "queries": raw_queries,
+        "docs": docs,
+        "scores": root.get("scores", []),
+    }
+    title = root.get("name")
     return FileContents(
         qrels=qrels,
         runs=(replace(run, tag=title if isinstance(title, str) else None),),
-        queries=noted(rows),
+        queries=make_query_notes(rows),
         documents=judged.pool() if documents is None else documents,
-        values=_values(found, called, source),
+        values=_read_values(root, query_of_number, source),
         extra={_NAME: extra},
-        notes=(*notes, *seen, *Note.of("queries whose documents are not in it", without)),
+        notes=(
+            *notes,
+            *qrels_notes,
+            *Note.of("queries whose documents are not in it", queries_without_docs),
+        ),
     )
 
 
-def _queries(
-    found: Mapping[str, Any], label: str
+def _read_queries(
+    root: Mapping[str, Any], label: str
 ) -> tuple[dict[str, str], list[tuple[str | None, ...]], GrowingQrels, dict[str, Any]]:
-    """What each query's number is called, its row, its judgments, and the rest of it."""
-    every = list(each(found.get("queries") or [], "queries", label))
-    shown = [an_id(query, "query_text", where, label) for where, query in every]
-    numbers = [an_id(query, "query_id", where, label) for where, query in every]
-    names = shown if len({*shown}) == len(shown) else numbers
-    judged, rows, raw = GrowingQrels(label), [], {}
-    for (where, query), name, text in zip(every, names, shown, strict=True):
+    """Each query's id by its number, its row, its judgments, and its other fields."""
+    query_objects = list(list_objects(root.get("queries") or [], "queries", label))
+    texts = [read_id(query, "query_text", json_path, label) for json_path, query in query_objects]
+    numbers = [read_id(query, "query_id", json_path, label) for json_path, query in query_objects]
+    names = texts if len({*texts}) == len(texts) else numbers
+    judged, rows, raw_queries = GrowingQrels(label), [], {}
+    for (json_path, query), name, text in zip(query_objects, names, texts, strict=True):
         judged.ask(name)
-        rows.append((name, text, *(text_of(query.get(noted_as)) for noted_as in NOTED)))
-        raw[name] = {key: value for key, value in query.items() if key != "ratings"}
-        for doc, grade in an_object(query, "ratings", where, label).items():
-            judged.add(name, doc, grade, f"{where}.ratings.{doc}", "")
-    return dict(zip(numbers, names, strict=True)), rows, judged, raw
+        rows.append((name, text, *(cell_text(query.get(noted_as)) for noted_as in NOTE_COLUMNS)))
+        raw_queries[name] = {key: value for key, value in query.items() if key != "ratings"}
+        for doc, grade in read_object(query, "ratings", json_path, label).items():
+            judged.add(name, doc, grade, f"{json_path}.ratings.{doc}", "")
+    return dict(zip(numbers, names, strict=True)), rows, judged, raw_queries
 
 
-def _retrieved(
-    docs: Mapping[str, Any], called: Mapping[str, str], source: InputFile
+def _read_documents(
+    docs: Mapping[str, Any], query_of_number: Mapping[str, str], source: InputFile
 ) -> tuple[Run, pl.DataFrame | None, tuple[Note, ...]]:
-    """The run, the documents with their fields, and the documents that were rated only."""
+    """The run, the documents with their fields, and a note on documents that were rated only."""
     label = source.label
     queries: list[str] = []
     ids: list[str] = []
-    only: list[str] = []
-    empty: list[str] = []
+    rated_only: list[str] = []
+    empty_queries: list[str] = []
     fields: list[dict[str, str | None]] = []
-    for key, listed in docs.items():
-        query = called.get(key, identifier(key, "a key of 'docs'", label))
-        before = len(ids)
-        for where, doc in each(listed, f"docs.{key}", label):
-            doc_id = an_id(doc, "id", where, label)
-            shown = an_object(doc, "fields", where, label)
-            texts_of = {name: text_of(value) for name, value in shown.items()}
+    for key, doc_objects in docs.items():
+        query = query_of_number.get(key, identifier(key, "a key of 'docs'", label))
+        count_before = len(ids)
+        for json_path, doc in list_objects(doc_objects, f"docs.{key}", label):
+            doc_id = read_id(doc, "id", json_path, label)
+            field_object = read_object(doc, "fields", json_path, label)
+            texts_of = {name: cell_text(value) for name, value in field_object.items()}
             fields.append({**texts_of, "query_id": query, "doc_id": doc_id})
             if doc.get("rated_only"):
-                only.append(f"{query} {doc_id}")
+                rated_only.append(f"{query} {doc_id}")
                 continue
             queries.append(query)
             ids.append(doc_id)
-        if len(ids) == before:
-            empty.append(query)
-    documents = documents_from(fields)
-    run = ranked(source.stem, queries, ids, None, label=label, states=nothing_for(empty))
-    return run, documents, Note.of("documents that are rated only, which were not retrieved", only)
+        if len(ids) == count_before:
+            empty_queries.append(query)
+    documents = collect_document_rows(fields)
+    run = make_run(source.stem, queries, ids, None, label=label, states=zero_states(empty_queries))
+    return (
+        run,
+        documents,
+        Note.of("documents that are rated only, which were not retrieved", rated_only),
+    )
 
 
-def _values(
-    found: Mapping[str, Any], called: Mapping[str, str], source: InputFile
+def _read_values(
+    root: Mapping[str, Any], query_of_number: Mapping[str, str], source: InputFile
 ) -> pl.DataFrame | None:
     label, rows = source.label, []
-    time = a_text(found, "time", "", label)
-    at = moment(time, "'time'", label) if time else None
-    for where, score in each(found.get("scores") or [], "scores", label):
-        key = an_id(score, "query_id", where, label)
+    time = read_text(root, "time", "", label)
+    snapshot_time = parse_time(time, "'time'", label) if time else None
+    for json_path, score in list_objects(root.get("scores") or [], "scores", label):
+        key = read_id(score, "query_id", json_path, label)
         value = score.get("score")
-        shown = None if value is None else number(value, f"{where}.score", label)
-        rows.append((source.stem, called.get(key, key), "score", shown, at))
+        score_value = None if value is None else number(value, f"{json_path}.score", label)
+        rows.append(
+            (source.stem, query_of_number.get(key, key), "score", score_value, snapshot_time)
+        )
     return pl.DataFrame(rows, schema=VALUES, orient="row") if rows else None
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The snapshot, with ranking and ratings as they are now."""
+    """Write the snapshot with the current ranking and ratings."""
     if not contents.runs:
         contents.ranking("")
-    run, kept = contents.runs[0], own(contents, _NAME)
+    run, format_extra = contents.runs[0], format_data(contents, _NAME)
     ranking = ranking_by_query(run)
-    grades = by_query(contents.qrels) if contents.qrels else {}
-    text, raw = texts(contents), kept.get("queries", {})
-    zero = [] if run.queries is None else run.queries["query_id"].to_list()
+    grades = collect_grades(contents.qrels) if contents.qrels else {}
+    text, raw_queries = texts_by_query(contents), format_extra.get("queries", {})
+    queries_with_state = [] if run.queries is None else run.queries["query_id"].to_list()
     queries, docs = [], {}
-    for place, query in enumerate(dict.fromkeys([*raw, *ranking, *zero, *grades]), 1):
-        new = {"query_id": place, "query_text": text.get(query, query)}
-        found = {**raw.get(query, new), "ratings": grades.get(query, {})}
-        queries.append(found)
-        if query in ranking or query in zero:
-            key = str(found.get("query_id", place))
-            docs[key] = _listed(ranking.get(query, []), kept.get("docs", {}).get(key, []), contents)
-    head = kept.get("snapshot") or {"name": run.tag or run.name, "time": None}
-    put(out, {**head, "docs": docs, "queries": queries, "scores": kept.get("scores", [])})
-    scored = ("values",) if "scores" in kept else ()
-    notes = [] if kept else list(Loss.of("ids of queries, which are numbered", list(grades)))
+    for position, query in enumerate(
+        dict.fromkeys([*raw_queries, *ranking, *queries_with_state, *grades]), 1
+    ):
+        new_query = {"query_id": position, "query_text": text.get(query, query)}
+        query_object = {**raw_queries.get(query, new_query), "ratings": grades.get(query, {})}
+        queries.append(query_object)
+        if query in ranking or query in queries_with_state:
+            key = str(query_object.get("query_id", position))
+            docs[key] = _list_documents(
+                ranking.get(query, []), format_extra.get("docs", {}).get(key, []), contents
+            )
+    header = format_extra.get("snapshot") or {"name": run.tag or run.name, "time": None}
+    write_json(
+        out, {**header, "docs": docs, "queries": queries, "scores": format_extra.get("scores", [])}
+    )
+    value_parts = ("values",) if "scores" in format_extra else ()
+    notes = (
+        [] if format_extra else list(Loss.of("ids of queries, which are numbered", list(grades)))
+    )
     tagless = replace(contents, runs=(replace(run, tag=None), *contents.runs[1:]))
     return (
-        *lost(
-            contents, _NAME, "qrels", "unjudged", "runs", "queries", "documents", *scored, runs=1
+        *find_losses(
+            contents,
+            _NAME,
+            "qrels",
+            "unjudged",
+            "runs",
+            "queries",
+            "documents",
+            *value_parts,
+            runs=1,
         ),
         *score_losses(tagless),
         *notes[: 1 if text else 0],
     )
 
 
-def _listed(
-    ranking: list[tuple[str, float]], before: list[dict[str, Any]], contents: FileContents
+def _list_documents(
+    ranking: list[tuple[str, float]], docs_before: list[dict[str, Any]], contents: FileContents
 ) -> list[dict[str, Any]]:
-    """The documents of a query as a snapshot lists them; those that were rated only come last."""
-    raw = {str(doc["id"]): doc for doc in before}
+    """The documents of a query as a snapshot lists them; documents only rated come last."""
+    raw_docs = {str(doc["id"]): doc for doc in docs_before}
     table = contents.documents
-    listed = []
+    doc_objects = []
     for doc, _ in ranking:
-        if doc in raw:
-            listed.append({**raw[doc], "rated_only": False})
+        if doc in raw_docs:
+            doc_objects.append({**raw_docs[doc], "rated_only": False})
             continue
         fields = None
         if table is not None and "query_id" not in table.columns:
             row = table.filter(pl.col("doc_id") == doc).drop("doc_id")
             fields = row.row(0, named=True) if len(row) else None
-        listed.append({"id": doc, "explain": None, "rated_only": False, "fields": fields})
-    here = {doc for doc, _ in ranking}
+        doc_objects.append({"id": doc, "explain": None, "rated_only": False, "fields": fields})
+    ranked_docs = {doc for doc, _ in ranking}
     return [
-        *listed,
-        *(doc for key, doc in raw.items() if doc.get("rated_only") and key not in here),
+        *doc_objects,
+        *(doc for key, doc in raw_docs.items() if doc.get("rated_only") and key not in ranked_docs),
     ]
 
 

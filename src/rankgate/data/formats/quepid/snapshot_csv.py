@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import documents_of
+from rankgate.data.formats.collected import collect_documents
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.quepid.detail import retrieved, rows_of, score_losses, with_fields
-from rankgate.data.formats.query_texts import by_text
-from rankgate.data.formats.writing import lost, own
+from rankgate.data.formats.quepid.detail import (
+    detail_rows,
+    make_detail_run,
+    score_losses,
+    with_fields,
+)
+from rankgate.data.formats.query_texts import with_text_ids
+from rankgate.data.formats.writing import find_losses, format_data
 from rankgate.data.text import sheet
 
 if TYPE_CHECKING:
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 
 _NAME = "quepid-snapshot-csv"
 _SNAPSHOT = ("Snapshot Name", "Snapshot Time", "Case ID")
-_HEAD = (*_SNAPSHOT, "Query Text", "Doc ID", "Doc Position")
+_HEADER = (*_SNAPSHOT, "Query Text", "Doc ID", "Doc Position")
 _COLUMNS = {
     **{name: (name.lower(),) for name in _SNAPSHOT},
     "query_id": ("query text",),
@@ -29,58 +34,69 @@ _COLUMNS = {
 }
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The columns of a snapshot."""
-    if {"snapshot name", "query text", "doc id", "doc position"} <= set(sheet.names_of(head)):
+    if {"snapshot name", "query text", "doc id", "doc position"} <= set(
+        sheet.read_column_names(first_bytes)
+    ):
         return "the first line names Snapshot Name, Query Text, Doc ID and Doc Position"
     return None
 
 
 def read(source: InputFile) -> FileContents:
     """A run of every snapshot in the file, and the fields of documents."""
-    found = sheet.sheet(source, _COLUMNS, numbers=("position",), filled=("query_id",))
-    rows = found.rows
+    csv_sheet = sheet.read_sheet(source, _COLUMNS, numbers=("position",), filled=("query_id",))
+    rows = csv_sheet.rows
     runs: list[Run] = []
     notes: list[Note] = []
-    known: dict[str, Any] = {}
+    snapshot_of_run: dict[str, Any] = {}
     groups = rows.partition_by("Snapshot Name", maintain_order=True, include_key=True)
-    for part in groups:
-        name = (part["Snapshot Name"][0] or source.stem) if len(groups) > 1 else source.stem
-        there = part.filter(pl.col("doc_id").is_not_null())
-        run, seen = retrieved(there, part["query_id"], name, source.label)
+    for snapshot_rows in groups:
+        name = (
+            (snapshot_rows["Snapshot Name"][0] or source.stem) if len(groups) > 1 else source.stem
+        )
+        with_document = snapshot_rows.filter(pl.col("doc_id").is_not_null())
+        run, run_notes = make_detail_run(
+            with_document, snapshot_rows["query_id"], name, source.label
+        )
         runs.append(run)
-        notes += seen
-        known[name] = {column: part[column][0] for column in _SNAPSHOT}
-    there = rows.filter(pl.col("doc_id").is_not_null())
+        notes += run_notes
+        snapshot_of_run[name] = {column: snapshot_rows[column][0] for column in _SNAPSHOT}
+    with_document = rows.filter(pl.col("doc_id").is_not_null())
     return FileContents(
         runs=tuple(runs),
-        documents=documents_of(there, found.others),
-        extra={_NAME: known},
+        documents=collect_documents(with_document, csv_sheet.others),
+        extra={_NAME: snapshot_of_run},
         notes=tuple(notes),
     )
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    r"""All runs, one after the other, with ``\\r\\n`` as Quepid has it."""
+    r"""Write all runs, one after the other, with ``\\r\\n`` as Quepid does."""
     if not contents.runs:
         contents.ranking("")
-    contents, called = by_text(contents)
-    parts, account = [], []
+    contents, query_losses = with_text_ids(contents)
+    tables, losses = [], []
     for run in contents.runs:
-        alone = FileContents(runs=(run,))
-        known = own(contents, _NAME).get(run.name) or {"Snapshot Name": run.name}
-        columns = [pl.lit(known.get(name), pl.String).alias(name) for name in _SNAPSHOT]
-        parts.append(with_fields(rows_of(alone), contents.documents).with_columns(columns))
-        zero = [] if run.queries is None else run.queries["query_id"].to_list()
-        account += [*score_losses(alone), *Loss.of("queries that retrieved nothing", zero)]
+        single_run = FileContents(runs=(run,))
+        snapshot = format_data(contents, _NAME).get(run.name) or {"Snapshot Name": run.name}
+        columns = [pl.lit(snapshot.get(name), pl.String).alias(name) for name in _SNAPSHOT]
+        tables.append(
+            with_fields(detail_rows(single_run), contents.documents).with_columns(columns)
+        )
+        queries_with_state = [] if run.queries is None else run.queries["query_id"].to_list()
+        losses += [
+            *score_losses(single_run),
+            *Loss.of("queries that retrieved nothing", queries_with_state),
+        ]
     rows = (
-        pl.concat(parts)
+        pl.concat(tables)
         .drop("grade")
         .rename({"query_id": "Query Text", "doc_id": "Doc ID", "position": "Doc Position"})
     )
-    fields = [name for name in rows.columns if name not in _HEAD]
-    sheet.write(rows.select(*_HEAD, *fields), out, crlf=True)
-    return (*lost(contents, _NAME, "runs", "documents"), *called, *account)
+    fields = [name for name in rows.columns if name not in _HEADER]
+    sheet.write_sheet(rows.select(*_HEADER, *fields), out, crlf=True)
+    return (*find_losses(contents, _NAME, "runs", "documents"), *query_losses, *losses)
 
 
 FORMAT = Format(

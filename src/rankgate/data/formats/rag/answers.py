@@ -9,11 +9,11 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import GrowingQrels, ranked
+from rankgate.data.formats.collected import GrowingQrels, make_run
 from rankgate.data.formats.format import Format
-from rankgate.data.formats.writing import lost, own
-from rankgate.data.text.json_keys import keys
-from rankgate.data.text.json_text import dumped, identifier, kind, objects
+from rankgate.data.formats.writing import find_losses, format_data
+from rankgate.data.text.json_keys import find_key_paths
+from rankgate.data.text.json_text import describe_type, format_json, identifier, read_json_objects
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _NAME = "trec-rag"
 _TOPIC = ("topic_id", "narrative_id", "query_id")
 _SENTENCES = ("answer", "responses")
-_SUPPORT = {"full": 2.0, "partial": 1.0, "no": 0.0, "fs": 2.0, "ps": 1.0, "ns": 0.0}
-_KNOWN: dict[str, Any] = {
+_SUPPORT_GRADES = {"full": 2.0, "partial": 1.0, "no": 0.0, "fs": 2.0, "ps": 1.0, "ns": 0.0}
+_QUERY_SCHEMA: dict[str, Any] = {
     "query_id": pl.String,
     "state": pl.String,
     "sequence": pl.String,
@@ -34,63 +34,67 @@ _KNOWN: dict[str, Any] = {
 }
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """An object with references, and sentences with citations."""
-    if not head.removeprefix(BOM).lstrip().startswith(b"{"):
+    if not first_bytes.removeprefix(BOM).lstrip().startswith(b"{"):
         return None
-    found = keys(head)
-    if "references[]" in found and any(f"{each}[].citations" in found for each in _SENTENCES):
+    key_paths = find_key_paths(first_bytes)
+    if "references[]" in key_paths and any(
+        f"{name}[].citations" in key_paths for name in _SENTENCES
+    ):
         return "an object with references, and sentences with citations"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """A run whose rankings are sentences, the topic being their task; judgments of support."""
+    """A run with a ranking for each sentence, the topic being their task; judgments of support."""
     qrels = GrowingQrels(source.label)
     rows: list[dict[str, Any]] = []
     pairs: list[tuple[str, str]] = []
-    kept: dict[str, Any] = {}
+    answers_by_task: dict[str, Any] = {}
     tag = None
-    for line, value in objects(source):
-        inside = {**value, **(value.get("metadata") or {})}
-        topic = next((inside[name] for name in _TOPIC if name in inside), None)
-        task = identifier(topic, "topic_id", source.label, line)
-        if task in kept:
+    for line, value in read_json_objects(source):
+        value_and_metadata = {**value, **(value.get("metadata") or {})}
+        topic_id = next(
+            (value_and_metadata[name] for name in _TOPIC if name in value_and_metadata), None
+        )
+        task = identifier(topic_id, "topic_id", source.label, line)
+        if task in answers_by_task:
             problem = f"topic '{task}' is in a line before already; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
-        kept[task], tag = value, inside.get("run_id", tag)
+        answers_by_task[task], tag = value, value_and_metadata.get("run_id", tag)
         references = [
-            identifier(each, "a reference", source.label, line)
-            for each in value.get("references") or []
+            identifier(reference, "a reference", source.label, line)
+            for reference in value.get("references") or []
         ]
-        sentences = _sentences(value, source, line)
-        for place, sentence in enumerate(sentences or [{}], 1):
-            query = f"{task}#{place}"
-            cited = _cited(sentence, references, source, line)
+        sentences = _read_sentences(value, source, line)
+        for position, sentence in enumerate(sentences or [{}], 1):
+            query = f"{task}#{position}"
+            cited = _read_citations(sentence, references, source, line)
             pairs += [(query, doc) for doc in cited]
             rows.append(
                 {
                     "query_id": query,
                     "state": "ok" if cited else "zero",
                     "sequence": task,
-                    "position": float(place),
+                    "position": float(position),
                     "cited": references,
                     "answered": float(bool(sentences)),
                 }
             )
             qrels.ask(query)
-            for doc, grade in _support(sentence, cited, source, line):
+            for doc, grade in _read_support(sentence, cited, source, line):
                 qrels.add(query, doc, grade, f"line {line}", "")
-    if not kept:
+    if not answers_by_task:
         raise InputError("there are no answers in it.", source=source.label, code="no-queries")
     judged, _ = qrels.qrels(source.stem)
     ids = [query for query, _ in pairs], [doc for _, doc in pairs]
-    run = ranked(source.stem, *ids, None, label=source.label)
-    run = replace(run, queries=pl.DataFrame(rows, schema=_KNOWN))
+    run = make_run(source.stem, *ids, None, label=source.label)
+    run = replace(run, queries=pl.DataFrame(rows, schema=_QUERY_SCHEMA))
     return FileContents(
         qrels=judged if judged is not None and not judged.table.is_empty() else None,
         runs=(run,),
-        extra={_NAME: {"answers": list(kept.values())}},
+        extra={_NAME: {"answers": list(answers_by_task.values())}},
     )
 
 
@@ -100,63 +104,72 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         UsageError: contents of another format.
     """
-    answers = own(contents, _NAME).get("answers")
+    answers = format_data(contents, _NAME).get("answers")
     if answers is None:
         raise UsageError(
             "answers hold sentences, which no other format has; convert a file of answers.",
             code="unsupported-format",
         )
-    out.writelines(dumped(each).encode() + b"\n" for each in answers)
-    return lost(contents, _NAME, "qrels", "runs", "unjudged")
+    out.writelines(format_json(answer).encode() + b"\n" for answer in answers)
+    return find_losses(contents, _NAME, "qrels", "runs", "unjudged")
 
 
-def _sentences(value: dict[str, Any], source: InputFile, line: int) -> list[dict[str, Any]]:
-    found: Any = next((value[name] for name in _SENTENCES if value.get(name) is not None), [])
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        problem = f"the answer is {kind(found)}, where a list of sentences (objects) is needed."
+def _read_sentences(value: dict[str, Any], source: InputFile, line: int) -> list[dict[str, Any]]:
+    sentences: Any = next((value[name] for name in _SENTENCES if value.get(name) is not None), [])
+    if not isinstance(sentences, list) or not all(
+        isinstance(sentence, dict) for sentence in sentences
+    ):
+        kind = describe_type(sentences)
+        problem = f"the answer is {kind}, where a list of sentences (objects) is needed."
         raise InputError(problem, source=source.label, line=line, code="wrong-type")
-    return found
+    return sentences
 
 
-def _cited(
+def _read_citations(
     sentence: dict[str, Any], references: list[str], source: InputFile, line: int
 ) -> list[str]:
-    """The documents that a sentence cites: places among references, ids, or ids with scores."""
-    given = sentence.get("citations") or []
-    found: list[str] = []
-    for each in given:
-        if isinstance(each, int) and not isinstance(each, bool):
-            if not 0 <= each < len(references):
-                problem = f"citation {each}, and there are {len(references)} references (from 0)."
+    """The documents that a sentence cites: positions among references, ids, or ids with scores."""
+    citations = sentence.get("citations") or []
+    doc_ids: list[str] = []
+    for citation in citations:
+        if isinstance(citation, int) and not isinstance(citation, bool):
+            if not 0 <= citation < len(references):
+                problem = (
+                    f"citation {citation}, and there are {len(references)} references (from 0)."
+                )
                 raise InputError(problem, source=source.label, line=line, code="wrong-shape")
-            found.append(references[each])
+            doc_ids.append(references[citation])
         else:
-            found.append(identifier(each, "a citation", source.label, line))
-    return list(dict.fromkeys(found))
+            doc_ids.append(identifier(citation, "a citation", source.label, line))
+    return list(dict.fromkeys(doc_ids))
 
 
-def _support(
+def _read_support(
     sentence: dict[str, Any], cited: list[str], source: InputFile, line: int
 ) -> list[tuple[str, float]]:
-    """The judged support of each citation; nothing where nobody judged."""
-    given = sentence.get("support")
-    if given is None:
+    """The judged support of each citation; empty without judgments."""
+    support = sentence.get("support")
+    if support is None:
         return []
-    levels = given if isinstance(given, list) else [given]
+    levels = support if isinstance(support, list) else [support]
     if len(levels) != len(cited):
         problem = f"{len(levels)} levels of support for {len(cited)} citations; give one for each."
         raise InputError(problem, source=source.label, line=line, code="wrong-shape")
-    found: list[tuple[str, float]] = []
+    grades_of_citations: list[tuple[str, float]] = []
     for doc, level in zip(cited, levels, strict=True):
         if level is None:
             continue
-        words = str(level).lower().split()[:1]
-        grade = level if level in {0, 1, 2} else _SUPPORT.get(words[0] if words else "")
+        first_word = str(level).lower().split()[:1]
+        grade = (
+            level
+            if level in {0, 1, 2}
+            else _SUPPORT_GRADES.get(first_word[0] if first_word else "")
+        )
         if grade is None:
             problem = f"support {level!r} is not one of 2, 1, 0, full, partial, no, FS, PS, NS."
             raise InputError(problem, source=source.label, line=line, code="wrong-type")
-        found.append((doc, float(grade)))
-    return found
+        grades_of_citations.append((doc, float(grade)))
+    return grades_of_citations
 
 
 FORMAT = Format(

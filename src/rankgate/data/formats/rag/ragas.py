@@ -1,4 +1,4 @@
-"""RAGAS: one sample per line, with the contexts that were retrieved and those that should be."""
+"""RAGAS: one sample per line, with the retrieved contexts and the reference contexts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import strings
+from rankgate.data.columns import string_table
 from rankgate.data.contents import FileContents
-from rankgate.data.formats.collected import GrowingQrels, documents_from, nothing_for, ranked
+from rankgate.data.formats.collected import (
+    GrowingQrels,
+    collect_document_rows,
+    make_run,
+    zero_states,
+)
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables.schemas import run_losses
-from rankgate.data.formats.writing import by_query, known, lost, ranking_by_query
+from rankgate.data.formats.writing import collect_grades, find_losses, ranking_by_query, rows_by_id
 from rankgate.data.notes import Loss
-from rankgate.data.text.json_keys import keys
-from rankgate.data.text.json_text import document, dumped, identifier, kind, objects
-from rankgate.data.text.normalized import normalized
+from rankgate.data.text.json_keys import find_key_paths
+from rankgate.data.text.json_text import (
+    describe_type,
+    format_json,
+    identifier,
+    read_document,
+    read_json_objects,
+)
+from rankgate.data.text.normalized import normalize_text
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -29,25 +40,25 @@ _REFERENCES = (("reference_context_ids", "reference_contexts"), ("ground_truth_c
 _LISTS = frozenset(name for names in (*_RETRIEVED, *_REFERENCES) for name in names)
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Objects with user_input (or question) and lists of contexts."""
-    if not head.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
+    if not first_bytes.removeprefix(BOM).lstrip().startswith((b"{", b"[")):
         return None
-    found = {each.removeprefix("[].") for each in keys(head)}
-    if found & set(_QUESTION) and found & {f"{each}[]" for each in _LISTS}:
+    key_paths = {path.removeprefix("[].") for path in find_key_paths(first_bytes)}
+    if key_paths & set(_QUESTION) and key_paths & {f"{name}[]" for name in _LISTS}:
         return "objects with a question and lists of contexts"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """A run of the contexts retrieved, judgments of those that should be, questions and texts.
+    """A run of the retrieved contexts, judgments of the reference contexts, questions and texts.
 
     Without ids a question and a context are their own ids.
     """
     return _read(source, normalize=False)
 
 
-def _not_guessed(_head: bytes, _name: str) -> None:
+def _never_detect(_head: bytes, _name: str) -> None:
     """Never: the same files are ``ragas``."""
 
 
@@ -60,61 +71,67 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
     qrels = GrowingQrels(source.label)
     pairs: list[tuple[str, str]] = []
     lines: list[int] = []
-    referenced, unreferenced = False, 0  # the line of the first sample without references
+    has_references, unreferenced_line = False, 0  # the line of the first sample without references
     queries: dict[str, dict[str, str | None]] = {}
     fields: list[dict[str, str | None]] = []
-    for line, value in _samples(source):
+    for line, value in _read_samples(source):
         text = next((value[name] for name in _QUESTION if value.get(name)), None)
         query = identifier(value.get("query_id", text), "the question", source.label, line)
         if query in queries:
             problem = f"question '{query}' is in a line before already; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
-        others = {name: each for name, each in value.items() if isinstance(each, str)}
-        queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
-            name: each for name, each in others.items() if name not in {"query_id", *_QUESTION}
+        text_fields = {
+            name: field_value for name, field_value in value.items() if isinstance(field_value, str)
         }
-        for doc, content in _contexts(value, _RETRIEVED, source, line, normalize=normalize):
+        queries[query] = {"query_id": query, "text": text if isinstance(text, str) else None} | {
+            name: field_value
+            for name, field_value in text_fields.items()
+            if name not in {"query_id", *_QUESTION}
+        }
+        for doc, content in _read_contexts(value, _RETRIEVED, source, line, normalize=normalize):
             pairs.append((query, doc))
             lines.append(line)
             fields.append({"query_id": query, "doc_id": doc, "text": content})
         if all(value.get(name) is None for group in _REFERENCES for name in group):
-            unreferenced = unreferenced or line
+            unreferenced_line = unreferenced_line or line
             continue
-        referenced = True
+        has_references = True
         qrels.ask(query)
-        references = _contexts(value, _REFERENCES, source, line, normalize=normalize)
+        references = _read_contexts(value, _REFERENCES, source, line, normalize=normalize)
         for doc, content in dict(references).items():
             qrels.add(query, doc, 1, f"line {line}", "")
             fields.append({"query_id": query, "doc_id": doc, "text": content})
     if not queries:
         raise InputError("there are no samples in it.", source=source.label, code="no-queries")
-    if referenced and unreferenced:
+    if has_references and unreferenced_line:
         problem = (
             "the sample has no reference_contexts, and others have; add them, or [] if no context "
             "is relevant."
         )
-        raise InputError(problem, source=source.label, line=unreferenced, code="missing-key")
-    empty = nothing_for(query for query in queries if query not in {each for each, _ in pairs})
-    run = ranked(
+        raise InputError(problem, source=source.label, line=unreferenced_line, code="missing-key")
+    empty_states = zero_states(
+        query for query in queries if query not in {query_id for query_id, _ in pairs}
+    )
+    run = make_run(
         source.stem,
         [query for query, _ in pairs],
         [doc for _, doc in pairs],
         None,
         label=source.label,
-        states=empty,
+        states=empty_states,
         lines=lines,
     )
-    described = [each for each in fields if each["text"] is not None]
+    documents_with_text = [document for document in fields if document["text"] is not None]
     return FileContents(
-        qrels=qrels.qrels(source.stem)[0] if referenced else None,
+        qrels=qrels.qrels(source.stem)[0] if has_references else None,
         runs=(run,),
-        queries=strings(list(queries.values())),
-        documents=documents_from(described) if described else None,
+        queries=string_table(list(queries.values())),
+        documents=collect_document_rows(documents_with_text) if documents_with_text else None,
     )
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """An object a query: its question, the contexts of the first run, the relevant ones.
+    """Write an object for each query: its question, the first run's contexts, the relevant ones.
 
     Raises:
         InputError: neither judgments nor a run.
@@ -122,42 +139,49 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     run = contents.runs[0] if contents.runs else None
     if run is None and contents.qrels is None:
         contents.judgments("")
-    grades = by_query(contents.qrels) if contents.qrels else {}
+    grades = collect_grades(contents.qrels) if contents.qrels else {}
     lists = ranking_by_query(run) if run else {}
-    asked, texts = known(contents.queries, "query_id"), _texts(contents)
+    query_fields, texts = rows_by_id(contents.queries, "query_id"), _document_texts(contents)
     for query in dict.fromkeys([*lists, *grades]):
-        own = asked.get(query, {})
-        sample: dict[str, Any] = {"user_input": own.get("text", query)}
+        fields = query_fields.get(query, {})
+        sample: dict[str, Any] = {"user_input": fields.get("text", query)}
         if sample["user_input"] != query:
             sample["query_id"] = query
-        shown = [doc for doc, _ in lists.get(query, [])]
-        wanted = [doc for doc, grade in grades.get(query, {}).items() if grade > 0]
-        for name, docs, there in (("retrieved", shown, run), ("reference", wanted, contents.qrels)):
-            if there is not None:
+        retrieved_docs = [doc for doc, _ in lists.get(query, [])]
+        relevant_docs = [doc for doc, grade in grades.get(query, {}).items() if grade > 0]
+        for name, docs, source_part in (
+            ("retrieved", retrieved_docs, run),
+            ("reference", relevant_docs, contents.qrels),
+        ):
+            if source_part is not None:
                 sample[f"{name}_context_ids"] = docs
                 sample[f"{name}_contexts"] = [texts.get(doc, doc) for doc in docs]
-        sample |= {name: each for name, each in own.items() if name not in {"query_id", "text"}}
-        out.write(dumped(sample).encode() + b"\n")
+        sample |= {
+            name: field_value
+            for name, field_value in fields.items()
+            if name not in {"query_id", "text"}
+        }
+        out.write(format_json(sample).encode() + b"\n")
     return (
-        *lost(contents, _NAME, "qrels", "runs", "queries", "documents", "unjudged", runs=1),
-        *(_grades(grades) if contents.qrels else ()),
+        *find_losses(contents, _NAME, "qrels", "runs", "queries", "documents", "unjudged", runs=1),
+        *(_grade_losses(grades) if contents.qrels else ()),
         *(run_losses(run) if run else ()),
     )
 
 
-def _samples(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The samples of JSON lines, or of one list."""
+def _read_samples(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The samples of JSON lines, or of a list."""
     if not source.head().removeprefix(BOM).lstrip().startswith(b"["):
-        yield from objects(source)
+        yield from read_json_objects(source)
         return
-    for place, value in enumerate(document(source), 1):
+    for position, value in enumerate(read_document(source), 1):
         if not isinstance(value, dict):
-            problem = f"sample {place} is {kind(value)}, where an object is needed."
+            problem = f"sample {position} is {describe_type(value)}, where an object is needed."
             raise InputError(problem, source=source.label, code="wrong-type")
-        yield place, value
+        yield position, value
 
 
-def _contexts(
+def _read_contexts(
     value: dict[str, Any],
     names: tuple[tuple[str, ...], ...],
     source: InputFile,
@@ -167,41 +191,43 @@ def _contexts(
 ) -> list[tuple[str, str | None]]:
     """The contexts of a sample: ids and texts, or texts that are their own ids."""
     for group in names:
-        found = [value[name] for name in group if value.get(name) is not None]
-        for each in found:
-            if not isinstance(each, list):
-                problem = f"contexts are {kind(each)}, where a list is needed."
+        lists = [value[name] for name in group if value.get(name) is not None]
+        for contexts in lists:
+            if not isinstance(contexts, list):
+                problem = f"contexts are {describe_type(contexts)}, where a list is needed."
                 raise InputError(problem, source=source.label, line=line, code="wrong-type")
-        if found:
-            ids = [identifier(each, "a context", source.label, line) for each in found[0]]
-            texts = found[-1]
+        if lists:
+            ids = [identifier(context, "a context", source.label, line) for context in lists[0]]
+            texts = lists[-1]
             if len(texts) != len(ids):
                 problem = f"{len(ids)} ids of contexts and {len(texts)} texts; give one for each."
                 raise InputError(problem, source=source.label, line=line, code="wrong-shape")
-            named = len(found) > 1 or not group[0].endswith("_ids")
-            same = [each if isinstance(each, str) and named else None for each in texts]
+            has_texts = len(lists) > 1 or not group[0].endswith("_ids")
+            texts_or_none = [
+                context if isinstance(context, str) and has_texts else None for context in texts
+            ]
             has_ids = group[0].endswith("_ids") and value.get(group[0]) is not None
             if normalize and not has_ids:
-                same = [text if isinstance(text, str) else None for text in texts]
-                ids = [" ".join(normalized(text).split()) or text for text in ids]
-            return list(zip(ids, same, strict=True))
+                texts_or_none = [text if isinstance(text, str) else None for text in texts]
+                ids = [" ".join(normalize_text(text).split()) or text for text in ids]
+            return list(zip(ids, texts_or_none, strict=True))
     return []
 
 
-def _texts(contents: FileContents) -> dict[str, str]:
-    rows = known(contents.documents, "doc_id")
-    return {doc: own["text"] for doc, own in rows.items() if "text" in own}
+def _document_texts(contents: FileContents) -> dict[str, str]:
+    rows = rows_by_id(contents.documents, "doc_id")
+    return {doc: fields["text"] for doc, fields in rows.items() if "text" in fields}
 
 
-def _grades(grades: dict[str, dict[str, float]]) -> tuple[Loss, ...]:
-    """Grades other than 1 are not kept."""
-    strange = [
+def _grade_losses(grades: dict[str, dict[str, float]]) -> tuple[Loss, ...]:
+    """Report grades other than 1, which are not kept."""
+    other_grades = [
         f"{query} {doc}"
-        for query, own in grades.items()
-        for doc, grade in own.items()
+        for query, grade_of_doc in grades.items()
+        for doc, grade in grade_of_doc.items()
         if grade != 1
     ]
-    return Loss.of("grades other than 1", strange)
+    return Loss.of("grades other than 1", other_grades)
 
 
 FORMAT = Format(
@@ -230,7 +256,7 @@ NORMALIZED = replace(
     FORMAT,
     name="ragas-normalized",
     title="samples of RAGAS, with contexts that match by their normalized text",
-    sniff=_not_guessed,
+    sniff=_never_detect,
     read=read_normalized,
     write=None,
     detail=(

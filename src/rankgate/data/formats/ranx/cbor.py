@@ -10,10 +10,10 @@ from typing import Any
 from rankgate.core.errors import InputError
 from rankgate.data.text.json_text import DEPTH, VALUES
 
-_PIECE = 1 << 20  # bytes that cbor2 takes at a time
+_PIECE = 1 << 20  # bytes that cbor2 reads at a time
 
 
-def decoded(data: bytes, label: str) -> Any:
+def decode(data: bytes, label: str) -> Any:
     """The one value of some bytes.
 
     Args:
@@ -26,11 +26,11 @@ def decoded(data: bytes, label: str) -> Any:
     """
     import cbor2
 
-    stream = _Limited(data)
+    stream = _LimitedBytes(data)
     try:
         decoder = cbor2.CBORDecoder(
             stream,
-            object_hook=_named_by_text,
+            object_hook=_require_text_keys,
             semantic_decoders=_NoTags(),
             max_depth=DEPTH,
             allow_duplicate_keys=False,
@@ -40,25 +40,25 @@ def decoded(data: bytes, label: str) -> Any:
         value = decoder.decode()
         end = stream.tell()
     except (cbor2.CBORDecodeError, _LimitError, ValueError, OverflowError) as error:
-        raise _fault(str(error.__cause__ or error), label) from None
+        raise _make_error(str(error.__cause__ or error), label) from None
     if end != len(data):
-        raise _fault("bytes behind the value's end", label)
+        raise _make_error("bytes behind the value's end", label)
     return value
 
 
-def encoded(table: dict[str, dict[str, float]]) -> bytes:
+def encode(table: dict[str, dict[str, float]]) -> bytes:
     """A map of maps of numbers, whole ones (of type ``int``) as integers."""
     import cbor2
 
-    packed: bytes = cbor2.dumps(table)
-    return packed
+    encoded_table: bytes = cbor2.dumps(table)
+    return encoded_table
 
 
 class _LimitError(Exception):
     """More values than are read."""
 
 
-class _Limited(io.BytesIO):
+class _LimitedBytes(io.BytesIO):
     """Bytes that are handed out only while few objects were made of those before.
 
     cbor2 limits the depth and not the number of values, which would show only when all of them
@@ -89,13 +89,13 @@ class _NoTags(Mapping[int, Any]):
         return 0
 
 
-def _named_by_text(found: Mapping[Any, Any], _immutable: object) -> Mapping[Any, Any]:
-    if not all(type(key) is str for key in found):
+def _require_text_keys(decoded_map: Mapping[Any, Any], _immutable: object) -> Mapping[Any, Any]:
+    if not all(type(key) is str for key in decoded_map):
         raise ValueError("a key that is not text")
-    return found
+    return decoded_map
 
 
-def _fault(problem: str, label: str) -> InputError:
+def _make_error(problem: str, label: str) -> InputError:
     return InputError(
         f"not CBOR as ranx writes it: {problem}; write the file again.",
         source=label,

@@ -8,13 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import InputError
+from rankgate.data import frames as memory
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import schemas
-from rankgate.data.formats.writing import by_query, lost
-from rankgate.data.memory import frames as memory
+from rankgate.data.formats.writing import collect_grades, find_losses
 from rankgate.data.text import json_text
-from rankgate.data.text.json_reader import whole_object
+from rankgate.data.text.json_reader import require_object
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NAME = "ranx"
 _STRING = rb'"(?:[^"\\]|\\.)*+"\s*+'
 _NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+\s*+"
 _EMPTY = _STRING + rb":\s*+\{\s*+\}\s*+,\s*+"
-_SNIFFED = re.compile(
+_FIRST_ROW = re.compile(
     rb"\{\s*+(?:"
     + _EMPTY
     + rb")*+"
@@ -41,9 +41,9 @@ _SNIFFED = re.compile(
 )
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """An object of queries, each an object of documents with numbers."""
-    if _SNIFFED.match(head.removeprefix(BOM).lstrip()):
+    if _FIRST_ROW.match(first_bytes.removeprefix(BOM).lstrip()):
         return "an object of queries, each of documents with numbers, as ranx and BEIR write"
     return None
 
@@ -54,47 +54,54 @@ def read(source: InputFile) -> FileContents:
     Raises:
         InputError: another shape of JSON, a number that is invalid or not finite.
     """
-    return contents_of(json_text.document(source), source)
+    return contents_of(json_text.read_document(source), source)
 
 
 def read_qrels(source: InputFile) -> Qrels:
-    """Judgments, regardless of their numbers."""
-    return memory.qrels_of(numbers(json_text.document(source), source), source.stem, source.label)
+    """Read judgments, regardless of their numbers."""
+    return memory.qrels_of(
+        require_numbers(json_text.read_document(source), source), source.stem, source.label
+    )
 
 
 def read_run(source: InputFile) -> Run:
     """A run, even if all of its scores are whole."""
-    return memory.run_of(numbers(json_text.document(source), source), source.stem, source.label)
+    return memory.run_of(
+        require_numbers(json_text.read_document(source), source), source.stem, source.label
+    )
 
 
 def contents_of(value: Any, source: InputFile) -> FileContents:
-    """What a dictionary of dictionaries holds.
+    """Judgments or a run from a dictionary of dictionaries.
 
     Raises:
         InputError: as `read`.
     """
-    table = numbers(value, source)
-    written = chain.from_iterable(row.values() for row in table.values())
-    if all(isinstance(number, int) for number in written):
+    table = require_numbers(value, source)
+    all_numbers = chain.from_iterable(row.values() for row in table.values())
+    if all(isinstance(number, int) for number in all_numbers):
         return FileContents(qrels=memory.qrels_of(table, source.stem, source.label))
     return FileContents(runs=(memory.run_of(table, source.stem, source.label),))
 
 
-def numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:
+def require_numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:
     """The dictionary, checked to be one of dictionaries of numbers under ids.
 
     Raises:
         InputError: it is not.
     """
-    table = whole_object(value, source)
+    table = require_object(value, source)
     for query, row in table.items():
         if not query or not isinstance(row, dict):
-            problem = f"query '{query}' has {json_text.kind(row)}, where documents are needed."
+            problem = (
+                f"query '{query}' has {json_text.describe_type(row)}, where documents are needed."
+            )
             raise InputError(problem, source=source.label, code="wrong-type")
         for document, number in row.items():
             if not document or isinstance(number, bool) or not isinstance(number, int | float):
                 problem = (
-                    f"'{document}' of query '{query}' has {json_text.kind(number)}, where an id "
+                    f"'{document}' of query '{query}' has {json_text.describe_type(number)}, "
+                    "where an id "
                     "and a number are needed."
                 )
                 raise InputError(problem, source=source.label, code="wrong-type")
@@ -106,29 +113,29 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     table, losses = table_of(contents)
     out.write(b"{")
     for index, (query, row) in enumerate(table.items()):
-        begin = ",\n  " if index else "\n  "
-        written = json.dumps({query: row}, ensure_ascii=False, allow_nan=False)
-        out.write((begin + written[1:-1]).encode())
+        line_start = ",\n  " if index else "\n  "
+        row_text = json.dumps({query: row}, ensure_ascii=False, allow_nan=False)
+        out.write((line_start + row_text[1:-1]).encode())
     out.write(b"\n}\n")
     return losses
 
 
 def table_of(contents: FileContents) -> tuple[dict[str, dict[str, float]], tuple[Loss, ...]]:
-    """What is written: whole numbers for judgments that have no others, floats for a run.
+    """The table to write: whole numbers for judgments that have no others, floats for a run.
 
     Raises:
         UsageError: neither judgments nor a run.
     """
-    part, _ = schemas.chosen(contents, ("qrels", "runs"))
-    if part == "qrels" and contents.qrels:
-        return by_query(contents.qrels), lost(contents, NAME, "qrels", "unjudged")
+    part_name, _ = schemas.choose_part(contents, ("qrels", "runs"))
+    if part_name == "qrels" and contents.qrels:
+        return collect_grades(contents.qrels), find_losses(contents, NAME, "qrels", "unjudged")
     run = contents.runs[0]
     table: dict[str, dict[str, float]] = {}
     for query, document, score in run.table.select("query_id", "doc_id", "score").iter_rows():
         table.setdefault(query, {})[document] = score
     if run.queries is not None:
         table |= {query: {} for query in run.queries["query_id"] if query not in table}
-    losses = (*lost(contents, NAME, "runs", runs=1), *schemas.run_losses(run))
+    losses = (*find_losses(contents, NAME, "runs", runs=1), *schemas.run_losses(run))
     return table, losses
 
 

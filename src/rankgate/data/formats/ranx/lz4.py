@@ -6,10 +6,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import InputError
+from rankgate.data import frames as memory
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.ranx import cbor
 from rankgate.data.formats.ranx import json as ranx
-from rankgate.data.memory import frames as memory
 from rankgate.data.text import json_text
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ _PIECE = 1 << 20
 _LEVEL = 9
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The file begins as LZ4 does."""
-    return "it begins as LZ4 does" if head.startswith(_MAGIC) else None
+    return "it begins as LZ4 does" if first_bytes.startswith(_MAGIC) else None
 
 
 def read(source: InputFile) -> FileContents:
@@ -36,17 +36,21 @@ def read(source: InputFile) -> FileContents:
     Raises:
         InputError: damaged, too long, or another shape.
     """
-    return ranx.contents_of(_value(source), source)
+    return ranx.contents_of(_read_value(source), source)
 
 
 def read_qrels(source: InputFile) -> Qrels:
     """Judgments, regardless of their numbers."""
-    return memory.qrels_of(ranx.numbers(_value(source), source), source.stem, source.label)
+    return memory.qrels_of(
+        ranx.require_numbers(_read_value(source), source), source.stem, source.label
+    )
 
 
 def read_run(source: InputFile) -> Run:
     """A run, even if all of its scores are whole."""
-    return memory.run_of(ranx.numbers(_value(source), source), source.stem, source.label)
+    return memory.run_of(
+        ranx.require_numbers(_read_value(source), source), source.stem, source.label
+    )
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -55,24 +59,24 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         UsageError: neither is there.
     """
-    frame = _lz4()
+    frame = _load_lz4()
     table, losses = ranx.table_of(contents)
-    packed = cbor.encoded(table)
+    packed_table = cbor.encode(table)
     for _ in range(_LAYERS):
-        packed = frame.compress(packed, compression_level=_LEVEL)
-    out.write(packed)
+        packed_table = frame.compress(packed_table, compression_level=_LEVEL)
+    out.write(packed_table)
     return losses
 
 
-def _lz4() -> ModuleType:
+def _load_lz4() -> ModuleType:
     import lz4.frame
 
-    found: ModuleType = lz4.frame
-    return found
+    lz4_frame: ModuleType = lz4.frame
+    return lz4_frame
 
 
-def _value(source: InputFile) -> Any:
-    data, frame = source.everything(json_text.LIMIT), _lz4()
+def _read_value(source: InputFile) -> Any:
+    data, frame = source.everything(json_text.LIMIT), _load_lz4()
     if not data.startswith(_MAGIC):
         raise InputError(
             "no LZ4 file; check whether this is the right file.",
@@ -81,35 +85,35 @@ def _value(source: InputFile) -> Any:
         )
     for _ in range(_LAYERS):
         if data.startswith(_MAGIC):
-            data = _unpacked(data, frame, source)
-    plain = data.startswith(b"{")
-    value = json_text.parsed(data, source.label) if plain else cbor.decoded(data, source.label)
+            data = _unpack_frame(data, frame, source)
+    is_json = data.startswith(b"{")
+    value = json_text.parse_json(data, source.label) if is_json else cbor.decode(data, source.label)
     if isinstance(value, dict) and set(value) == {"run", "metadata"}:  # as ranxhub has them
         return value["run"]
     return value
 
 
-def _unpacked(data: bytes, frame: ModuleType, source: InputFile) -> bytes:
+def _unpack_frame(data: bytes, frame: ModuleType, source: InputFile) -> bytes:
     """The bytes of one frame, within the limit of a document."""
-    reader, pieces, size = frame.LZ4FrameDecompressor(), [], 0
+    reader, chunks, size = frame.LZ4FrameDecompressor(), [], 0
     try:
-        piece = reader.decompress(data, _PIECE)
+        chunk = reader.decompress(data, _PIECE)
         while True:
-            pieces.append(piece)
-            size += len(piece)
+            chunks.append(chunk)
+            size += len(chunk)
             if size > json_text.LIMIT:
                 problem = f"more than {json_text.LIMIT >> 20} MB when it is unpacked; split it."
                 raise InputError(problem, source=source.label, code="too-large")
-            if reader.eof or not (piece or not reader.needs_input):
+            if reader.eof or not (chunk or not reader.needs_input):
                 break
-            piece = reader.decompress(b"", _PIECE)
+            chunk = reader.decompress(b"", _PIECE)
     except RuntimeError:
         problem = "the LZ4 file is damaged; copy it again."
         raise InputError(problem, source=source.label, code="damaged-file") from None
     if not reader.eof:
         problem = "the LZ4 file ends too early; copy it again."
         raise InputError(problem, source=source.label, code="damaged-file")
-    return b"".join(pieces)
+    return b"".join(chunks)
 
 
 FORMAT = Format(

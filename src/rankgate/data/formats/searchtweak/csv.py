@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from rankgate.data.formats.rating_sheet import product
+from rankgate.data.formats.rating_sheet import product_format
 from rankgate.data.text import sheet
 
 _COLUMNS = {"grade": "grade", "keyword": "query_id", "doc": "doc_id"}
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The columns grade, keyword and doc."""
-    if {*_COLUMNS} <= set(sheet.names_of(head)):
+    if {*_COLUMNS} <= set(sheet.read_column_names(first_bytes)):
         return "the first line names grade, keyword and doc, as SearchTweak does"
     return None
 
 
-FORMAT = product(
+FORMAT = product_format(
     "searchtweak-csv",
     "SearchTweak's judgments as CSV",
     _COLUMNS,

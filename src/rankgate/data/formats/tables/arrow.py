@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import named, shaped, shaped_by_column
+from rankgate.data.columns import map_columns, shape_by_document_column, shape_table, unnest_lists
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import run_columns, schemas
-from rankgate.data.formats.tables.parquet_pages import refuse_lies
-from rankgate.data.place import Place
-from rankgate.data.qrels import refuse_holes
-from rankgate.data.rows import NUMBERS, FileRows
+from rankgate.data.formats.tables import interactions, run_columns, schemas
+from rankgate.data.formats.tables.parquet_pages import check_parquet_sizes
+from rankgate.data.place import RowLocation
+from rankgate.data.qrels import check_rows
+from rankgate.data.rows import NUMBER_COLUMNS, FileRows
 from rankgate.data.run import Run
 
 if TYPE_CHECKING:
@@ -30,100 +30,106 @@ if TYPE_CHECKING:
 
 PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
-_RANX = {"q_id", "doc_id", "score"}
-_BATCH = 1_000_000
+_RANX_COLUMNS = {"q_id", "doc_id", "score"}
+_ROWS_PER_BATCH = 1_000_000
 
-PACKED = 384 << 20
-"""Bytes of a file that is compressed as a whole, unpacked, at most: twice that is in memory."""
+MAX_UNPACKED_BYTES = 384 << 20
+"""Bytes of a file that is compressed as a whole, unpacked, at most; memory holds them twice."""
 
-VALUES = 100_000_000
-"""Rows times columns that are read whole at most; a few kilobytes can declare any number."""
+MAX_VALUES = 100_000_000
+"""Rows times columns that are read whole at most; a small file can declare any number."""
 
 # Polars panics over some damaged files, which is no Exception
-_BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+_DAMAGE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The file begins with ARROW1."""
-    return "it begins with ARROW1" if head.startswith(ARROW_MAGIC) else None
+    return "it begins with ARROW1" if first_bytes.startswith(ARROW_MAGIC) else None
 
 
-def sniff_parquet(head: bytes, name: str) -> str | None:
+def sniff_parquet(first_bytes: bytes, name: str) -> str | None:
     """The file begins with PAR1."""
-    return "it begins with PAR1" if head.startswith(PARQUET_MAGIC) else None
+    return "it begins with PAR1" if first_bytes.startswith(PARQUET_MAGIC) else None
 
 
 def read(source: InputFile) -> FileContents:
-    """What the columns say: judgments, a run, ratings, queries, documents or metric values."""
-    scan = scanned(source)
-    table = table_in(scan)
+    """The part that the columns hold: judgments, a run, ratings, queries, documents or values."""
+    scan = scan_file(source)
+    if interactions.is_log(scan.collect_schema().names()):
+        return interactions.read_contents(source, "parquet")
+    table = find_table(scan)
     if table is None:
         names = scan.collect_schema().names()
         problem = f"the columns {', '.join(names[:10])} match no known table."
         raise InputError(problem, source=source.label, code="unknown-format")
     if table.part == "runs":
         return FileContents(runs=(read_run(source),))
-    place = Place(source.label)
+    location = RowLocation(source.label)
     if table.part == "qrels":
-        found, notes = schemas.judgments(_judged(source), source.stem, place)
-        return FileContents(qrels=found, notes=notes)
+        qrels, notes = schemas.make_qrels(_read_judgments(source), source.stem, location)
+        return FileContents(qrels=qrels, notes=notes)
     columns = [
-        pl.col(theirs).cast(pl.Float64 if ours in table.numbers else pl.String).alias(ours)
-        for ours, theirs in table.kept.items()
+        pl.col(file_column).cast(pl.Float64 if column in table.numbers else pl.String).alias(column)
+        for column, file_column in table.kept.items()
     ]
-    rows = collected(_bounded(scan.select(columns), source), source)
-    return schemas.contents_of(table, rows, source.stem, place)
+    rows = collect_frame(_refuse_too_large(scan.select(columns), source), source)
+    return schemas.contents_of(table, rows, source.stem, location)
 
 
-def table_in(scan: pl.LazyFrame) -> TableSchema | None:
-    """What the columns say; ranx calls a grade a score too, and has it as a whole number."""
+def find_table(scan: pl.LazyFrame) -> TableSchema | None:
+    """The table of the columns; ranx also names a grade "score", which is then a whole number."""
     schema = scan.collect_schema()
     names = schema.names()
-    ranx = set(names) == _RANX and schema["score"].is_integer()
-    return schemas.table_of(names, "qrels" if ranx else None)
+    is_ranx = set(names) == _RANX_COLUMNS and schema["score"].is_integer()
+    return schemas.find_schema(names, "qrels" if is_ranx else None)
 
 
 def read_qrels(source: InputFile) -> Qrels:
     """Judgments from columns for query, document and grade; a null grade is not a judgment."""
-    return schemas.judgments(_judged(source), source.stem, Place(source.label))[0]
+    if interactions.is_log(scan_file(source).collect_schema().names()):
+        return interactions.read_judgments(source, "parquet")
+    return schemas.make_qrels(_read_judgments(source), source.stem, RowLocation(source.label))[0]
 
 
 def read_run(source: InputFile) -> Run:
     """A run from columns for query, document and score, or rank; rows are read when needed."""
-    scan = scanned(source)
-    place = Place(source.label)
+    scan = scan_file(source)
+    location = RowLocation(source.label)
 
     def checked(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-        for frame in pieces(rows, source):
-            refuse_holes(frame, "score", place)
+        for frame in collect_batches(rows, source):
+            check_rows(frame, "score", location)
             yield frame
 
-    tables = shaped_by_column(scan, "score", source.label)
-    readings = {document: partial(checked, rows) for document, rows in tables.items()}
-    return Run.of_columns(source.stem, readings, queries=_queries(source), place=place)
+    tables = shape_by_document_column(scan, "score", source.label)
+    readings = {document_column: partial(checked, rows) for document_column, rows in tables.items()}
+    return Run.of_columns(source.stem, readings, queries=_read_queries(source), place=location)
 
 
 def rows(source: InputFile) -> FileRows | None:
-    """The rows with their defects, with the rank; None where they are neither kind."""
-    scan = scanned(source)
-    part = schemas.part_of(table_in(scan))
-    if part is None:
+    """The rows with their defects and the rank; None if they are neither judgments nor a run."""
+    scan = scan_file(source)
+    input_kind = schemas.input_kind_of(find_table(scan))
+    if input_kind is None:
         return None
-    frame = shaped(scan, NUMBERS[part], source.label)
-    both = named(scan.collect_schema().names(), ("score", "rank"))
-    if part == "run" and {*both} == {"score", "rank"}:
-        rank = scan.select(pl.col(both["rank"]).cast(pl.Float64, strict=False).alias("rank"))
+    frame = shape_table(scan, NUMBER_COLUMNS[input_kind], source.label)
+    score_columns = map_columns(scan.collect_schema().names(), ("score", "rank"))
+    if input_kind == "run" and {*score_columns} == {"score", "rank"}:
+        rank = scan.select(
+            pl.col(score_columns["rank"]).cast(pl.Float64, strict=False).alias("rank")
+        )
         frame = pl.concat([frame, rank], how="horizontal")
-    return FileRows.of(part, [collected(frame, source)], Place(source.label))
+    return FileRows.of(input_kind, [collect_frame(frame, source)], RowLocation(source.label))
 
 
 def write(
     contents: FileContents, out: BinaryIO, sink: Callable[..., object] = pl.LazyFrame.sink_ipc
 ) -> tuple[Loss, ...]:
     """One part as a table, a run in its own order."""
-    part, lost = schemas.chosen(contents)
+    part_name, lost = schemas.choose_part(contents)
     with _disk_errors():
-        sink(_batches(contents, part), out)
+        sink(_batches(contents, part_name), out)
     return lost
 
 
@@ -138,8 +144,8 @@ def _disk_errors() -> Iterator[None]:
         raise OSError(str(error).rsplit(": ", 1)[-1]) from None
 
 
-def _batches(contents: FileContents, part: str) -> pl.LazyFrame:
-    """A part that is made batch by batch while it is written."""
+def _batches(contents: FileContents, part_name: str) -> pl.LazyFrame:
+    """A part whose batches are made while it is written."""
     from polars.io.plugins import register_io_source
 
     def source(
@@ -148,100 +154,111 @@ def _batches(contents: FileContents, part: str) -> pl.LazyFrame:
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        for frame in schemas.rows(contents, part):
-            kept = frame if with_columns is None else frame.select(with_columns)
-            yield kept if predicate is None else kept.filter(predicate)
+        for frame in schemas.part_frames(contents, part_name):
+            selected = frame if with_columns is None else frame.select(with_columns)
+            yield selected if predicate is None else selected.filter(predicate)
 
-    return register_io_source(source, schema=schemas.schema_of(contents, part))
+    return register_io_source(source, schema=schemas.schema_of(contents, part_name))
 
 
-def _queries(source: InputFile) -> pl.DataFrame | None:
-    scan = scanned(source)
-    kept = run_columns.kept(scan.collect_schema().names())
-    if not kept:
+def _read_queries(source: InputFile) -> pl.DataFrame | None:
+    scan = scan_file(source)
+    columns_kept = run_columns.find_run_columns(scan.collect_schema().names())
+    if not columns_kept:
         return None
     types = {"latency_ms": pl.Float64}
     columns = [
-        pl.col(theirs).cast(types.get(ours, pl.String)).alias(ours) for ours, theirs in kept.items()
+        pl.col(file_column).cast(types.get(column, pl.String)).alias(column)
+        for column, file_column in columns_kept.items()
     ]
-    return run_columns.queries_of(
-        [collected(scan.select(columns).unique(maintain_order=True), source)], source.label
+    return run_columns.read_query_states(
+        [collect_frame(scan.select(columns).unique(maintain_order=True), source)], source.label
     )
 
 
-def _judged(source: InputFile) -> pl.DataFrame:
-    return collected(_bounded(shaped(scanned(source), "grade", source.label), source), source)
+def _read_judgments(source: InputFile) -> pl.DataFrame:
+    return collect_frame(
+        _refuse_too_large(shape_table(scan_file(source), "grade", source.label), source), source
+    )
 
 
-def _bounded(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
-    """The same, if it declares no more values than are read whole."""
-    rows = collected(frame.select(pl.len()), source).item()
+def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
+    """The same frame, if it does not declare more values than are read whole."""
+    rows = collect_frame(frame.select(pl.len()), source).item()
     columns = len(frame.collect_schema())
-    if rows * columns > VALUES:
+    if rows * columns > MAX_VALUES:
         problem = (
-            f"{rows} rows of {columns} columns, where {VALUES} values are read at most; split it."
+            f"{rows} rows of {columns} columns, where {MAX_VALUES} values are read at most; "
+            "split it."
         )
         raise InputError(problem, source=source.label, code="too-large")
     return frame
 
 
-def scanned(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
-    """The columns of a Parquet or Arrow file, not read yet.
+def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
+    """The columns of a Parquet or Arrow file, not yet read.
 
     Args:
         source: the file.
-        checked: whether its pages were checked before.
+        checked: True if its pages were checked before.
 
     Raises:
         InputError: a damaged file.
     """
     parquet = source.head(4) == PARQUET_MAGIC
     scan = pl.scan_parquet if parquet else pl.scan_ipc
-    plain = None if source.content is not None or _packed(source) else source.path
-    contents = b"" if plain else source.everything(PACKED)
+    plain_path = None if source.content is not None or _is_compressed(source) else source.path
+    contents = b"" if plain_path else source.everything(MAX_UNPACKED_BYTES)
     if parquet and not checked:
-        with plain.open("rb") if plain else io.BytesIO(contents) as stream:
-            refuse_lies(stream, stream.seek(0, io.SEEK_END), source.label)
+        with plain_path.open("rb") if plain_path else io.BytesIO(contents) as stream:
+            check_parquet_sizes(stream, stream.seek(0, io.SEEK_END), source.label)
     try:
-        frame = scan(plain or contents)
+        frame = scan(plain_path or contents)
         frame.collect_schema()
-    except _BROKEN:
-        raise _damaged(source) from None
-    return frame
+    except _DAMAGE_ERRORS:
+        raise _damaged_error(source) from None
+    return unnest_lists(frame)
 
 
-def _packed(source: InputFile) -> bool:
-    """Whether the file is compressed as a whole, so that its columns cannot be looked up."""
+def file_of(frame: pl.DataFrame, source: InputFile) -> InputFile:
+    """A file with the rows of a frame in place of its bytes."""
+    contents = io.BytesIO()
+    frame.write_ipc(contents)
+    return replace(source, content=contents.getvalue())
+
+
+def _is_compressed(source: InputFile) -> bool:
+    """True if the file is compressed as a whole, so that its columns are not directly readable."""
     with source.raw() as raw:
         return raw.read(4) not in (PARQUET_MAGIC, ARROW_MAGIC[:4])
 
 
-def pieces(frame: pl.LazyFrame, source: InputFile) -> Iterator[pl.DataFrame]:
-    """The rows of what `scanned` gave, a million at a time.
+def collect_batches(frame: pl.LazyFrame, source: InputFile) -> Iterator[pl.DataFrame]:
+    """The rows of the result of `scan_file`, a million at a time.
 
     Raises:
-        InputError: as `collected`.
+        InputError: as `collect_frame`.
     """
-    for begin in range(0, collected(frame.select(pl.len()), source).item(), _BATCH):
-        yield collected(frame.slice(begin, _BATCH), source)
+    for begin in range(0, collect_frame(frame.select(pl.len()), source).item(), _ROWS_PER_BATCH):
+        yield collect_frame(frame.slice(begin, _ROWS_PER_BATCH), source)
 
 
-def collected(frame: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
-    """The rows of what `scanned` gave.
+def collect_frame(frame: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
+    """The rows of the result of `scan_file`.
 
     Raises:
         InputError: a damaged file, a column that holds what it should not.
     """
     try:
         return frame.collect(engine="streaming")
-    except _BROKEN as error:
+    except _DAMAGE_ERRORS as error:
         if isinstance(error, pl.exceptions.InvalidOperationError):
             problem = f"a column holds what it should not: {str(error).splitlines()[0]}."
             raise InputError(problem, source=source.label, code="wrong-type") from None
-        raise _damaged(source) from None
+        raise _damaged_error(source) from None
 
 
-def _damaged(source: InputFile) -> InputError:
+def _damaged_error(source: InputFile) -> InputError:
     problem = "a damaged Parquet or Arrow file; write it again."
     return InputError(problem, source=source.label, code="damaged-file")
 
@@ -256,6 +273,7 @@ FORMAT = Format(
     read_qrels=read_qrels,
     read_run=read_run,
     rows=rows,
+    table=scan_file,
     holds=schemas.HOLDS,
     loses=schemas.LOSES,
     columns=schemas.COLUMNS,

@@ -1,7 +1,7 @@
 """Check the page headers of a Parquet file before decompressing.
 
 Polars trusts the numbers in a file: a page that declares 2⁶⁰ values, or a gigabyte behind a
-kilobyte, ends the whole process for want of memory, which nobody can catch. Footer and page
+kilobyte, ends the whole process for want of memory, which no program can catch. Footer and page
 headers are in Thrift's compact protocol.
 """
 
@@ -12,7 +12,7 @@ from typing import IO, Any
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 
-UNPACKED = 1 << 30
+MAX_UNPACKED_BYTES = 1 << 30
 """Bytes of one column's pages in one row group, unpacked, at most."""
 
 _MAGIC = b"PAR1"
@@ -29,96 +29,104 @@ _PAGE_UNPACKED, _PAGE_PACKED, _VALUES = 2, 3, 1
 _DATA, _DICTIONARY, _DATA_2 = 5, 7, 8
 
 
-class _LiesError(ValueError):
-    """The file declares what cannot be."""
+class _DamageError(ValueError):
+    """The file declares impossible sizes."""
 
 
 @dataclass(frozen=True)
 class FooterSchema:
-    """What a footer declares.
+    """The sizes that a footer declares.
 
     Attributes:
-        rows: in all row groups.
-        chunks: for each column of each row group where its pages begin, their bytes as they are
-            stored and unpacked, and the most values they may have.
+        rows: the number of rows in all row groups.
+        chunks: for each column of each row group the offset of its pages, their stored bytes and
+            unpacked bytes, and the most values they may have.
     """
 
     rows: int
     chunks: tuple[tuple[int, int, int, int], ...]
 
 
-def refuse_lies(stream: IO[bytes], size: int, label: str) -> FooterSchema:
+def check_parquet_sizes(stream: IO[bytes], size: int, label: str) -> FooterSchema:
     """Check that the pages of a file are as long as they can be.
 
     Args:
-        stream: the file; it can be looked into at any place.
+        stream: the file; it must be seekable.
         size: its bytes.
-        label: what errors call it.
+        label: its name in errors.
 
     Raises:
         InputError: a damaged footer or page, or more than ``UNPACKED`` bytes in one column.
     """
     try:
-        found = _footer(stream, size)
-        for at, packed, unpacked, rows in found.chunks:
-            if unpacked > UNPACKED:
-                problem = f"a column of more than {UNPACKED >> 20} MB in one row group; split it."
+        footer = _read_footer(stream, size)
+        for offset, packed_size, unpacked_size, rows in footer.chunks:
+            if unpacked_size > MAX_UNPACKED_BYTES:
+                megabytes = MAX_UNPACKED_BYTES >> 20
+                problem = f"a column of more than {megabytes} MB in one row group; split it."
                 raise InputError(problem, source=label, code="too-large")
-            _pages(stream, at, packed, unpacked, rows)
-    except (_LiesError, IndexError, TypeError, AttributeError, KeyError, OSError, OverflowError):
+            _check_pages(stream, offset, packed_size, unpacked_size, rows)
+    except (_DamageError, IndexError, TypeError, AttributeError, KeyError, OSError, OverflowError):
         problem = "a damaged Parquet file; write it again."
         raise InputError(problem, source=label, code="damaged-file") from None
-    return found
+    return footer
 
 
-def _footer(stream: IO[bytes], size: int) -> FooterSchema:
+def _read_footer(stream: IO[bytes], size: int) -> FooterSchema:
     if size < _TAIL:
-        raise _LiesError
+        raise _DamageError
     stream.seek(size - _TAIL)
     tail = stream.read(_TAIL)
     length = int.from_bytes(tail[:4], "little")
     if tail[4:] != _MAGIC or length > size - _TAIL - len(_MAGIC):
-        raise _LiesError
+        raise _DamageError
     stream.seek(size - _TAIL - length)
     meta = _Thrift(stream.read(length)).struct()
-    chunks = []
+    column_chunks = []
     for group in meta[_GROUPS]:
         rows = group[_ROWS_IN_GROUP]
         for column in group[_COLUMNS]:
-            result = column[_META]
-            at = min(result[_DATA_AT], result.get(_DICTIONARY_AT) or result[_DATA_AT])
-            packed, unpacked = result[_PACKED], result[_UNPACKED]
-            # a column of lists has more values than rows; nobody reads one here
-            most = rows if len(result[_PATH]) == 1 else result[_COUNT]
-            if min(at, packed, unpacked, most) < 0 or at + packed > size:
-                raise _LiesError
-            chunks.append((at, packed, unpacked, most))
+            column_meta = column[_META]
+            offset = min(
+                column_meta[_DATA_AT], column_meta.get(_DICTIONARY_AT) or column_meta[_DATA_AT]
+            )
+            packed_size, unpacked_size = column_meta[_PACKED], column_meta[_UNPACKED]
+            # a column of lists has more values than rows; such columns are not read here
+            max_values = rows if len(column_meta[_PATH]) == 1 else column_meta[_COUNT]
+            if (
+                min(offset, packed_size, unpacked_size, max_values) < 0
+                or offset + packed_size > size
+            ):
+                raise _DamageError
+            column_chunks.append((offset, packed_size, unpacked_size, max_values))
     if meta[_ROWS] != sum(group[_ROWS_IN_GROUP] for group in meta[_GROUPS]):
-        raise _LiesError
-    return FooterSchema(meta[_ROWS], tuple(chunks))
+        raise _DamageError
+    return FooterSchema(meta[_ROWS], tuple(column_chunks))
 
 
-def _pages(stream: IO[bytes], at: int, packed: int, unpacked: int, most: int) -> None:
-    """Walk through the pages of a column: no more values than rows, no more bytes than declared."""
-    end, values, result = at + packed, 0, 0
-    while at < end and values < most:
-        stream.seek(at)
-        reader = _Thrift(stream.read(min(_HEADER, end - at)))
-        page = reader.struct()
-        length, data = page[_PAGE_PACKED], page.get(_DATA) or page.get(_DATA_2)
-        dictionary = page.get(_DICTIONARY)
-        result += page[_PAGE_UNPACKED] + reader.at
-        if length < 0 or page[_PAGE_UNPACKED] < 0 or result > max(unpacked, 0):
-            raise _LiesError
+def _check_pages(
+    stream: IO[bytes], offset: int, packed_size: int, unpacked_size: int, max_values: int
+) -> None:
+    """Check the pages of a column: no more values than rows, no more bytes than declared."""
+    end, values, total_unpacked = offset + packed_size, 0, 0
+    while offset < end and values < max_values:
+        stream.seek(offset)
+        reader = _Thrift(stream.read(min(_HEADER, end - offset)))
+        page_header = reader.struct()
+        length, data = page_header[_PAGE_PACKED], page_header.get(_DATA) or page_header.get(_DATA_2)
+        dictionary = page_header.get(_DICTIONARY)
+        total_unpacked += page_header[_PAGE_UNPACKED] + reader.at
+        if length < 0 or page_header[_PAGE_UNPACKED] < 0 or total_unpacked > max(unpacked_size, 0):
+            raise _DamageError
         if data:
             values += data[_VALUES]
-            if not 0 <= data[_VALUES] <= most or values > most:
-                raise _LiesError
-        elif dictionary and not 0 <= dictionary[_VALUES] <= 8 * page[_PAGE_UNPACKED]:
-            raise _LiesError
-        at += reader.at + length
-    if at > end:
-        raise _LiesError
+            if not 0 <= data[_VALUES] <= max_values or values > max_values:
+                raise _DamageError
+        elif dictionary and not 0 <= dictionary[_VALUES] <= 8 * page_header[_PAGE_UNPACKED]:
+            raise _DamageError
+        offset += reader.at + length
+    if offset > end:
+        raise _DamageError
 
 
 class _Thrift:
@@ -129,17 +137,17 @@ class _Thrift:
         self.at = 0
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        found: dict[int, Any] = {}
+        fields: dict[int, Any] = {}
         number = 0
-        while head := self._byte():
-            step, kind = divmod(head, 16)
+        while field_header := self._byte():
+            step, kind = divmod(field_header, 16)
             number = number + step if step else self._signed()
-            found[number] = self._value(kind, depth)
-        return found
+            fields[number] = self._value(kind, depth)
+        return fields
 
     def _value(self, kind: int, depth: int, *, listed: bool = False) -> Any:  # noqa: PLR0911 - one return per type
         if depth > _DEPTH:
-            raise _LiesError
+            raise _DamageError
         if kind in {_TRUE, _FALSE}:
             return self._byte() == _TRUE if listed else kind == _TRUE
         if kind == _BYTE:
@@ -154,13 +162,13 @@ class _Thrift:
             return self._list(depth)
         if kind == _STRUCT:
             return self.struct(depth + 1)
-        raise _LiesError  # maps are in no footer
+        raise _DamageError  # maps are in no footer
 
     def _list(self, depth: int) -> list[Any]:
         length, kind = divmod(self._byte(), 16)
         length = self._unsigned() if length == _LONG_LIST else length
         if length > len(self._data) - self.at:
-            raise _LiesError
+            raise _DamageError
         return [self._value(kind, depth + 1, listed=True) for _ in range(length)]
 
     def _byte(self) -> int:
@@ -170,7 +178,7 @@ class _Thrift:
 
     def _take(self, size: int) -> bytes:
         if size > len(self._data) - self.at:
-            raise _LiesError
+            raise _DamageError
         self.at += size
         return self._data[self.at - size : self.at]
 
@@ -182,7 +190,7 @@ class _Thrift:
             if byte < 0x80:  # the last byte
                 return value
             shift += 7
-        raise _LiesError
+        raise _DamageError
 
     def _signed(self) -> int:
         value = self._unsigned()

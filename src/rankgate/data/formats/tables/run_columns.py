@@ -7,27 +7,30 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import named
+from rankgate.data.columns import map_columns
 
 _TYPES = {
-    "query_id": pl.String, "latency_ms": pl.Float64, "state": pl.String, "system": pl.String,
-}  # fmt: skip
+    "query_id": pl.String,
+    "latency_ms": pl.Float64,
+    "state": pl.String,
+    "system": pl.String,
+}
 
 
-def kept(names: Sequence[str]) -> dict[str, str]:
-    """Our name of each such column and of the query's, and theirs; empty if there is none.
+def find_run_columns(names: Sequence[str]) -> dict[str, str]:
+    """Map our names of such columns and of the query's to the file's; empty if there is none.
 
-    >>> kept(["qid", "docid", "score", "latency_ms"])
+    >>> find_run_columns(["qid", "docid", "score", "latency_ms"])
     {'query_id': 'qid', 'latency_ms': 'latency_ms'}
     """
-    values = {name: name for name in ("latency_ms", "state", "system") if name in names}
-    return named(names, ("query_id",)) | values if values else {}
+    extra_columns = {name: name for name in ("latency_ms", "state", "system") if name in names}
+    return map_columns(names, ("query_id",)) | extra_columns if extra_columns else {}
 
 
-def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | None:
+def read_query_states(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | None:
     """One row a query: ``query_id``, ``state``, ``latency_ms``, ``error``.
 
-    A column ``state`` with other words than ok, zero, failed and not_run is about something else.
+    A column ``state`` with other words than ok, zero, failed and not_run means something else.
 
     Raises:
         InputError: a latency that is not a number of 0 or more; a query with two of them; a
@@ -35,10 +38,10 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
     """
     from rankgate.data.formats.run_meta import STATES
 
-    parts = [frame.unique(maintain_order=True) for frame in frames]
-    if not parts:
+    unique_frames = [frame.unique(maintain_order=True) for frame in frames]
+    if not unique_frames:
         return None
-    rows = pl.concat(parts)
+    rows = pl.concat(unique_frames)
     rows = rows.with_columns(
         pl.lit(None, dtype).alias(name) for name, dtype in _TYPES.items() if name not in rows
     )
@@ -52,27 +55,32 @@ def queries_of(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | Non
         raise InputError(problem, source=label, code="several-runs")
     if not rows["state"].drop_nulls().is_in(STATES).all():
         rows = rows.with_columns(pl.lit(None, pl.String).alias("state"))
-    wrong = rows.filter(~pl.col("latency_ms").is_finite() | (pl.col("latency_ms") < 0))
-    if len(wrong):
-        query, taken = wrong["query_id"][0], wrong["latency_ms"][0]
+    invalid_rows = rows.filter(~pl.col("latency_ms").is_finite() | (pl.col("latency_ms") < 0))
+    if len(invalid_rows):
+        query, latency = invalid_rows["query_id"][0], invalid_rows["latency_ms"][0]
         problem = (
-            f"query {query!r}: latency_ms {taken!r} is not a number of milliseconds, 0 or more."
+            f"query {query!r}: latency_ms {latency!r} is not a number of milliseconds, 0 or more."
         )
         raise InputError(problem, source=label, code="not-a-number")
-    result = rows.drop_nulls("query_id").unique(maintain_order=True)
-    known = result.group_by("query_id", maintain_order=True).agg(
+    unique_rows = rows.drop_nulls("query_id").unique(maintain_order=True)
+    values_by_query = unique_rows.group_by("query_id", maintain_order=True).agg(
         pl.col("latency_ms", "state").drop_nulls().unique(maintain_order=True)
     )
-    several = known.filter(pl.any_horizontal(pl.col("latency_ms", "state").list.len() > 1))
-    if len(several):
-        query, *values = several.select("query_id", "latency_ms", "state").row(0)
-        two = next(value for value in values if len(value) > 1)
-        problem = f"query {query!r} has {two[0]!r} in one row and {two[1]!r} in another; keep one."
+    contradictions = values_by_query.filter(
+        pl.any_horizontal(pl.col("latency_ms", "state").list.len() > 1)
+    )
+    if len(contradictions):
+        query, *values = contradictions.select("query_id", "latency_ms", "state").row(0)
+        both_values = next(value for value in values if len(value) > 1)
+        problem = (
+            f"query {query!r} has {both_values[0]!r} in one row and {both_values[1]!r} in another; "
+            "keep one."
+        )
         raise InputError(problem, source=label, code="contradiction")
-    first = known.with_columns(pl.col("latency_ms", "state").list.first())
-    if first["latency_ms"].is_null().all() and first["state"].is_null().all():
+    first_values = values_by_query.with_columns(pl.col("latency_ms", "state").list.first())
+    if first_values["latency_ms"].is_null().all() and first_values["state"].is_null().all():
         return None
-    return first.select(
+    return first_values.select(
         "query_id",
         pl.col("state").fill_null("ok"),
         "latency_ms",

@@ -16,22 +16,22 @@ from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.columns import (
     document_columns,
-    graded,
-    missing_column,
-    named,
+    has_grades,
+    map_columns,
+    missing_column_message,
     one_document_column,
 )
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Loss, Note
 from rankgate.data.notes import STATES
-from rankgate.data.qrels import OPTIONAL, Qrels, without_empty
+from rankgate.data.qrels import OPTIONAL, Qrels, drop_empty
 from rankgate.data.ratings import SCHEMA as RATINGS
 from rankgate.data.ratings import Ratings
 from rankgate.data.run import SCHEMA as RUN
-from rankgate.data.text.times import moment
+from rankgate.data.text.times import parse_time
 
 if TYPE_CHECKING:
-    from rankgate.data.place import Place
+    from rankgate.data.place import RowLocation
     from rankgate.data.rows import Part
     from rankgate.data.run import Run
 
@@ -39,24 +39,28 @@ HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
 """The parts that a table can be, in the order in which a writer chooses."""
 
 COLUMNS = tuple(OPTIONAL)
-"""The columns of judgments that a table holds, and few other formats do."""
+"""The columns of judgments that tables hold, and few other formats do."""
 
 LOSES = "all parts but one; scales, tags, the state of queries, what only one format knows"
 
-_FIELDS = frozenset({"title", "text", "body", "contents", "abstract", "name", "url"})
-_ALWAYS = ("query_id", "doc_id", "rater", "grade")  # of ratings
-_RATED = tuple(name for name in RATINGS if name not in {"query_id", "doc_id", "rater"})
+DOCUMENT_COLUMNS = frozenset({"title", "text", "body", "contents", "abstract", "name", "url"})
+"""Column names of tables of documents."""
+
+_REQUIRED_RATING_COLUMNS = ("query_id", "doc_id", "rater", "grade")  # of ratings
+_OPTIONAL_RATING_COLUMNS = tuple(
+    name for name in RATINGS if name not in {"query_id", "doc_id", "rater"}
+)
 
 
 @dataclass(frozen=True)
 class TableSchema:
-    """How the columns of a table are to be read.
+    """The reading instructions for the columns of a table.
 
     Attributes:
-        part: the part of `FileContents` that it is.
-        kept: our name of each column, and theirs.
-        numbers: those of ours that hold numbers.
-        empty: those of ours that may be empty.
+        part: the part of `FileContents` that the table holds.
+        kept: our name of each column, and the file's.
+        numbers: our columns that hold numbers.
+        empty: our columns that may be empty.
     """
 
     part: str
@@ -69,99 +73,124 @@ class TableSchema:
         return document_columns(names) or (self.kept["doc_id"],)
 
 
-def table_of(names: Sequence[str], part: str | None = None) -> TableSchema | None:
-    """What a table with these columns is; None where nothing fits.
+def find_schema(names: Sequence[str], part_name: str | None = None) -> TableSchema | None:
+    """The schema of a table with these columns; None if nothing fits.
 
     Args:
         names: its columns.
-        part: ``qrels`` or ``runs`` to read it as that.
+        part_name: ``qrels`` or ``runs`` to read it as that.
     """
-    ids = named(names, ("query_id", "doc_id"))
-    if part in {"qrels", "runs"} or len(ids) == len(("query_id", "doc_id")):
-        return _pairs(names, ids, part)
-    values = named(names, ("query_id", "metric", "value"))
+    ids = map_columns(names, ("query_id", "doc_id"))
+    if part_name in {"qrels", "runs"} or len(ids) == len(("query_id", "doc_id")):
+        return _schema_of_pairs(names, ids, part_name)
+    values = map_columns(names, ("query_id", "metric", "value"))
     if {"metric", "value"} <= set(values):
         values |= {name: name for name in ("run", "at") if name in names}
         return TableSchema(
             "values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"})
         )
-    text = named(names, ("query_id", "text"))
+    text = map_columns(names, ("query_id", "text"))
     if len(text) == len(("query_id", "text")):
-        return _rest("queries", text, names)
-    lower = {name.strip().lower() for name in names}
+        return _schema_of_rest("queries", text, names)
+    lower_names = {name.strip().lower() for name in names}
     id_column = next((name for name in names if name.strip().lower() == "id"), None)
-    if id_column and not ids and lower & _FIELDS:  # a corpus, as Pyserini and many others write it
+    if (
+        id_column and not ids and lower_names & DOCUMENT_COLUMNS
+    ):  # a corpus, as Pyserini and many others write it
         ids = {"doc_id": id_column}
-    described = "doc_id" in names or lower & _FIELDS  # ids alone are of many other things
-    return _rest("documents", ids, names) if "doc_id" in ids and described else None
+    is_described = (
+        "doc_id" in names or lower_names & DOCUMENT_COLUMNS
+    )  # ids alone are of many other things
+    return _schema_of_rest("documents", ids, names) if "doc_id" in ids and is_described else None
 
 
-def asked(names: Sequence[str], part: str, label: str, noun: str = "column") -> TableSchema:
+def required_schema(
+    names: Sequence[str], part_name: str, label: str, noun: str = "column"
+) -> TableSchema:
     """The schema of a table that is to be read as ``qrels`` or ``runs``.
 
     Args:
         names: its columns.
-        part: what to read it as.
+        part_name: the part as which to read it.
         label: the file.
-        noun: what errors call a column.
+        noun: the word for a column in errors.
 
     Raises:
         InputError: a column that is missing.
     """
-    table = table_of(names, part)
-    found = {"score" if ours == "rank" else ours for ours in table.kept} if table else set()
-    needed = ("query_id", "doc_id", "grade" if part == "qrels" else "score")
-    lacking = [ours for ours in needed if ours not in found]
-    if table is None or lacking:
-        problem = missing_column(lacking[0], names[:10], noun)
+    table = find_schema(names, part_name)
+    found_columns = (
+        {"score" if column == "rank" else column for column in table.kept} if table else set()
+    )
+    needed_columns = ("query_id", "doc_id", "grade" if part_name == "qrels" else "score")
+    missing_columns = [column for column in needed_columns if column not in found_columns]
+    if table is None or missing_columns:
+        problem = missing_column_message(missing_columns[0], names[:10], noun)
         raise InputError(problem, source=label, line=1, code="missing-column")
-    if part == "qrels":
+    if part_name == "qrels":
         one_document_column(names, label)
     return table
 
 
-def part_of(table: TableSchema | None) -> Part | None:
-    """Whether a table is judgments or a run; None for any other."""
+def input_kind_of(table: TableSchema | None) -> Part | None:
+    """'qrels' or 'run' for a table of judgments or a run; None for any other."""
     if table is None or table.part not in {"qrels", "runs"}:
         return None
     return "qrels" if table.part == "qrels" else "run"
 
 
-def _pairs(names: Sequence[str], ids: dict[str, str], part: str | None) -> TableSchema | None:
+def _schema_of_pairs(
+    names: Sequence[str], ids: dict[str, str], part_name: str | None
+) -> TableSchema | None:
     """Judgments, rankings, ratings, or documents whose fields differ by query."""
-    rated = named(names, ("rater", "grade"))
-    if part is None and len(rated) == len(("rater", "grade")):
-        rated |= {name: name for name in (*_RATED, "scale") if name in names and name not in rated}
-        numbers = frozenset({"grade", "seconds"} & set(rated))
-        return TableSchema("ratings", ids | rated, numbers, frozenset({*_RATED, "scale"}))
-    if part == "qrels" or (part is None and graded(names)):
-        found = ids | named(names, ("grade", *OPTIONAL))
-        numbers = frozenset({"grade", "inclusion", "subtopic_weight"} & set(found))
-        return TableSchema("qrels", found, numbers, frozenset({"doc_id", "grade", *OPTIONAL}))
-    scored = named(names, ("score",)) or named(names, ("rank",))
-    if scored or part == "runs":
-        return TableSchema("runs", ids | scored, frozenset({"score", "rank"}), frozenset())
-    return _rest("documents", ids, names)
+    rating_columns = map_columns(names, ("rater", "grade"))
+    if part_name is None and len(rating_columns) == len(("rater", "grade")):
+        rating_columns |= {
+            name: name
+            for name in (*_OPTIONAL_RATING_COLUMNS, "scale")
+            if name in names and name not in rating_columns
+        }
+        numbers = frozenset({"grade", "seconds"} & set(rating_columns))
+        return TableSchema(
+            "ratings",
+            ids | rating_columns,
+            numbers,
+            frozenset({*_OPTIONAL_RATING_COLUMNS, "scale"}),
+        )
+    if part_name == "qrels" or (part_name is None and has_grades(names)):
+        judgment_columns = ids | map_columns(names, ("grade", *OPTIONAL))
+        numbers = frozenset({"grade", "inclusion", "subtopic_weight"} & set(judgment_columns))
+        return TableSchema(
+            "qrels", judgment_columns, numbers, frozenset({"doc_id", "grade", *OPTIONAL})
+        )
+    score_column = map_columns(names, ("score",)) or map_columns(names, ("rank",))
+    if score_column or part_name == "runs":
+        return TableSchema("runs", ids | score_column, frozenset({"score", "rank"}), frozenset())
+    return _schema_of_rest("documents", ids, names)
 
 
-def _rest(part: str, ids: dict[str, str], names: Sequence[str]) -> TableSchema:
-    others = {name: name for name in names if name not in ids.values() and name not in ids}
-    return TableSchema(part, ids | others, frozenset(), frozenset(others) | ({*ids} & {"text"}))
+def _schema_of_rest(part_name: str, ids: dict[str, str], names: Sequence[str]) -> TableSchema:
+    other_columns = {name: name for name in names if name not in ids.values() and name not in ids}
+    return TableSchema(
+        part_name, ids | other_columns, frozenset(), frozenset(other_columns) | ({*ids} & {"text"})
+    )
 
 
-def contents_of(table: TableSchema, rows: pl.DataFrame, name: str, place: Place) -> FileContents:
-    """The contents of a file that is read whole: anything but a run.
+def contents_of(
+    table: TableSchema, rows: pl.DataFrame, name: str, location: RowLocation
+) -> FileContents:
+    """The contents of a file that is read whole: any part but a run.
 
     Raises:
         InputError: ids or grades that are missing or wrong.
     """
     if table.part == "qrels":
-        found, notes = judgments(rows, name, place)
-        return FileContents(qrels=found, notes=notes)
+        qrels, notes = make_qrels(rows, name, location)
+        return FileContents(qrels=qrels, notes=notes)
     if table.part == "ratings":
-        _refuse_scales(rows, place)
-        at = _moments(rows, place) if "at" in rows.columns else rows
-        return FileContents(ratings=Ratings(at, name=name, place=place))
+        _refuse_scales(rows, location)
+        ratings = _parse_times(rows, location) if "at" in rows.columns else rows
+        return FileContents(ratings=Ratings(ratings, name=name, place=location))
     if table.part == "values":
         return FileContents(values=rows)
     if table.part == "queries":
@@ -169,26 +198,58 @@ def contents_of(table: TableSchema, rows: pl.DataFrame, name: str, place: Place)
     return FileContents(documents=rows)
 
 
+LOG_COLUMNS = frozenset(
+    [
+        "at",
+        "timestamp",
+        "time",
+        "ts",
+        "datetime",
+        "event_time",
+        "unixreviewtime",
+        "created_at",
+        "t_dat",
+        "event",
+        "event_type",
+        "event_name",
+        "action",
+        "action_name",
+        "behavior",
+    ]
+)
+"""Column names that logs have, and judgments and documents seldom."""
+
+
 @contextmanager
-def ratings_named(names: Sequence[str]) -> Iterator[None]:
-    """Where a pair is judged twice in a table with raters, report that it holds ratings."""
+def explain_duplicates(names: Sequence[str]) -> Iterator[None]:
+    """If a pair is judged twice, report that the table holds ratings or a log, if it does."""
     try:
         yield
     except DuplicateError as error:
-        rater = named(names, ("rater",)).get("rater")
-        if rater is None:
+        rater = map_columns(names, ("rater",)).get("rater")
+        time_column = next((name for name in names if name.strip().lower() in LOG_COLUMNS), None)
+        if rater is not None:
+            code = "ratings-not-judgments"
+            problem = (
+                f"there is a column {rater}: these are ratings; resolve them into judgments first "
+                "(rankgate resolve)."
+            )
+        elif time_column is not None:
+            code = "log-not-judgments"
+            problem = (
+                f"there is a column {time_column}: this may be a log of interactions; split it "
+                "into training and test sets first (rankgate split)."
+            )
+        else:
             raise
-        problem = (
-            f"{error.problem.split(' (')[0]}, and there is a column {rater}: these are ratings; "
-            "resolve them into judgments first (rankgate resolve)."
-        )
-        raise DuplicateError(
-            problem, source=error.source, line=error.line, code="ratings-not-judgments"
-        ) from None
+        problem = f"{error.problem.split(' (')[0]}, and {problem}"
+        raise DuplicateError(problem, source=error.source, line=error.line, code=code) from None
 
 
-def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple[Note, ...]]:
-    """Judgments from rows in which a document or a grade may be missing, and what was missing.
+def make_qrels(
+    rows: pl.DataFrame, name: str, location: RowLocation
+) -> tuple[Qrels, tuple[Note, ...]]:
+    """Judgments from rows with missing documents or grades, and notes on the missing ones.
 
     A pair without a grade is unrated, which is not a grade of 0; a query with neither document nor
     grade has no judgments.
@@ -197,115 +258,130 @@ def judgments(rows: pl.DataFrame, name: str, place: Place) -> tuple[Qrels, tuple
         InputError: a grade without a document.
         DuplicateError: a document judged twice for one query.
     """
-    holes = rows.filter(pl.col("doc_id").is_null() & pl.col("grade").is_not_null())
-    if len(holes):
+    without_document = rows.filter(pl.col("doc_id").is_null() & pl.col("grade").is_not_null())
+    if len(without_document):
         row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
         raise InputError(
-            "doc_id is empty.", source=place.file(row), line=place.line(row), code="empty-value"
+            "doc_id is empty.",
+            source=location.file(row),
+            line=location.line(row),
+            code="empty-value",
         )
-    rows = without_empty(rows)
+    rows = drop_empty(rows)
     if not rows["grade"].null_count():
-        return Qrels(rows, name=name, place=place), ()
-    there = rows["grade"].is_not_null()
-    graded_rows = rows.filter(there)
-    asked = rows["query_id"].unique(maintain_order=True)
-    without = asked.filter(~asked.is_in(graded_rows["query_id"].unique().implode()))
+        return Qrels(rows, name=name, place=location), ()
+    is_graded = rows["grade"].is_not_null()
+    graded_rows = rows.filter(is_graded)
+    query_ids = rows["query_id"].unique(maintain_order=True)
+    unjudged_queries = query_ids.filter(
+        ~query_ids.is_in(graded_rows["query_id"].unique().implode())
+    )
     unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())
     pairs = (f"{query} {document}" for query, document in unrated[:, :2].head(3).rows())
-    words = "pairs without a grade, which are unrated"
-    notes = (Note(words, len(unrated), tuple(pairs)),) if len(unrated) else ()
-    among = place.among(there.arg_true().to_list())
-    found = Qrels(graded_rows, name=name, unjudged=tuple(without.to_list()), place=among)
-    return found, (*notes, *Note.of("queries without judgments", without.to_list()))
+    note_text = "pairs without a grade, which are unrated"
+    notes = (Note(note_text, len(unrated), tuple(pairs)),) if len(unrated) else ()
+    graded_location = location.among(is_graded.arg_true().to_list())
+    qrels = Qrels(
+        graded_rows, name=name, unjudged=tuple(unjudged_queries.to_list()), place=graded_location
+    )
+    return qrels, (*notes, *Note.of("queries without judgments", unjudged_queries.to_list()))
 
 
-def _refuse_scales(rows: pl.DataFrame, place: Place) -> None:
+def _refuse_scales(rows: pl.DataFrame, location: RowLocation) -> None:
     """Grades of two scales in one file cannot be put together."""
     if "scale" not in rows.columns or rows["scale"].drop_nulls().n_unique() < 2:
         return
-    first = rows["scale"].is_not_null().arg_max() or 0
-    row = int(rows["scale"].ne(rows["scale"][first]).arg_max() or 0)
+    first_row = rows["scale"].is_not_null().arg_max() or 0
+    row = int(rows["scale"].ne(rows["scale"][first_row]).arg_max() or 0)
     problem = (
-        f"scale '{rows['scale'][row]}', and '{rows['scale'][first]}' before (line "
-        f"{place.line(first)}); keep ratings of two scales in two files, and transform one."
+        f"scale '{rows['scale'][row]}', and '{rows['scale'][first_row]}' before (line "
+        f"{location.line(first_row)}); keep ratings of two scales in two files, and transform one."
     )
-    raise InputError(problem, source=place.file(row), line=place.line(row), code="mixed-scales")
+    raise InputError(
+        problem, source=location.file(row), line=location.line(row), code="mixed-scales"
+    )
 
 
-def _moments(rows: pl.DataFrame, place: Place) -> pl.DataFrame:
-    """Times as times; where they are not all written alike, one by one."""
+def _parse_times(rows: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
+    """Parse times; if they do not all have one form, one by one."""
     try:
-        result = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
-        return rows.with_columns(result)
+        parsed_times = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
+        return rows.with_columns(parsed_times)
     except pl.exceptions.PolarsError:
-        written = enumerate(rows["at"].to_list())
-        each = [text and moment(text, "at", place.label, place.line(row)) for row, text in written]
-        return rows.with_columns(pl.Series("at", each, pl.Datetime("us", "UTC")))
+        numbered_texts = enumerate(rows["at"].to_list())
+        times = [
+            text and parse_time(text, "at", location.label, location.line(row))
+            for row, text in numbered_texts
+        ]
+        return rows.with_columns(pl.Series("at", times, pl.Datetime("us", "UTC")))
 
 
-def scored(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of a run; a rank, of which 1 is best, makes a score if there is none."""
+def with_scores(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a run; if there is no score, the rank makes one (1 is best)."""
     if "score" in frame.columns:
         return frame.select(*RUN)
     return frame.select("query_id", "doc_id", -pl.col("rank").alias("score"))
 
 
-def chosen(
+def choose_part(
     contents: FileContents, holds: Sequence[str] = HOLDS, columns: Sequence[str] = COLUMNS
 ) -> tuple[str, tuple[Loss, ...]]:
-    """The part that a format of one table is given, and what is lost with the others.
+    """The part that a format of one table writes, and the losses of the other parts.
 
     Args:
         contents: all of it.
-        holds: the parts that the format can be, the first choice first.
-        columns: those columns of judgments that it holds and few formats do.
+        holds: the parts that the format can write, the first choice first.
+        columns: the columns of judgments that the format holds and few formats do.
 
     Raises:
         UsageError: the format holds none of the parts that are there.
     """
-    parts = [part for part in holds if part in contents.parts]
+    parts = [part_name for part_name in holds if part_name in contents.parts]
     if not parts:
-        there = ", ".join(contents.parts) or "nothing"
+        part_list = ", ".join(contents.parts) or "nothing"
         raise UsageError(
-            f"the format holds {', '.join(holds)}, and there is {there}.", code="format-cannot-hold"
+            f"the format holds {', '.join(holds)}, and there is {part_list}.",
+            code="format-cannot-hold",
         )
-    part = _first_filled(contents, parts)
-    lost = list(contents.losses(part, runs=1))
-    if part == "qrels" and contents.qrels:
+    part_name = _first_filled(contents, parts)
+    lost = list(contents.losses(part_name, runs=1))
+    if part_name == "qrels" and contents.qrels:
         lost += qrels_losses(contents.qrels, columns)
-    if part == "runs":
+    if part_name == "runs":
         lost += run_losses(contents.runs[0])
-    return part, tuple(lost)
+    return part_name, tuple(lost)
 
 
 def _first_filled(contents: FileContents, parts: Sequence[str]) -> str:
-    """The first part; judgments that are only names of queries go behind the others."""
-    bare = contents.qrels is not None and contents.qrels.table.is_empty()
-    return next((part for part in parts if not (part == "qrels" and bare)), parts[0])
+    """The first part; judgments that are only names of queries come after the others."""
+    is_bare = contents.qrels is not None and contents.qrels.table.is_empty()
+    return next(
+        (part_name for part_name in parts if not (part_name == "qrels" and is_bare)), parts[0]
+    )
 
 
-def qrels_losses(qrels: Qrels, kept: Sequence[str] = ()) -> Iterator[Loss]:
-    """What judgments have besides query, document and grade.
+def qrels_losses(qrels: Qrels, written_columns: Sequence[str] = ()) -> Iterator[Loss]:
+    """The losses of judgments besides query, document and grade.
 
     Args:
         qrels: the judgments.
-        kept: the other columns that are written.
+        written_columns: the other columns that are written.
     """
     if qrels.scale:
-        words = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
-        yield Loss("scale of grades", 1, (words,))
+        scale_text = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
+        yield Loss("scale of grades", 1, (scale_text,))
     yield from Loss.of("queries without judgments", qrels.unjudged)
-    known = {"query_id", "doc_id", "grade", *kept}
-    others = [name for name in qrels.table.columns if name not in known]
-    yield from Loss.of("columns of judgments", others)
+    kept_columns = {"query_id", "doc_id", "grade", *written_columns}
+    lost_columns = [name for name in qrels.table.columns if name not in kept_columns]
+    yield from Loss.of("columns of judgments", lost_columns)
 
 
 def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
-    """What a run has besides query, document and score.
+    """The losses of a run besides query, document and score.
 
     Args:
         run: the run.
-        tag: whether the tag is written.
+        tag: True if the tag is written.
     """
     if run.tag and not tag:
         yield Loss("tag of a run", 1, (run.tag,))
@@ -313,39 +389,43 @@ def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
         yield from Loss.of(STATES, run.queries["query_id"].to_list())
 
 
-def rows(contents: FileContents, part: str) -> Iterator[pl.DataFrame]:
+def part_frames(contents: FileContents, part_name: str) -> Iterator[pl.DataFrame]:
     """The rows of a part, piece by piece; whole grades as integers.
 
     Raises:
-        InputError, DuplicateError: as of the run's batches.
-        ScatteredError: as of the run's batches.
+        InputError, DuplicateError: as for the run's batches.
+        ScatteredError: as for the run's batches.
     """
-    if part == "qrels" and contents.qrels:
+    if part_name == "qrels" and contents.qrels:
         table = contents.qrels.table
         optional = [name for name in COLUMNS if name in table.columns]
-        yield table.select("query_id", "doc_id", whole(table), *optional)
-    elif part == "runs":
+        yield table.select("query_id", "doc_id", grade_expression(table), *optional)
+    elif part_name == "runs":
         yield from (batch.frame for batch in contents.runs[0].batches())
-    elif part == "ratings" and contents.ratings:
+    elif part_name == "ratings" and contents.ratings:
         table = contents.ratings.table
-        filled = [name for name in table.columns if name in _ALWAYS or not _empty(table[name])]
-        yield table.select(filled).with_columns(whole(table))
+        filled_columns = [
+            name
+            for name in table.columns
+            if name in _REQUIRED_RATING_COLUMNS or not _is_empty(table[name])
+        ]
+        yield table.select(filled_columns).with_columns(grade_expression(table))
     else:
-        table = getattr(contents, part)
+        table = getattr(contents, part_name)
         yield table
 
 
-def _empty(column: pl.Series) -> bool:
+def _is_empty(column: pl.Series) -> bool:
     return column.null_count() == len(column)
 
 
-def schema_of(contents: FileContents, part: str) -> pl.Schema:
-    """The columns that `rows` gives, before it is asked for them."""
-    return pl.Schema(RUN) if part == "runs" else next(rows(contents, part)).schema
+def schema_of(contents: FileContents, part_name: str) -> pl.Schema:
+    """The schema of the frames that `part_frames` yields."""
+    return pl.Schema(RUN) if part_name == "runs" else next(part_frames(contents, part_name)).schema
 
 
-def whole(table: pl.DataFrame) -> pl.Expr:
-    """The grades as integers where all are whole, otherwise as they are."""
+def grade_expression(table: pl.DataFrame) -> pl.Expr:
+    """The grades as integers if all are whole, otherwise unchanged."""
     grades = table["grade"].drop_nulls()
-    exact = (grades == grades.round()) & (grades.abs() < float(1 << 53))
-    return pl.col("grade").cast(pl.Int64) if exact.all() else pl.col("grade")
+    is_whole = (grades == grades.round()) & (grades.abs() < float(1 << 53))
+    return pl.col("grade").cast(pl.Int64) if is_whole.all() else pl.col("grade")

@@ -11,9 +11,9 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import SCHEMA, Qrels, Scale
-from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.lines import Layout, first_fields, line_of, read_line_frames
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -24,13 +24,19 @@ _LETTERS = {"S": 3.0, "A": 2.0, "B": 1.0, "C": 0.0}
 _NAMES = ((3.0, "S"), (2.0, "A"), (1.0, "B"), (0.0, "C"))
 _LABEL = re.compile(rb"[SABC]|L-?\d{1,3}")
 _WIDTHS = (3, 4)
-_LOOKED_AT = 100
+_MAX_LINES = 100
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The second or third field of the first lines is a label such as S, A, B, C or L2."""
-    at = _place([line.split() for line in head.removeprefix(BOM).splitlines()])
-    return f"field {at + 1} of the first lines is a label such as A or L2" if at else None
+    label_index = find_label_index(
+        [line.split() for line in first_bytes.removeprefix(BOM).splitlines()]
+    )
+    return (
+        f"field {label_index + 1} of the first lines is a label such as A or L2"
+        if label_index
+        else None
+    )
 
 
 def read(source: InputFile) -> FileContents:
@@ -41,37 +47,41 @@ def read(source: InputFile) -> FileContents:
 def read_qrels(source: InputFile) -> Qrels:
     """As `read`."""
     first = first_fields(source)
-    at = _place([line.split() for line in source.head().splitlines()]) or 2
-    if len(first) not in _WIDTHS or (at == 1 and len(first) != max(_WIDTHS)):
+    label_index = find_label_index([line.split() for line in source.head().splitlines()]) or 2
+    if len(first) not in _WIDTHS or (label_index == 1 and len(first) != max(_WIDTHS)):
         problem = f"{len(first)} fields, expected 3 (query doc L2) or 4 (query A doc 1)."
         raise InputError(
             problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
         )
-    names = ["query_id", "doc_id", "label"] if at > 1 else ["query_id", "label", "doc_id", "binary"]
-    if at > 1 and len(first) > len(names):
+    names = (
+        ["query_id", "doc_id", "label"]
+        if label_index > 1
+        else ["query_id", "label", "doc_id", "binary"]
+    )
+    if label_index > 1 and len(first) > len(names):
         problem = "4 fields, where a label such as A should be the second; see format trec."
         raise InputError(
             problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
         )
     layout = Layout(names, "", ("query_id", "doc_id", "label"))
-    pieces = list(frames(source, layout))
+    chunks = list(read_line_frames(source, layout))
     table = (
-        pl.concat(pieces) if pieces else pl.DataFrame(schema=dict.fromkeys(layout.kept, pl.String))
+        pl.concat(chunks) if chunks else pl.DataFrame(schema=dict.fromkeys(layout.kept, pl.String))
     )
     label = table["label"]
-    letters = label.is_in(list(_LETTERS))
+    is_letter = label.is_in(list(_LETTERS))
     number = label.str.extract(r"^L(-?\d{1,3})$").cast(pl.Float64, strict=False)
     grade = pl.select(
-        pl.when(letters).then(label.replace_strict(_LETTERS, default=None)).otherwise(number)
+        pl.when(is_letter).then(label.replace_strict(_LETTERS, default=None)).otherwise(number)
     ).to_series()
     if grade.null_count():
         row = int(grade.is_null().arg_max() or 0)
         problem = f"'{label[row][:40]}' is not a label; write S, A, B, C, or L and a number."
         raise InputError(problem, source=source.label, line=line_of(source, row), code="wrong-type")
-    scale = Scale(0.0, 3.0, _NAMES) if letters.all() else None
-    place = Place(source.label, partial(line_of, source))
-    found = table.with_columns(grade.alias("grade")).select(*SCHEMA)
-    return Qrels(found, source.stem, scale=scale, place=place)
+    scale = Scale(0.0, 3.0, _NAMES) if is_letter.all() else None
+    location = RowLocation(source.label, partial(line_of, source))
+    judged = table.with_columns(grade.alias("grade")).select(*SCHEMA)
+    return Qrels(judged, source.stem, scale=scale, place=location)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -80,24 +90,32 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         InputError: there are no judgments, a grade that is not a whole number, ids with blanks.
     """
-    from rankgate.data.formats.trec.write import judgments
+    from rankgate.data.formats.trec.write import write_judgments
 
     table = contents.judgments("").table
-    broken = table.filter(pl.col("grade") != pl.col("grade").round())
-    if len(broken):
-        problem = f"grade {broken['grade'][0]}, where NTCIR has whole numbers; scale the grades."
+    fractional = table.filter(pl.col("grade") != pl.col("grade").round())
+    if len(fractional):
+        problem = (
+            f"grade {fractional['grade'][0]}, where NTCIR has whole numbers; scale the grades."
+        )
         raise InputError(problem, code="grade-outside-scale")
     label = pl.format("L{}", pl.col("grade").cast(pl.Int64)).alias("label")
-    return judgments(contents, out, ["query_id", "doc_id", label])
+    return write_judgments(contents, out, ["query_id", "doc_id", label])
 
 
-def _place(lines: list[list[bytes]]) -> int | None:
-    """Where the label is in every one of the first lines."""
-    found = [fields for fields in lines[:_LOOKED_AT] if fields and not fields[0].startswith(b"#")]
-    for at, width in ((2, 3), (1, 4)):
-        whole = [fields for fields in found if len(fields) == width]
-        if whole and len(whole) >= len(found) - 1 and all(_LABEL.fullmatch(f[at]) for f in whole):
-            return at
+def find_label_index(lines: list[list[bytes]]) -> int | None:
+    """The index of the label in every one of the first lines."""
+    line_fields = [
+        fields for fields in lines[:_MAX_LINES] if fields and not fields[0].startswith(b"#")
+    ]
+    for index, width in ((2, 3), (1, 4)):
+        full_lines = [fields for fields in line_fields if len(fields) == width]
+        if (
+            full_lines
+            and len(full_lines) >= len(line_fields) - 1
+            and all(_LABEL.fullmatch(fields[index]) for fields in full_lines)
+        ):
+            return index
     return None
 
 

@@ -11,9 +11,9 @@ from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Loss, Note
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels
-from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.lines import Layout, first_fields, line_of, read_line_frames
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 
 _FIELDS = ("query_id", "doc_id", "grade", "stratum", "inclusion")
 _METHODS = (b"0", b"1", b"2")  # the algorithms that chose documents: one, the other, both
-_ALL = 1.0  # the probability of a document where every one was judged
-_LOOKED_AT = 100
+_CERTAIN = 1.0  # the probability of a document where every one was judged
+_MAX_LINES = 100
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The first lines have 5 fields, the last of them numbers: grade, method, probability."""
-    lines = [line.split() for line in head.removeprefix(BOM).splitlines()[:-1]]
-    lines = lines or [head.split()]
-    found = [fields for fields in lines if fields and not fields[0].startswith(b"#")][:_LOOKED_AT]
-    if found and all(len(fields) == len(_FIELDS) and _fits(fields) for fields in found):
+    lines = [line.split() for line in first_bytes.removeprefix(BOM).splitlines()[:-1]]
+    lines = lines or [first_bytes.split()]
+    line_fields = [fields for fields in lines if fields and not fields[0].startswith(b"#")][
+        :_MAX_LINES
+    ]
+    if line_fields and all(
+        len(fields) == len(_FIELDS) and _is_sample_line(fields) for fields in line_fields
+    ):
         return "the first lines have 5 fields: query, document, grade, method, probability"
     return None
 
@@ -42,9 +46,9 @@ def read(source: InputFile) -> FileContents:
     """
     qrels = read_qrels(source)
     without = qrels.table.filter(pl.col("inclusion").is_null())
-    words = "documents that were chosen without a probability"
+    note_text = "documents that were chosen without a probability"
     pairs = [f"{query} {document}" for query, document in without[:, :2].head(3).rows()]
-    notes = (Note(words, len(without), tuple(pairs)),) if len(without) else ()
+    notes = (Note(note_text, len(without), tuple(pairs)),) if len(without) else ()
     return FileContents(qrels=qrels, notes=notes)
 
 
@@ -56,25 +60,27 @@ def read_qrels(source: InputFile) -> Qrels:
         raise InputError(
             problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
         )
-    pieces = list(frames(source, Layout(_FIELDS, "grade", _FIELDS)))
+    chunks = list(read_line_frames(source, Layout(_FIELDS, "grade", _FIELDS)))
     schema = {name: pl.Float64 if name == "grade" else pl.String for name in _FIELDS}
-    table = pl.concat([pl.DataFrame(schema=schema), *pieces])
+    table = pl.concat([pl.DataFrame(schema=schema), *chunks])
     column = table["inclusion"]
-    number = column.cast(pl.Float64, strict=False)
-    wrong = number.is_null()
-    if wrong.any():
+    probability = column.cast(pl.Float64, strict=False)
+    is_wrong = probability.is_null()
+    if is_wrong.any():
         from rankgate.data.text.numbers import number_fault
 
-        row = int(wrong.arg_max() or 0)
+        row = int(is_wrong.arg_max() or 0)
         problem = number_fault(column[row][:40], "probability") or "a probability is not a number."
         raise InputError(
             problem, source=source.label, line=line_of(source, row), code="not-a-number"
         )
-    result = pl.select(pl.when(number.is_nan() | (number == 0)).then(None).otherwise(number))
-    table = table.with_columns(result.to_series().alias("inclusion"))
+    inclusion = pl.select(
+        pl.when(probability.is_nan() | (probability == 0)).then(None).otherwise(probability)
+    )
+    table = table.with_columns(inclusion.to_series().alias("inclusion"))
     columns = ["query_id", "doc_id", "grade", "inclusion", "stratum"]
-    place = Place(source.label, partial(line_of, source))
-    return Qrels(table.select(columns), source.stem, place=place)
+    location = RowLocation(source.label, partial(line_of, source))
+    return Qrels(table.select(columns), source.stem, place=location)
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -87,28 +93,30 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     from rankgate.data.formats.trec import write as trec_write
 
     qrels = contents.judgments("")
-    drawn = "inclusion" in qrels.table.columns
+    has_inclusion = "inclusion" in qrels.table.columns
     method = pl.col("stratum").fill_null("0") if "stratum" in qrels.table.columns else pl.lit("0")
-    chance = pl.col("inclusion").fill_null(0.0) if drawn else pl.lit(_ALL)
-    grade = schemas.whole(qrels.table)
+    inclusion = pl.col("inclusion").fill_null(0.0) if has_inclusion else pl.lit(_CERTAIN)
+    grade = schemas.grade_expression(qrels.table)
     fields: list[str | pl.Expr] = ["query_id", "doc_id", grade]
-    fields += [method.alias("stratum"), chance.alias("inclusion")]
-    lost = trec_write.judgments(contents, out, fields, ("inclusion", "stratum"))
-    made = (
-        () if drawn else (Loss("probabilities that are not known, written as 1", len(qrels.table)),)
+    fields += [method.alias("stratum"), inclusion.alias("inclusion")]
+    lost = trec_write.write_judgments(contents, out, fields, ("inclusion", "stratum"))
+    assumed_losses = (
+        ()
+        if has_inclusion
+        else (Loss("probabilities that are not known, written as 1", len(qrels.table)),)
     )
-    return (*lost, *made)
+    return (*lost, *assumed_losses)
 
 
-def _fits(fields: list[bytes]) -> bool:
-    """Whether a line's last three fields are a grade, a method, and a probability."""
-    grade, method, chance = fields[2:]
+def _is_sample_line(fields: list[bytes]) -> bool:
+    """True if a line's last three fields are a grade, a method, and a probability."""
+    grade, method, probability = fields[2:]
     try:
-        value = float(chance)
+        number = float(probability)
     except ValueError:
         return False
-    plain = grade.lstrip(b"-").isdigit() and method in _METHODS
-    return plain and not value < 0 and not value > 1
+    is_plausible = grade.lstrip(b"-").isdigit() and method in _METHODS
+    return is_plausible and not number < 0 and not number > 1
 
 
 FORMAT = Format(

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import SCHEMA, Qrels
-from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.lines import Layout, first_fields, line_of, read_line_frames
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_KEPT = tuple(SCHEMA)
-_RANKED = 6  # fields of a run
-_FOUR = ("query_id", "iteration", "doc_id", "grade")
+_THREE_FIELDS = tuple(SCHEMA)
+_RUN_WIDTH = 6  # fields of a run
+_FOUR_FIELDS = ("query_id", "iteration", "doc_id", "grade")
 
 
 def read(source: InputFile, *, loose: bool = False) -> Qrels:
@@ -32,24 +32,32 @@ def read(source: InputFile, *, loose: bool = False) -> Qrels:
         InputError: a line that is not a judgment, with its number.
         DuplicateError: a document judged twice for one query.
     """
-    first = first_fields(source)
-    if len(first) not in (len(_FOUR), len(_FOUR) if loose else len(_KEPT)):
-        found = "1 field" if len(first) == 1 else f"{len(first)} fields"
-        known = "expected 4 (query_id iteration doc_id grade)"
-        known += "" if loose else " or 3 (query_id doc_id grade)"
-        if len(first) == _RANKED:
-            known += "; this is a run, which comes after the judgments"
-        where = line_of(source, 0)
+    first_row = first_fields(source)
+    if len(first_row) not in (
+        len(_FOUR_FIELDS),
+        len(_FOUR_FIELDS) if loose else len(_THREE_FIELDS),
+    ):
+        found_count = "1 field" if len(first_row) == 1 else f"{len(first_row)} fields"
+        expectation = "expected 4 (query_id iteration doc_id grade)"
+        expectation += "" if loose else " or 3 (query_id doc_id grade)"
+        if len(first_row) == _RUN_WIDTH:
+            expectation += "; this is a run, which comes after the judgments"
+        first_line = line_of(source, 0)
         raise InputError(
-            f"{found}, {known}.", source=source.label, line=where, code="wrong-field-count"
+            f"{found_count}, {expectation}.",
+            source=source.label,
+            line=first_line,
+            code="wrong-field-count",
         )
-    fields = _FOUR if len(first) == len(_FOUR) else _KEPT
-    table = _joined(list(frames(source, Layout(fields, "grade", _KEPT, loose=loose))))
+    fields = _FOUR_FIELDS if len(first_row) == len(_FOUR_FIELDS) else _THREE_FIELDS
+    table = _join_chunks(
+        list(read_line_frames(source, Layout(fields, "grade", _THREE_FIELDS, loose=loose)))
+    )
     if loose:
         table = table.with_columns(pl.col("grade").cast(pl.Int64).cast(pl.Float64))
-    return Qrels(table, name=source.stem, place=Place(source.label, partial(line_of, source)))
+    return Qrels(table, name=source.stem, place=RowLocation(source.label, partial(line_of, source)))
 
 
-def _joined(pieces: list[pl.DataFrame]) -> pl.DataFrame:
-    """One table; the pieces go when this returns, so that they are not in memory twice later."""
-    return pl.concat(pieces, rechunk=True) if pieces else pl.DataFrame(schema=SCHEMA)
+def _join_chunks(chunks: list[pl.DataFrame]) -> pl.DataFrame:
+    """Join chunks into one table; they are freed on return, so that none is in memory twice."""
+    return pl.concat(chunks, rechunk=True) if chunks else pl.DataFrame(schema=SCHEMA)

@@ -10,9 +10,9 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels
-from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.text.lines import Layout, first_fields, line_of, read_line_frames
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -23,38 +23,38 @@ _FIELDS = ("query_id", "subtopic", "doc_id", "grade")
 _NAMES = ("diversity", "subtopic")
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Four fields, and a document of a query has two second fields; or the file's name says so."""
-    lines = [line.split() for line in head.removeprefix(BOM).splitlines()]
-    found = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
-    if not found or len(found[0]) != len(_FIELDS):
+    lines = [line.split() for line in first_bytes.removeprefix(BOM).splitlines()]
+    line_fields = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
+    if not line_fields or len(line_fields[0]) != len(_FIELDS):
         return None
-    result = next((word for word in _NAMES if word in name.lower()), None)
-    if result:
-        return f"lines of 4 fields, and the file's name has '{result}' in it"
-    first: dict[tuple[bytes, bytes], bytes] = {}
-    for fields in found:
+    marker = next((marker_word for marker_word in _NAMES if marker_word in name.lower()), None)
+    if marker:
+        return f"lines of 4 fields, and the file's name has '{marker}' in it"
+    subtopic_of_pair: dict[tuple[bytes, bytes], bytes] = {}
+    for fields in line_fields:
         if len(fields) == len(_FIELDS):
             query, subtopic, document, _ = fields
-            if first.setdefault((query, document), subtopic) != subtopic:
+            if subtopic_of_pair.setdefault((query, document), subtopic) != subtopic:
                 return "lines of 4 fields, and a document has several second fields for one query"
     return None
 
 
 def read(source: InputFile) -> FileContents:
     """Judgments, each for a subtopic of a query."""
-    first = first_fields(source)
-    if len(first) != len(_FIELDS):
-        problem = f"{len(first)} fields, expected 4 (query_id subtopic doc_id grade)."
+    first_row = first_fields(source)
+    if len(first_row) != len(_FIELDS):
+        problem = f"{len(first_row)} fields, expected 4 (query_id subtopic doc_id grade)."
         raise InputError(
             problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
         )
-    pieces = list(frames(source, Layout(_FIELDS, "grade", _FIELDS)))
+    chunks = list(read_line_frames(source, Layout(_FIELDS, "grade", _FIELDS)))
     schema = {name: pl.Float64 if name == "grade" else pl.String for name in _FIELDS}
-    table = pl.concat([pl.DataFrame(schema=schema), *pieces])
-    place = Place(source.label, partial(line_of, source))
+    table = pl.concat([pl.DataFrame(schema=schema), *chunks])
+    location = RowLocation(source.label, partial(line_of, source))
     columns = ["query_id", "doc_id", "grade", "subtopic"]
-    return FileContents(qrels=Qrels(table.select(columns), source.stem, place=place))
+    return FileContents(qrels=Qrels(table.select(columns), source.stem, place=location))
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
@@ -69,9 +69,9 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     qrels = contents.judgments("")
     zero = pl.lit("0")
     subtopic = pl.col("subtopic").fill_null(zero) if qrels.by_subtopic else zero
-    grade, named = schemas.whole(qrels.table), subtopic.alias("subtopic")
-    fields: tuple[str | pl.Expr, ...] = ("query_id", named, "doc_id", grade)
-    return trec_write.judgments(contents, out, fields, ("subtopic",))
+    grade, subtopic_column = schemas.grade_expression(qrels.table), subtopic.alias("subtopic")
+    fields: tuple[str | pl.Expr, ...] = ("query_id", subtopic_column, "doc_id", grade)
+    return trec_write.write_judgments(contents, out, fields, ("subtopic",))
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""Topics: the queries of a test collection, as TREC, SMART or plain lines have them."""
+"""Topics: the queries of a test collection in TREC, SMART or line format."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import strings
+from rankgate.data.columns import string_table
 from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.notes import Note
-from rankgate.data.text.utf8 import BOM, decoded
+from rankgate.data.text.utf8 import BOM, decode_utf8
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_LIMIT = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
+_MAX_BYTES = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
 _BLOCK = re.compile(r"<(top|topic)\b([^>]*)>|<(doc)>", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)(\w+)\b[^>]*>")
 _NUMBER = re.compile(r"""\bnumber\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
@@ -26,108 +26,108 @@ _SMART = re.compile(r"^\.I[ \t]+(\S+)[ \t]*\r?\n\.W\b", re.MULTILINE)
 _IDS = ("num", "docno")
 _TEXTS = ("title", "query", "question", "description", "")
 _NAMES = {"desc": "description", "narr": "narrative"}
-_LOOKED_AT = 50
-_TWO = 2  # fields of a line: number and text
+_MAX_LINES = 50
+_FIELD_COUNT = 2  # fields of a line: number and text
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """Elements of topics, SMART's ``.I`` and ``.W``, or lines of a number, a tab and some words."""
-    text = head.removeprefix(BOM).decode(errors="replace").lstrip()
+    text = first_bytes.removeprefix(BOM).decode(errors="replace").lstrip()
     if _SMART.match(text):
         return "queries begin with .I and a number, their texts with .W"
-    found = _BLOCK.search(text) if text.startswith("<") else None
-    if found and (not found[3] or re.search("topic|quer", name.lower())):
-        return f"elements of topics, <{found[1] or found[3]}>"
-    lines = [line.split("\t") for line in text.splitlines()[:_LOOKED_AT] if line.strip()]
-    if lines and all(len(line) == _TWO and " " not in line[0].strip() for line in lines):
-        worded = sum(" " in line[1].strip() for line in lines)
-        if worded > len(lines) / 2:
+    match = _BLOCK.search(text) if text.startswith("<") else None
+    if match and (not match[3] or re.search("topic|quer", name.lower())):
+        return f"elements of topics, <{match[1] or match[3]}>"
+    lines = [line.split("\t") for line in text.splitlines()[:_MAX_LINES] if line.strip()]
+    if lines and all(len(line) == _FIELD_COUNT and " " not in line[0].strip() for line in lines):
+        lines_with_words = sum(" " in line[1].strip() for line in lines)
+        if lines_with_words > len(lines) / 2:
             return "lines of a number, a tab and some words"
     return None
 
 
 def read(source: InputFile) -> FileContents:
-    """The queries with their texts, and anything else that topics tell of them.
+    """The queries with their texts, and all other fields of topics.
 
     Raises:
         InputError: no topics, one without a number, two of one number; text that is not UTF-8.
     """
-    text = decoded(source.everything(_LIMIT).removeprefix(BOM), source.label)
+    text = decode_utf8(source.everything(_MAX_BYTES).removeprefix(BOM), source.label)
     if _SMART.search(text):
-        rows = list(_smart(text))
+        rows = list(_read_smart(text))
     elif _BLOCK.search(text):
-        rows = list(_elements(text, source))
+        rows = list(_read_elements(text, source))
     else:
-        rows = list(_lines(text, source))
+        rows = list(_read_lines(text, source))
     if not rows:
         raise InputError("no topics found.", source=source.label, code="no-queries")
-    seen: set[str] = set()
+    ids_so_far: set[str] = set()
     for row in rows:
-        if row["query_id"] in seen:
+        if row["query_id"] in ids_so_far:
             problem = f"topic '{row['query_id']}' appears twice; remove one of them."
             raise InputError(problem, source=source.label, code="duplicate-query")
-        seen.add(row["query_id"])
-    table = strings(rows, ("query_id", "text"))
-    without = [row["query_id"] for row in rows if not row["text"]]
-    return FileContents(queries=table, notes=Note.of("topics without a text", without))
+        ids_so_far.add(row["query_id"])
+    table = string_table(rows, ("query_id", "text"))
+    textless = [row["query_id"] for row in rows if not row["text"]]
+    return FileContents(queries=table, notes=Note.of("topics without a text", textless))
 
 
-def _smart(text: str) -> Iterator[dict[str, str]]:
+def _read_smart(text: str) -> Iterator[dict[str, str]]:
     """Cornell's SMART: ``.I 1``, then ``.W`` and the text."""
-    found = list(_SMART.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)]
-    for match, end in zip(found, ends, strict=True):
-        yield {"query_id": match[1], "text": _plain(text[match.end() : end])}
+    matches = list(_SMART.finditer(text))
+    ends = [match.start() for match in matches[1:]] + [len(text)]
+    for match, end in zip(matches, ends, strict=True):
+        yield {"query_id": match[1], "text": _plain_text(text[match.end() : end])}
 
 
-def _elements(text: str, source: InputFile) -> Iterator[dict[str, str]]:
+def _read_elements(text: str, source: InputFile) -> Iterator[dict[str, str]]:
     """TREC's topics, with end tags or without."""
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
-    found = list(_BLOCK.finditer(text))
-    ends = [match.start() for match in found[1:]] + [len(text)]
-    for match, end in zip(found, ends, strict=True):
-        fields = _fields(text[match.end() : end])
+    matches = list(_BLOCK.finditer(text))
+    ends = [match.start() for match in matches[1:]] + [len(text)]
+    for match, end in zip(matches, ends, strict=True):
+        fields = _parse_fields(text[match.end() : end])
         number = _NUMBER.search(match[2] or "")
         ids = [number[1] if number else "", *(fields.pop(name, "") for name in _IDS)]
-        query_id = next((each for each in ids if each), "")
+        query_id = next((candidate_id for candidate_id in ids if candidate_id), "")
         if not query_id:
             line = text.count("\n", 0, match.start()) + 1
             problem = "a topic without a number; write it as <num> or number='…'."
             raise InputError(problem, source=source.label, line=line, code="empty-value")
-        words = next((fields.pop(name) for name in _TEXTS if fields.get(name)), "")
+        query_text = next((fields.pop(name) for name in _TEXTS if fields.get(name)), "")
         fields.pop("", None)
-        yield {"query_id": query_id, "text": words, **fields}
+        yield {"query_id": query_id, "text": query_text, **fields}
 
 
-def _fields(block: str) -> dict[str, str]:
-    """What is after each tag, those of one name together; text outside under no name."""
+def _parse_fields(block: str) -> dict[str, str]:
+    """The text after each tag, joined by tag name; text outside of tags has an empty name."""
     fields: dict[str, list[str]] = {}
-    name, begin = "", 0
+    name, text_start = "", 0
     for tag in [*_TAG.finditer(block), None]:
-        words = _plain(block[begin : tag.start() if tag else len(block)])
-        if words:
-            fields.setdefault(name, []).append(words)
+        tag_text = _plain_text(block[text_start : tag.start() if tag else len(block)])
+        if tag_text:
+            fields.setdefault(name, []).append(tag_text)
         if tag:
             lower = tag[2].lower()
             name = "" if tag[1] else _NAMES.get(lower, lower)
-            begin = tag.end()
-    return {name: "\n".join(parts) for name, parts in fields.items()}
+            text_start = tag.end()
+    return {name: "\n".join(texts) for name, texts in fields.items()}
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     return " ".join(unescape(_HEADINGS.sub("", text)).split())
 
 
-def _lines(text: str, source: InputFile) -> Iterator[dict[str, str]]:
+def _read_lines(text: str, source: InputFile) -> Iterator[dict[str, str]]:
     """A number, a tab and a text a line."""
     for line, content in enumerate(text.splitlines(), 1):
         if not content.strip():
             continue
-        number, tab, words = content.partition("\t")
+        number, tab, query_text = content.partition("\t")
         if not tab or not number.strip():
             problem = "no number and text with a tab between them."
             raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
-        yield {"query_id": number.strip(), "text": " ".join(words.split())}
+        yield {"query_id": number.strip(), "text": " ".join(query_text.split())}
 
 
 FORMAT = Format(

@@ -9,9 +9,9 @@ from rankgate.data.contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.trec import qrels as trec_qrels
 from rankgate.data.formats.trec import run as trec_run
-from rankgate.data.place import Place
-from rankgate.data.rows import NUMBERS, FileRows, Part
-from rankgate.data.text.lines import Layout, first_fields, frames, line_of
+from rankgate.data.place import RowLocation
+from rankgate.data.rows import NUMBER_COLUMNS, FileRows, Part
+from rankgate.data.text.lines import Layout, first_fields, line_of, read_line_frames
 from rankgate.data.text.utf8 import BOM
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
-_TOLD = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
+_WIDTH_LABELS = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
 _LOOKED_AT = 1000
-_LONG = 3  # so far do ranks of some query count that no grades do
+_MIN_RANKS = 3  # ranks count this far in some query if they are ranks and not grades
 _FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
     "qrels": {
         _QRELS: ("query_id", "iteration", "doc_id", "grade"),
@@ -33,17 +33,17 @@ _FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
         _RANKED: ("query_id", "doc_id"),
     },
 }
-_UNUSED = frozenset({"Q0", "tag"})
+_IGNORED_FIELDS = frozenset({"Q0", "tag"})
 
 
-def sniff(head: bytes, name: str) -> str | None:
+def sniff(first_bytes: bytes, name: str) -> str | None:
     """The first line has as many fields between blanks as judgments or runs have."""
-    for text in head.removeprefix(BOM).split(b"\n"):
+    for text in first_bytes.removeprefix(BOM).split(b"\n"):
         content = text.strip()
         if content and not content.startswith(b"#"):
             width = len(content.split())
-            words = f"the first line has {width} fields between blanks"
-            return f"{words}{_TOLD[width]}" if width in _TOLD else None
+            reason = f"the first line has {width} fields between blanks"
+            return f"{reason}{_WIDTH_LABELS[width]}" if width in _WIDTH_LABELS else None
     return None
 
 
@@ -60,23 +60,29 @@ def rows(source: InputFile) -> FileRows | None:
     Raises:
         InputError: a line with the wrong number of fields, bytes that are not text.
     """
-    part: Part = "qrels" if holds_judgments(source) else "run"
-    fields = _FIELDS[part].get(len(first_fields(source)))
+    input_kind: Part = "qrels" if holds_judgments(source) else "run"
+    fields = _FIELDS[input_kind].get(len(first_fields(source)))
     if fields is None:
         return None
-    if part == "run" and len(fields) == _EITHER and trec_run.counts_ranks(source, 2):
+    if input_kind == "run" and len(fields) == _EITHER and trec_run.counts_ranks(source, 2):
         fields = ("query_id", "doc_id", "rank")
-    kept = tuple(name for name in fields if name not in _UNUSED)
-    number = NUMBERS[part] if NUMBERS[part] in fields else ""
-    parsed = frames(source, Layout(fields, number, kept, defects=True))
-    return FileRows.of(part, parsed, Place(source.label, partial(line_of, source)))
+    kept_fields = tuple(name for name in fields if name not in _IGNORED_FIELDS)
+    number_field = NUMBER_COLUMNS[input_kind] if NUMBER_COLUMNS[input_kind] in fields else ""
+    parsed_frames = read_line_frames(
+        source, Layout(fields, number_field, kept_fields, defects=True)
+    )
+    return FileRows.of(
+        input_kind, parsed_frames, RowLocation(source.label, partial(line_of, source))
+    )
 
 
 def holds_judgments(source: InputFile) -> bool:
     """True if the first line is one of judgments; of 3 fields, if all are whole, and no ranks."""
     width = len(first_fields(source))
     return width == _QRELS or (
-        width == _EITHER and _whole(source) and not trec_run.counts_ranks(source, _LONG)
+        width == _EITHER
+        and _has_whole_thirds(source)
+        and not trec_run.counts_ranks(source, _MIN_RANKS)
     )
 
 
@@ -92,8 +98,8 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return trec_write.write(contents, out)
 
 
-def _whole(source: InputFile) -> bool:
-    """Whether the third fields of the first lines are whole numbers."""
+def _has_whole_thirds(source: InputFile) -> bool:
+    """True if the third fields of the first lines are whole numbers."""
     lines = [line.split() for line in source.head().splitlines()[:_LOOKED_AT]]
     thirds = [fields[2].decode(errors="replace") for fields in lines if len(fields) == _EITHER]
     return all(third.lstrip("+-").isdigit() for third in thirds)

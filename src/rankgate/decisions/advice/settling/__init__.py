@@ -1,1 +1,1 @@
-"""What to judge next, so that a comparison is settled for the least cost."""
+"""Choose documents to judge next, to settle a comparison at the least cost."""

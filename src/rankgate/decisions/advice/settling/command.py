@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.name_types import METRIC
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import deliver
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.places import write_output
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.advice.settling.settle import settle
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from rankgate.data.collection import Collection
 
 
-def _of_people(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--people`` as the judgments of the collection, and ``--budget`` as one of the prices."""
+def _add_people_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Pass ``--people`` as the collection's judgments, and ``--budget`` as one of the prices."""
 
     @functools.wraps(function)
     def with_judgments(
@@ -43,37 +44,52 @@ def _of_people(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
 @click.option(
-    "--people", type=click.Path(), metavar="QRELS",
+    "--people",
+    type=click.Path(),
+    metavar="QRELS",
     help="People's judgments of all documents drawn so far; none for the first batch.",
-)  # fmt: skip
+)
 @click.option(
-    "-m", "--metric", default="DCG@10", show_default=True, metavar="METRIC",
+    "-m",
+    "--metric",
+    default="DCG@10",
+    show_default=True,
+    metavar="METRIC",
+    type=METRIC,
     help="A metric that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.",
-)  # fmt: skip
+)
 @metric_options.convention
-@options_of(settle, "looks")
+@verb_options(settle, "looks")
 @click.option(
-    "--budget", type=click.IntRange(min=1),
+    "--budget",
+    type=click.IntRange(min=1),
     help="The most documents in a batch that people judge.",
-)  # fmt: skip
+)
 @click.option(
-    "--price", "prices", multiple=True, metavar="NAME=NUMBER",
+    "--price",
+    "prices",
+    multiple=True,
+    metavar="NAME=NUMBER",
     help="What a document costs that people judge (human=1) or a model judges (model=0.01), and a "
     "query that people begin with (query=0); may be given several times.",
-)  # fmt: skip
+)
 @click.option(
-    "--save-sample", type=click.Path(), metavar="FILE",
+    "--save-sample",
+    type=click.Path(),
+    metavar="FILE",
     help="Write the sample to FILE: compare --sample and gate --sample take it.",
-)  # fmt: skip
+)
 @click.option(
-    "--save-batch", type=click.Path(), metavar="FILE",
+    "--save-batch",
+    type=click.Path(),
+    metavar="FILE",
     help="Write what is judged next to FILE, with who judges it: sheet and rate take it.",
-)  # fmt: skip
-@collected("test", Test, "level", "power", "seed", section=TEST)
-@comparing.loss("A loss that does not matter; 0 asks which system is better.")
+)
+@value_options("test", Test, "level", "power", "seed", section=TEST)
+@comparing.loss_margin("A loss that does not matter; 0 asks which system is better.")
 @options.form(*FORMS)
 @options.output
-@_of_people
+@_add_people_options
 @of_collection("baseline", "candidate")
 def command(
     collection: Collection,
@@ -84,9 +100,9 @@ def command(
     save_batch: str | None,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **settings: Any,
 ) -> None:
-    """Draw what people or a model should judge next to settle a comparison.
+    """Select what people or a model should judge next, to decide a comparison.
 
     Each batch is a random sample with known chances, so that estimates keep no bias. Prices decide
     between more documents and more queries for people, and more queries for the model.
@@ -97,10 +113,10 @@ def command(
     rankgate next old.run new.run --predicted model.qrels --people people.qrels \\
         --sample sample.csv --save-sample sample2.csv --price human=0.5 --price query=3
     """
-    with Progress(3):
-        result = settle(collection, baseline, candidate, **chosen)
+    with TerminalProgress(3):
+        result = settle(collection, baseline, candidate, **settings)
     if save_sample:
-        deliver(result.sample.write_csv(), save_sample)
+        write_output(result.sample.write_csv(), save_sample)
     if save_batch:
-        deliver(result.batch.write_csv(), save_batch)
+        write_output(result.batch.write_csv(), save_batch)
     print_result(result, form, output)

@@ -1,13 +1,18 @@
-"""Whether a comparison is settled, and what would settle it at which cost."""
+"""Render a settlement: state of the comparison, and the cost of settling it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import interval, number, signed, whole
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.figures import (
+    format_interval,
+    format_number,
+    format_query_count,
+    format_signed,
+)
+from rankgate.core.present.grid import Grid, make_printable
 
 if TYPE_CHECKING:
     from rankgate.decisions.advice.settling.settlement import Settlement
@@ -17,69 +22,89 @@ _ACTIONS = {
     "queries": "queries, by people",
     "model": "documents, by the model",
 }
-_FIRST = 5  # documents of a batch that are shown
+_SHOWN_DOCUMENTS = 5  # documents of a batch that are shown
 
 
 def document(result: Settlement) -> Document:
-    """The state, the interval, the actions with their costs, and what was drawn."""
+    """The state, the interval, the actions with their costs, and the drawn documents."""
     return made(
         _headline(result),
-        Table("", _figures(result)),
-        Table("what would settle it alone", _actions(result)),
-        Table("what to judge next", _first(result)),
+        Table("", _estimate_grid(result)),
+        Table("what would settle it alone", _action_grid(result)),
+        Table("what to judge next", _batch_grid(result)),
         Warnings(tuple(notice.text for notice in result.notices)),
-        *_model(result),
-        _next(result),
+        *_model_sentence(result),
+        _next_sentence(result),
         *_error_rate(result),
         rows=PlainRows(tuple(result.sample.columns), list(result.sample.iter_rows())),
     )
 
 
 def _headline(result: Settlement) -> str:
-    base, other = printable(result.baseline), printable(result.candidate)
-    words = {
-        "better": f"{other} is better than {base}",
-        "worse": f"{other} is worse than {base}",
-        "not-worse": f"{other} is not worse than {base}",
-        "open": f"{other} against {base} is not settled",
+    baseline, candidate = make_printable(result.baseline), make_printable(result.candidate)
+    verdict = {
+        "better": f"{candidate} is better than {baseline}",
+        "worse": f"{candidate} is worse than {baseline}",
+        "not-worse": f"{candidate} is not worse than {baseline}",
+        "open": f"{candidate} against {baseline} is not settled",
     }[result.state]
-    by = f" by more than {number(result.margin, 4)}" if result.margin else ""
-    return f"{words}{by if result.state != 'open' else ''}: {result.metric}"
+    margin_text = f" by more than {format_number(result.margin, 4)}" if result.margin else ""
+    return f"{verdict}{margin_text if result.state != 'open' else ''}: {result.metric}"
 
 
-def _figures(result: Settlement) -> Grid:
+def _estimate_grid(result: Settlement) -> Grid:
     row = (
-        result.metric, signed(result.delta), interval(result.low, result.high),
-        f"{result.judged:,} of {result.documents:,}", f"{result.opened:,} of {result.queries:,}",
+        result.metric,
+        format_signed(result.delta),
+        format_interval(result.low, result.high),
+        f"{result.judged:,} of {result.documents:,}",
+        f"{result.opened:,} of {result.queries:,}",
         f"{result.look} of {result.looks}",
-    )  # fmt: skip
-    head = ("metric", "delta", f"{result.level:.1%} interval", "documents\npeople judged",
-            "queries\npeople judged", "looks")  # fmt: skip
-    return Grid(head, (row,))
+    )
+    header = (
+        "metric",
+        "delta",
+        f"{result.level:.1%} interval",
+        "documents\npeople judged",
+        "queries\npeople judged",
+        "looks",
+    )
+    return Grid(header, (row,))
 
 
-def _actions(result: Settlement) -> Grid:
+def _action_grid(result: Settlement) -> Grid:
     rows = tuple(
-        (_ACTIONS[row["action"]], whole(row["count"]), number(row["price"], 2),
-         number(row["cost"], 2), number(row["gain"], 5), "next" if row["chosen"] else "")
+        (
+            _ACTIONS[row["action"]],
+            format_query_count(row["count"]),
+            format_number(row["price"], 2),
+            format_number(row["cost"], 2),
+            format_number(row["gain"], 5),
+            "next" if row["chosen"] else "",
+        )
         for row in result.actions.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("action", "count", "price", "cost", "gain per\nprice", "")
-    return Grid(head, rows, frozenset({0, 5}))
+    )
+    header = ("action", "count", "price", "cost", "gain per\nprice", "")
+    return Grid(header, rows, frozenset({0, 5}))
 
 
-def _first(result: Settlement) -> Grid:
+def _batch_grid(result: Settlement) -> Grid:
     rows = tuple(
-        (printable(row["query_id"]), printable(row["doc_id"]), row["who"],
-         number(row["inclusion"], 3), number(row["gain"], 5))
-        for row in result.batch.head(_FIRST).iter_rows(named=True)
-    )  # fmt: skip
-    head = ("query", "document", "by", "chance", "gain per\nprice")
-    return Grid(head, rows, frozenset({0, 1, 2}))
+        (
+            make_printable(row["query_id"]),
+            make_printable(row["doc_id"]),
+            row["who"],
+            format_number(row["inclusion"], 3),
+            format_number(row["gain"], 5),
+        )
+        for row in result.batch.head(_SHOWN_DOCUMENTS).iter_rows(named=True)
+    )
+    header = ("query", "document", "by", "chance", "gain per\nprice")
+    return Grid(header, rows, frozenset({0, 1, 2}))
 
 
-def _model(result: Settlement) -> tuple[str, ...]:
-    """What the model's judgments are worth."""
+def _model_sentence(result: Settlement) -> tuple[str, ...]:
+    """A sentence on the value of the model's judgments."""
     if result.correlation is None or result.worth is None:
         return ()
     return (
@@ -92,7 +117,7 @@ def _model(result: Settlement) -> tuple[str, ...]:
 
 
 def _error_rate(result: Settlement) -> tuple[str, ...]:
-    """The chance of a false verdict over all looks; nothing before people judged."""
+    """A sentence on the chance of a false verdict over all looks; none before people judged."""
     if result.delta is None:
         return ()
     return (
@@ -105,12 +130,15 @@ def _error_rate(result: Settlement) -> tuple[str, ...]:
     )
 
 
-def _next(result: Settlement) -> str:
+def _next_sentence(result: Settlement) -> str:
     if result.state != "open":
         return "Nothing more has to be judged."
-    calls = len(result.batch) - result.new
-    if calls and not result.new:
-        return f"The model judges next: {calls:,} documents. Run next again with all its judgments."
+    documents_for_model = len(result.batch) - result.new
+    if documents_for_model and not result.new:
+        return (
+            f"The model judges next: {documents_for_model:,} documents. Run next again with all "
+            "its judgments."
+        )
     if not result.new:
         return "No further documents were drawn."
     return (

@@ -1,4 +1,4 @@
-"""What the next sum is best spent on: documents or queries that people judge, or the model."""
+"""Choose the next judgments: more documents or more queries by people, or more by the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.interval import student_quantile
-from rankgate.measurement.stats.two_stage import Spending, predictions_wanted, spend
+from rankgate.measurement.stats.two_stage import SamplingPlan, best_plan, predictions_needed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-LEAST = 20
-"""Queries that people judge; fewer give no interval."""
+MIN_QUERIES = 20
+"""The least number of queries that people judge; fewer give no interval."""
 
-_BEGIN = 0.1  # of all documents, or one a query: the first batch
+_FIRST_SHARE = 0.1  # of all documents, or one a query: the first batch
 _GROWTH = 1.3  # at least, from batch to batch
 _STEPS = 30  # of a bisection
-_ROUGH = 12  # of one of sums
-_MORE = 0.1  # of its queries: the least that a model judges more
+_COARSE_STEPS = 12  # of one of sums
+_MIN_MORE_QUERIES = 0.1  # of its queries: the least that a model judges more
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is known before a batch is drawn.
+    """Variance, prices and judgments so far: the inputs of the next batch.
 
     Attributes:
-        stages: what the variance is made of.
+        stages: the parts of the variance.
         prices: of each kind.
         bought: queries and documents that people judged.
         judged: how many documents these are.
         distance: of the difference from the margin.
-        reach: how many standard errors the distance must be, by the level of the next look.
+        reach: standard errors that the distance must exceed, by the level of the next look.
         power: the chance that a batch settles it if the difference is as it looks.
         waiting: queries that the model did not judge.
         shown: documents of such a query.
@@ -46,7 +46,7 @@ class Plan:
 
     stages: TwoStage
     prices: Prices
-    bought: Spending
+    bought: SamplingPlan
     judged: int
     distance: float
     reach: float
@@ -56,15 +56,15 @@ class Plan:
 
     @property
     def price_of_query(self) -> float:
-        """Of a query that people judge, with as many documents as others have."""
+        """Price of a query that people judge, with the mean number of documents of a query."""
         documents = self.bought.expected / self.stages.queries
         return self.prices.query + self.prices.human * documents
 
     @property
     def price_of_prediction(self) -> float:
-        """Of a query that the model judges."""
-        own = len(self.stages.sizes) / self.stages.queries
-        return self.prices.model * (self.shown if self.waiting else own)
+        """Price of a query that the model judges."""
+        documents_per_query = len(self.stages.sizes) / self.stages.queries
+        return self.prices.model * (self.shown if self.waiting else documents_per_query)
 
     @property
     def error(self) -> float:
@@ -73,7 +73,7 @@ class Plan:
 
     @property
     def slope(self) -> float:
-        """How much the chance that the difference is settled grows as the variance falls.
+        """Increase of the chance to settle the difference, per unit of variance removed.
 
         P = Φ(distance/√V − reach), so −dP/dV = φ(distance/√V − reach) · distance/(2V^1.5).
         """
@@ -83,45 +83,49 @@ class Plan:
         return float(density * self.distance / (2 * variance**1.5))
 
     def actions(self) -> list[dict[str, Any]]:
-        """Each kind: how much of it alone would settle the difference, and what its price buys.
+        """Rows by kind of judgment: the count that alone settles the difference, cost and gain.
 
-        Chosen is what most raises the chance that the difference is settled, for its price.
+        The chosen action raises the chance to settle the difference most for its price.
         """
         documents, count = self._documents(), self.bought.count
-        rest = self.stages.of_query(count, self.bought.expected)
+        variance = self.stages.of_query(count, self.bought.expected)
         price = self.price_of_query
         if count == self.stages.queries:  # the model has to judge a further one, too
-            rest += self.stages.of_prediction(count)
+            variance += self.stages.of_prediction(count)
             price += self.price_of_prediction
         rows = [
-            action("documents", documents, self.prices.human, self.gain_of_document()),
-            action("queries", self._queries(), price, self.slope * rest / price),
+            action_row("documents", documents, self.prices.human, self.gain_of_document()),
+            action_row("queries", self._queries(), price, self.slope * variance / price),
         ]
         if self.waiting:
             more = self._predictions()
             gain = self.slope * self.stages.of_prediction(self.stages.queries)
-            rows.append(action(
-                "model", None if more is None else int(np.ceil(more * self.shown)),
-                self.prices.model, gain / self.price_of_prediction,
-            ))  # fmt: skip
+            rows.append(
+                action_row(
+                    "model",
+                    None if more is None else int(np.ceil(more * self.shown)),
+                    self.prices.model,
+                    gain / self.price_of_prediction,
+                )
+            )
         rows[int(np.argmax([row["gain"] for row in rows]))]["chosen"] = True
         return rows
 
     def gains(self, sizes: Floats) -> Floats:
-        """(k,) how much documents of these sizes raise the chance that it is settled, by price."""
+        """(k,) increase of the chance to settle the difference, per price, by document size."""
         chance = np.minimum(1, self._factor() * sizes)
-        own = self.stages.of_document(sizes, chance, self.bought.count)
-        return np.asarray(self.slope * own / self.prices.human, np.float64)
+        variance_reduction = self.stages.of_document(sizes, chance, self.bought.count)
+        return np.asarray(self.slope * variance_reduction / self.prices.human, np.float64)
 
     def gain_of_document(self) -> float:
-        """Of one whose chance is below 1; they are all alike."""
+        """Gain of a document whose chance is below 1; all such documents have the same gain."""
         sizes = self.stages.sizes
-        below = sizes[self._factor() * sizes < 1]
-        drawn = self.bought.expected >= len(sizes) or not len(below)
-        return 0.0 if drawn else float(self.gains(below[:1])[0])
+        undrawn_sizes = sizes[self._factor() * sizes < 1]
+        is_fully_drawn = self.bought.expected >= len(sizes) or not len(undrawn_sizes)
+        return 0.0 if is_fully_drawn else float(self.gains(undrawn_sizes[:1])[0])
 
-    def next(self, look: int, looks: int, budget: int | None) -> Spending:
-        """What people judge by the next look: what settles it, but no more than the plan has.
+    def next(self, look: int, looks: int, budget: int | None) -> SamplingPlan:
+        """Queries and documents that people judge by the next look, at most those of the plan.
 
         Args:
             look: the number of the last look.
@@ -130,99 +134,118 @@ class Plan:
         """
         total = self._planned(look, looks)
         if look:
-            known = self._cost(self.bought)
+            cost_so_far = self._cost(self.bought)
             if look + 1 < looks:
-                total = max(min(total, self._enough()), _GROWTH * known)
-        found = self._spent(total)
-        return found if budget is None else self._bounded(found, self.judged + budget)
+                total = max(min(total, self._enough()), _GROWTH * cost_so_far)
+        spending = self._spent(total)
+        return spending if budget is None else self._bounded(spending, self.judged + budget)
 
-    def _bounded(self, found: Spending, documents: int) -> Spending:
-        """At most so many documents: fewer queries, then fewer documents of each."""
-        m, before, count = self.stages.queries, self.bought, found.count
-        if before.expected > 0:
-            count = min(count, max(before.count, int(documents * m / before.expected)))
-        expected = max(min(found.expected, documents * m / count), before.expected)
-        return Spending(count, min(expected, len(self.stages.sizes)))
+    def _bounded(self, spending: SamplingPlan, documents: int) -> SamplingPlan:
+        """Limit the number of documents: first fewer queries, then fewer documents per query."""
+        queries_in_frame, spending_so_far, count = self.stages.queries, self.bought, spending.count
+        if spending_so_far.expected > 0:
+            count = min(
+                count,
+                max(
+                    spending_so_far.count,
+                    int(documents * queries_in_frame / spending_so_far.expected),
+                ),
+            )
+        expected = max(
+            min(spending.expected, documents * queries_in_frame / count), spending_so_far.expected
+        )
+        return SamplingPlan(count, min(expected, len(self.stages.sizes)))
 
     def predicted_next(self) -> int:
-        """How many queries the model should judge more."""
-        wanted = predictions_wanted(
+        """The number of further queries that the model should judge."""
+        query_count = predictions_needed(
             self.stages, self.bought, self.price_of_query, self.price_of_prediction
         )
-        least = np.ceil(_MORE * self.stages.queries)
-        return int(min(max(np.ceil(wanted) - self.stages.queries, least), self.waiting))
+        min_queries = np.ceil(_MIN_MORE_QUERIES * self.stages.queries)
+        return int(min(max(np.ceil(query_count) - self.stages.queries, min_queries), self.waiting))
 
     def _factor(self) -> float:
         """Multiplier c of the chances min(1, c · size)."""
-        from rankgate.measurement.stats.inclusion import inclusion
+        from rankgate.measurement.stats.inclusion import inclusion_probabilities
 
-        chance = inclusion(self.stages.sizes, self.bought.expected)
+        chance = inclusion_probabilities(self.stages.sizes, self.bought.expected)
         return float((chance / self.stages.sizes).max())
 
     def _planned(self, look: int, looks: int) -> float:
-        """The same factor from look to look, all documents of all queries at the last."""
-        m, size = self.stages.queries, len(self.stages.sizes)
-        whole = self._cost(Spending(m, size))
-        first = LEAST * self.prices.query + self.prices.human * max(m, round(_BEGIN * size))
-        first = min(whole, max(first, _BEGIN * whole))
+        """Planned cost at a look: a constant factor between looks, all documents at the last."""
+        queries_in_frame, document_count = self.stages.queries, len(self.stages.sizes)
+        full_cost = self._cost(SamplingPlan(queries_in_frame, document_count))
+        first_cost = MIN_QUERIES * self.prices.query + self.prices.human * max(
+            queries_in_frame, round(_FIRST_SHARE * document_count)
+        )
+        first_cost = min(full_cost, max(first_cost, _FIRST_SHARE * full_cost))
         steps = looks - 1
-        return first * (whole / first) ** (look / steps) if look < steps else whole
+        return (
+            first_cost * (full_cost / first_cost) ** (look / steps) if look < steps else full_cost
+        )
 
-    def _cost(self, bought: Spending) -> float:
-        documents = bought.expected / self.stages.queries
-        return bought.count * (self.prices.query + self.prices.human * documents)
+    def _cost(self, spending: SamplingPlan) -> float:
+        documents = spending.expected / self.stages.queries
+        return spending.count * (self.prices.query + self.prices.human * documents)
 
-    def _spent(self, total: float) -> Spending:
-        least = Spending(max(self.bought.count, min(LEAST, self.stages.queries)),
-                         self.bought.expected)  # fmt: skip
-        return spend(self.stages, total, self.prices.human, self.prices.query, least)
+    def _spent(self, total: float) -> SamplingPlan:
+        min_spending = SamplingPlan(
+            max(self.bought.count, min(MIN_QUERIES, self.stages.queries)), self.bought.expected
+        )
+        return best_plan(self.stages, total, self.prices.human, self.prices.query, min_spending)
 
-    def _variance(self, bought: Spending) -> float:
-        return self.stages.variance(bought.count, bought.expected, self.stages.queries)
+    def _variance(self, spending: SamplingPlan) -> float:
+        return self.stages.variance(spending.count, spending.expected, self.stages.queries)
 
     def _enough(self) -> float:
-        """The least sum that settles it; that of all documents where none does."""
+        """The lowest cost that settles the difference; the cost of all documents if none does."""
         low = self._cost(self.bought)
-        high = self._cost(Spending(self.stages.queries, len(self.stages.sizes)))
-        for _ in range(_ROUGH):
+        high = self._cost(SamplingPlan(self.stages.queries, len(self.stages.sizes)))
+        for _ in range(_COARSE_STEPS):
             middle = (low + high) / 2
-            enough = self._variance(self._spent(middle)) <= self.error**2
-            low, high = (low, middle) if enough else (middle, high)
+            settles_difference = self._variance(self._spent(middle)) <= self.error**2
+            low, high = (low, middle) if settles_difference else (middle, high)
         return high
 
     def _documents(self) -> int | None:
-        """More documents of the same queries."""
+        """Further documents of the same queries that settle the difference; None if none do."""
         size, count = len(self.stages.sizes), self.bought.count
-        if self._variance(Spending(count, size)) > self.error**2:
+        if self._variance(SamplingPlan(count, size)) > self.error**2:
             return None
         low, high = self.bought.expected, float(size)
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            enough = self._variance(Spending(count, middle)) <= self.error**2
-            low, high = (low, middle) if enough else (middle, high)
+            settles_difference = self._variance(SamplingPlan(count, middle)) <= self.error**2
+            low, high = (low, middle) if settles_difference else (middle, high)
         return int(np.ceil((high - self.bought.expected) * count / self.stages.queries - 1e-6))
 
     def _queries(self) -> int:
-        """More queries with as many documents each, those that the model judged first."""
-        rest = self.stages.between + self.stages.within(self.bought.expected)
-        m, wanted = self.stages.queries, self.error**2
-        left = wanted - self.stages.explained / m
-        needed = rest / left if left > 0 else np.inf
-        if needed > m:
-            needed = (rest + self.stages.explained) / wanted
-        return max(1, int(np.ceil(min(needed, 1e15))) - self.bought.count)
+        """Further queries with as many documents each, first among those that the model judged."""
+        query_variance = self.stages.between + self.stages.within(self.bought.expected)
+        queries_in_frame, target_variance = self.stages.queries, self.error**2
+        remaining_variance = target_variance - self.stages.explained / queries_in_frame
+        needed_queries = query_variance / remaining_variance if remaining_variance > 0 else np.inf
+        if needed_queries > queries_in_frame:
+            needed_queries = (query_variance + self.stages.explained) / target_variance
+        return max(1, int(np.ceil(min(needed_queries, 1e15))) - self.bought.count)
 
     def _predictions(self) -> float | None:
-        """More queries that the model judges."""
-        rest = self.stages.between + self.stages.within(self.bought.expected)
-        left = self.error**2 - rest / self.bought.count
-        if left <= 0:
+        """Further queries by the model that settle the difference; None if none do."""
+        query_variance = self.stages.between + self.stages.within(self.bought.expected)
+        remaining_variance = self.error**2 - query_variance / self.bought.count
+        if remaining_variance <= 0:
             return None
-        return max(1.0, self.stages.explained / left - self.stages.queries)
+        return max(1.0, self.stages.explained / remaining_variance - self.stages.queries)
 
 
-def action(name: str, count: int | None, price: float, gain: float | None) -> dict[str, Any]:
+def action_row(name: str, count: int | None, price: float, gain: float | None) -> dict[str, Any]:
     """A row of the table of actions."""
     cost = None if count is None else count * price
-    return {"action": name, "count": count, "price": price, "cost": cost, "gain": gain,
-            "chosen": False}  # fmt: skip
+    return {
+        "action": name,
+        "count": count,
+        "price": price,
+        "cost": cost,
+        "gain": gain,
+        "chosen": False,
+    }

@@ -1,4 +1,4 @@
-"""What a judgment by people, a call of a model and a new query cost, and the budget."""
+"""Prices of a judgment by people, a call of a model and a new query, and the budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankgate.core.frozen import dataclass
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices in one currency, and how much is bought at once.
+    """Prices in one currency, and the largest batch.
 
     Attributes:
         human: of a document that people judge.
@@ -25,8 +25,8 @@ class Prices:
     budget: int | None = None
 
     @classmethod
-    def of(cls, given: Prices | Mapping[str, float] | Sequence[str]) -> Prices:
-        """From ``{"human": 2}`` or ``["human=2"]``.
+    def of(cls, prices: Prices | Mapping[str, float] | Sequence[str]) -> Prices:
+        """Read ``{"human": 2}`` or ``["human=2"]``.
 
         Without prices, 100 documents by the model cost as much as one by people, and a query costs
         nothing but its documents.
@@ -38,24 +38,26 @@ class Prices:
         >>> Prices.of(["human=2", "model=0.05"])
         Prices(human=2.0, model=0.05, query=0.0, budget=None)
         """
-        if isinstance(given, Prices):
-            return given
-        pairs = list(given.items()) if isinstance(given, Mapping) else [
-            (name, value) for name, _, value in (word.partition("=") for word in given)
-        ]  # fmt: skip
-        found: dict[str, float] = {}
+        if isinstance(prices, Prices):
+            return prices
+        pairs = (
+            list(prices.items())
+            if isinstance(prices, Mapping)
+            else [(name, value) for name, _, value in (text.partition("=") for text in prices)]
+        )
+        price_by_name: dict[str, float] = {}
         for name, value in pairs:
-            if name in found:
+            if name in price_by_name:
                 raise UsageError(f"two prices of {name}; give one.", code="duplicate-option")
-            found[name] = cls._price(name, value)
-        budget = found.pop("budget", None)
-        if found and "human" not in found:
+            price_by_name[name] = cls._price(name, value)
+        budget = price_by_name.pop("budget", None)
+        if price_by_name and "human" not in price_by_name:
             raise UsageError(
-                f"there is a price of {' and '.join(found)}, and none of a document that people "
-                "judge, in the same currency; add one, such as human=1.",
+                f"there is a price of {' and '.join(price_by_name)}, and none of a document that "
+                "people judge, in the same currency; add one, such as human=1.",
                 code="missing-input",
             )
-        return cls(**found, budget=None if budget is None else int(budget))
+        return cls(**price_by_name, budget=None if budget is None else int(budget))
 
     @classmethod
     def _price(cls, name: str, value: float | str) -> float:

@@ -1,4 +1,4 @@
-"""What people or a model should judge next to settle a comparison, with its chances."""
+"""The verb ``settle``: draw what people or a model judge next to settle a comparison."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
-from rankgate.data.collection import OF_TASKS, Collection
+from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.sample import Sample
-from rankgate.decisions.advice.settling.frame import Frame, drawn_before, last_batch
-from rankgate.decisions.advice.settling.plan import LEAST, Plan, action
+from rankgate.decisions.advice.settling.frame import SamplingFrame, last_batch, read_earlier_sample
+from rankgate.decisions.advice.settling.plan import MIN_QUERIES, Plan, action_row
 from rankgate.decisions.advice.settling.prices import Prices
 from rankgate.decisions.advice.settling.settlement import ACTIONS, BATCH, SAMPLE, Settlement
 from rankgate.decisions.advice.settling.terms import Terms
 from rankgate.decisions.advice.settling.unpredicted import Unpredicted, placeholder
-from rankgate.decisions.advice.settling.verdict import Estimate, before_people, estimated
+from rankgate.decisions.advice.settling.verdict import (
+    Estimate,
+    estimate_difference,
+    estimate_from_model,
+)
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.predicted import ModelJudgments
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
-from rankgate.measurement.stats.two_stage import Spending, worth_of_predictions
+from rankgate.measurement.stats.two_stage import SamplingPlan, break_even_price
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
@@ -35,9 +39,9 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
-_FIRST = 50  # queries that a model judges before anything is known
+_FIRST_PREDICTED = 50  # queries that a model judges before anything is known
 _CLOSE = 1e-9
-_NONE = pl.DataFrame(schema=SAMPLE)
+_EMPTY_SAMPLE = pl.DataFrame(schema=SAMPLE)
 _PAIR = ["query_id", "doc_id"]
 
 
@@ -89,7 +93,7 @@ def settle(
     costs = Prices.of(prices)
     test = (test or Test()).only("settle", "margin", "level", "power", "seed")
     collection = Collection.of(collection)
-    collection.refuse("settle", *OF_TASKS, "drop_seen")
+    collection.refuse("settle", *TASK_FIELDS, "drop_seen")
     sample = collection.sample
     if (collection.judgments is None) != (sample is None):
         raise UsageError(
@@ -110,51 +114,59 @@ def settle(
             "runs and of its judgments.",
             code="model-saw-judgments",
         )
-    model = _of_runs(runs) if judge is None else judge.judgments
+    model = _placeholder_judgments(runs) if judge is None else judge.judgments
     scorer = Scorer.of(model, [metric], convention)
     depth = scorer.metrics[0][1].depth() or DEPTH
     scorer = replace(scorer, depth=depth)
     step("finding what each document can change")
     systems = [scorer.scored(run) for run in runs]
-    known = [] if judge is None else scorer.index.query_ids.to_list()
-    waiting = Unpredicted.of(runs, known, scorer.how, depth, test.seed)
-    if len(known) + len(waiting.queries) < LEAST:
+    predicted_queries = [] if judge is None else scorer.index.query_ids.to_list()
+    waiting = Unpredicted.of(runs, predicted_queries, scorer.how, depth, test.seed)
+    if len(predicted_queries) + len(waiting.queries) < MIN_QUERIES:
         raise UsageError(
-            f"{len(known) + len(waiting.queries)} queries decide nothing, whatever is judged; "
-            f"{LEAST} are the least.",
+            f"{len(predicted_queries) + len(waiting.queries)} queries decide nothing, whatever is "
+            f"judged; {MIN_QUERIES} are the least.",
             code="too-few-queries",
         )
     terms = Terms(test.level, test.margin or 0.0, test.power, looks, costs.budget)
-    next_step = _Step(systems, scorer.metrics[0][0], terms, costs, waiting)
+    next_step = _SettlingStep(systems, scorer.metrics[0][0], terms, costs, waiting)
     if judge is not None:
-        notices = [each for run in systems for each in run_notices(run.name, run.cautions)]
+        notices = [notice for run in systems for notice in run_notices(run.name, run.cautions)]
         notices.append(Notice("predicted-saw", f"{judge.saw.condition}."))
         next_step = replace(next_step, notices=tuple(notices))
-    if len(known) < LEAST:
-        return next_step.by_model(max(_FIRST - len(known), LEAST))
-    frame = Frame.of(scorer, model, systems, runs, test.seed)
+    if len(predicted_queries) < MIN_QUERIES:
+        return next_step.by_model(max(_FIRST_PREDICTED - len(predicted_queries), MIN_QUERIES))
+    frame = SamplingFrame.of(scorer, model, systems, runs, test.seed)
     if judge is None or sample is None:
-        return next_step.first(frame, before_people(systems, frame))
+        return next_step.first(frame, estimate_from_model(systems, frame))
     table = sample.documents if isinstance(sample, Sample) else sample
-    drawn = drawn_before(_NONE.drop("batch") if table is None else table, frame)
+    drawn_documents = read_earlier_sample(
+        _EMPTY_SAMPLE.drop("batch") if table is None else table, frame
+    )
     step("estimating the difference")
-    judged = Collection(collection.judgments, columns=collection.columns, grades=collection.grades)
-    own = Scorer.of(judged, [metric], convention)
-    return next_step.later(frame, drawn, estimated(own, judge, runs, drawn, frame))
+    people_judgments = Collection(
+        collection.judgments, columns=collection.columns, grades=collection.grades
+    )
+    people_scorer = Scorer.of(people_judgments, [metric], convention)
+    return next_step.later(
+        frame,
+        drawn_documents,
+        estimate_difference(people_scorer, judge, runs, drawn_documents, frame),
+    )
 
 
-def _of_runs(runs: Sequence[Run]) -> Qrels:
-    """Queries without judgments, where the model has none yet."""
+def _placeholder_judgments(runs: Sequence[Run]) -> Qrels:
+    """Placeholder judgments that name the queries of the runs, as the model has judged none."""
     return placeholder(sorted(set(runs[0].table["query_id"].to_list())))
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What a look found; nothing before people judged.
+class _LookResult:
+    """Result of one look; empty before people judged.
 
     Attributes:
-        interval: the difference and both ends; None where it is not looked at.
-        state: what it says.
+        interval: the difference and both ends; None without a look.
+        state: the state that it shows.
         correlation, worth: as of `Settlement`.
     """
 
@@ -164,11 +176,11 @@ class _Found:
     worth: float | None = None
 
 
-_NOTHING = _Found()
+_NO_LOOK = _LookResult()
 
 
 @dataclass(frozen=True)
-class _Step:
+class _SettlingStep:
     """One step of a comparison that is judged in batches.
 
     Attributes:
@@ -187,121 +199,180 @@ class _Step:
     notices: tuple[Notice, ...] = ()
 
     def by_model(self, count: int) -> Settlement:
-        """The model judges first: without it nothing can be drawn."""
-        price, calls = self.prices.model, self.waiting.first(count)
-        row = action("model", len(calls), price, None) | {"chosen": True}
+        """Let the model judge first: documents are drawn by its judgments."""
+        price, documents = self.prices.model, self.waiting.first(count)
+        row = action_row("model", len(documents), price, None) | {"chosen": True}
         return self._result(
-            self.terms.level_of(0), actions=[row], batch=_calls(calls, None, self._share(count, 0))
+            self.terms.level_of(0),
+            actions=[row],
+            batch=_model_batch(documents, None, self._share(count, 0)),
         )
 
-    def first(self, frame: Frame, known: Estimate) -> Settlement:
-        """The first batch, by what the model found."""
-        plan = self._plan(frame, known, _NONE, 0)
-        wanted = plan.next(0, self.terms.looks, self.terms.budget)
-        plan = replace(plan, bought=wanted)
-        count = round(wanted.expected * wanted.count / len(frame.queries))
-        rows = [action("documents", count, self.prices.human, plan.gain_of_document())]
+    def first(self, frame: SamplingFrame, estimate: Estimate) -> Settlement:
+        """Draw the first batch, by the model's judgments."""
+        plan = self._plan(frame, estimate, _EMPTY_SAMPLE, 0)
+        spending = plan.next(0, self.terms.looks, self.terms.budget)
+        plan = replace(plan, bought=spending)
+        count = round(spending.expected * spending.count / len(frame.queries))
+        rows = [action_row("documents", count, self.prices.human, plan.gain_of_document())]
         if self.prices.query:
-            rows.append(action("queries", wanted.count, self.prices.query, None))
+            rows.append(action_row("queries", spending.count, self.prices.query, None))
         rows = [row | {"chosen": True} for row in rows]
-        return self._drawn(self.terms.level_of(0), frame, _NONE, plan, wanted, rows)
+        return self._drawn(self.terms.level_of(0), frame, _EMPTY_SAMPLE, plan, spending, rows)
 
-    def later(self, frame: Frame, drawn: pl.DataFrame, known: Estimate) -> Settlement:
-        """A further batch, unless the difference is settled."""
-        look = last_batch(drawn)
-        whole = len(drawn.drop_nulls("doc_id")) == len(frame.table)
-        level = self.terms.level_of(look, whole=whole and self._last(look))
-        plan = self._plan(frame, known, drawn, look)
-        share = drawn["query_id"].n_unique() / len(frame.queries)
-        joined = abs(share - drawn["query_inclusion"][0]) > _CLOSE  # the model judged more
-        found = self._found(known, plan, None if joined else level)
-        if found.state != "open" or look >= self.terms.looks:
-            return self._result(level, frame, drawn, found)
+    def later(self, frame: SamplingFrame, sample: pl.DataFrame, estimate: Estimate) -> Settlement:
+        """Draw a further batch, unless the difference is settled."""
+        look = last_batch(sample)
+        is_complete = len(sample.drop_nulls("doc_id")) == len(frame.table)
+        level = self.terms.level_of(look, whole=is_complete and self._last(look))
+        plan = self._plan(frame, estimate, sample, look)
+        share = sample["query_id"].n_unique() / len(frame.queries)
+        model_judged_more = (
+            abs(share - sample["query_inclusion"][0]) > _CLOSE
+        )  # the model judged more
+        look_result = self._found(estimate, plan, None if model_judged_more else level)
+        if look_result.state != "open" or look >= self.terms.looks:
+            return self._result(level, frame, sample, look_result)
         rows = plan.actions()
-        (chosen,) = (row["action"] for row in rows if row["chosen"])
-        if not joined and self.waiting.queries and (count := self._for_model(plan, chosen, look)):
+        (chosen_action,) = (row["action"] for row in rows if row["chosen"])
+        if (
+            not model_judged_more
+            and self.waiting.queries
+            and (count := self._for_model(plan, chosen_action, look))
+        ):
             gain = max(row["gain"] for row in rows)
-            calls = _calls(self.waiting.first(count), gain, self._share(count, len(frame.queries)))
-            return self._result(level, frame, drawn, found, actions=rows, batch=calls)
-        wanted = plan.next(look, self.terms.looks, self.terms.budget)
-        return self._drawn(level, frame, drawn, plan, wanted, rows, found)
+            batch = _model_batch(
+                self.waiting.first(count), gain, self._share(count, len(frame.queries))
+            )
+            return self._result(level, frame, sample, look_result, actions=rows, batch=batch)
+        spending = plan.next(look, self.terms.looks, self.terms.budget)
+        return self._drawn(level, frame, sample, plan, spending, rows, look_result)
 
-    def _for_model(self, plan: Plan, chosen: str, look: int) -> int:
-        """How many queries the model judges next: all before the last look, which has them all."""
+    def _for_model(self, plan: Plan, action_name: str, look: int) -> int:
+        """The number of queries that the model judges next; all of them before the last look."""
         if look + 1 == self.terms.looks and self.terms.budget is None:
             return len(self.waiting.queries)
-        full = plan.bought.count == plan.stages.queries
-        wanted = chosen == "model" or (chosen == "queries" and full)
-        return plan.predicted_next() if wanted else 0
+        all_queries_judged = plan.bought.count == plan.stages.queries
+        model_is_next = action_name == "model" or (action_name == "queries" and all_queries_judged)
+        return plan.predicted_next() if model_is_next else 0
 
-    def _found(self, known: Estimate, plan: Plan, level: float | None) -> _Found:
-        """The interval of a look; none where the model judged more queries since the last one."""
-        worth = worth_of_predictions(known.correlation or 0.0, plan.price_of_query)
+    def _found(self, estimate: Estimate, plan: Plan, level: float | None) -> _LookResult:
+        """The interval of a look; None if the model judged more queries since the last look."""
+        worth = break_even_price(estimate.correlation or 0.0, plan.price_of_query)
         if level is None:
-            return _Found(None, "open", known.correlation, worth)
-        interval = known.interval(level)
-        return _Found(interval, self.terms.state(interval), known.correlation, worth)
+            return _LookResult(None, "open", estimate.correlation, worth)
+        interval = estimate.interval(level)
+        return _LookResult(interval, self.terms.state(interval), estimate.correlation, worth)
 
     def _last(self, look: int) -> bool:
         return not self.waiting.queries or look >= self.terms.looks
 
-    def _share(self, count: int, known: int) -> float:
-        """The share of all queries that the model then has judged."""
-        every = known + len(self.waiting.queries)
-        return min(known + count, every) / every
+    def _share(self, count: int, predicted_count: int) -> float:
+        """The share of all queries that the model has judged after `count` more."""
+        query_count = predicted_count + len(self.waiting.queries)
+        return min(predicted_count + count, query_count) / query_count
 
-    def _plan(self, frame: Frame, known: Estimate, drawn: pl.DataFrame, look: int) -> Plan:
+    def _plan(
+        self, frame: SamplingFrame, estimate: Estimate, sample: pl.DataFrame, look: int
+    ) -> Plan:
         return Plan(
-            known.stages, self.prices, frame.bought(drawn), len(drawn.drop_nulls("doc_id")),
-            abs(known.mean + self.terms.margin), self.terms.reach(look + 1, len(frame.queries)),
-            self.terms.power, len(self.waiting.queries), self.waiting.each,
-        )  # fmt: skip
+            estimate.stages,
+            self.prices,
+            frame.bought(sample),
+            len(sample.drop_nulls("doc_id")),
+            abs(estimate.mean + self.terms.margin),
+            self.terms.reach(look + 1, len(frame.queries)),
+            self.terms.power,
+            len(self.waiting.queries),
+            self.waiting.each,
+        )
 
     def _drawn(
-        self, level: float, frame: Frame, before: pl.DataFrame, plan: Plan, wanted: Spending,
-        rows: list[dict[str, Any]], found: _Found = _NOTHING,
-    ) -> Settlement:  # fmt: skip
-        sample = frame.draw(wanted, before)
-        number = last_batch(before) + 1
-        new = sample.filter(pl.col("batch") == number).join(
+        self,
+        level: float,
+        frame: SamplingFrame,
+        earlier_sample: pl.DataFrame,
+        plan: Plan,
+        spending: SamplingPlan,
+        rows: list[dict[str, Any]],
+        look_result: _LookResult = _NO_LOOK,
+    ) -> Settlement:
+        sample = frame.draw(spending, earlier_sample)
+        number = last_batch(earlier_sample) + 1
+        new_documents = sample.filter(pl.col("batch") == number).join(
             frame.table.select(*_PAIR, "size"), on=_PAIR, maintain_order="left"
         )
-        gain = plan.gains(new["size"].to_numpy())
-        batch = new.with_columns(pl.lit("human").alias("who"), pl.Series("gain", gain))
-        ordered = batch.select(list(BATCH)).sort("gain", *_PAIR, descending=[True, False, False])
+        gain = plan.gains(new_documents["size"].to_numpy())
+        batch = new_documents.with_columns(pl.lit("human").alias("who"), pl.Series("gain", gain))
+        sorted_batch = batch.select(list(BATCH)).sort(
+            "gain", *_PAIR, descending=[True, False, False]
+        )
         return self._result(
-            level, frame, before, found, actions=rows, sample=sample, batch=ordered, new=len(new)
+            level,
+            frame,
+            earlier_sample,
+            look_result,
+            actions=rows,
+            sample=sample,
+            batch=sorted_batch,
+            new=len(new_documents),
         )
 
     def _result(
-        self, level: float, frame: Frame | None = None, drawn: pl.DataFrame = _NONE,
-        found: _Found = _NOTHING, *, actions: Sequence[Mapping[str, Any]] = (),
-        sample: pl.DataFrame | None = None, batch: pl.DataFrame | None = None, new: int = 0,
-    ) -> Settlement:  # fmt: skip
-        base, other = self.systems
-        delta, low, high = found.interval or (None, None, None)
-        lacking = pl.DataFrame(schema=BATCH) if frame is None else _calls(frame.lacking, None, None)
-        every = [pl.DataFrame(schema=BATCH) if batch is None else batch]
-        every += [lacking] if found.state == "open" else []
+        self,
+        level: float,
+        frame: SamplingFrame | None = None,
+        earlier_sample: pl.DataFrame = _EMPTY_SAMPLE,
+        look_result: _LookResult = _NO_LOOK,
+        *,
+        actions: Sequence[Mapping[str, Any]] = (),
+        sample: pl.DataFrame | None = None,
+        batch: pl.DataFrame | None = None,
+        new: int = 0,
+    ) -> Settlement:
+        baseline, candidate = self.systems
+        delta, low, high = look_result.interval or (None, None, None)
+        unjudged = (
+            pl.DataFrame(schema=BATCH) if frame is None else _model_batch(frame.lacking, None, None)
+        )
+        batches = [pl.DataFrame(schema=BATCH) if batch is None else batch]
+        batches += [unjudged] if look_result.state == "open" else []
         return Settlement(
-            baseline=base.name, candidate=other.name, metric=self.metric,
-            convention=base.convention, state=found.state, delta=delta, low=low, high=high,
-            level=level, margin=self.terms.margin, look=last_batch(drawn), looks=self.terms.looks,
-            judged=len(drawn.drop_nulls("doc_id")),
+            baseline=baseline.name,
+            candidate=candidate.name,
+            metric=self.metric,
+            convention=baseline.convention,
+            state=look_result.state,
+            delta=delta,
+            low=low,
+            high=high,
+            level=level,
+            margin=self.terms.margin,
+            look=last_batch(earlier_sample),
+            looks=self.terms.looks,
+            judged=len(earlier_sample.drop_nulls("doc_id")),
             documents=0 if frame is None else len(frame.table),
             queries=0 if frame is None else len(frame.queries),
-            opened=drawn["query_id"].n_unique(), unpredicted=len(self.waiting.queries),
-            lacking=len(lacking), correlation=found.correlation, worth=found.worth,
+            opened=earlier_sample["query_id"].n_unique(),
+            unpredicted=len(self.waiting.queries),
+            lacking=len(unjudged),
+            correlation=look_result.correlation,
+            worth=look_result.worth,
             actions=pl.DataFrame(list(actions), schema=ACTIONS),
-            sample=drawn if sample is None else sample, batch=pl.concat(every), new=new,
+            sample=earlier_sample if sample is None else sample,
+            batch=pl.concat(batches),
+            new=new,
             input_notices=self.notices,
-        )  # fmt: skip
+        )
 
 
-def _calls(documents: pl.DataFrame, gain: float | None, share: float | None) -> pl.DataFrame:
+def _model_batch(documents: pl.DataFrame, gain: float | None, share: float | None) -> pl.DataFrame:
     """`BATCH` of documents that the model judges."""
     return documents.select(
-        *_PAIR, pl.lit("model").alias("who"), pl.lit(gain, pl.Float64).alias("gain"),
-        pl.lit(1.0).alias("inclusion"), pl.lit(share, pl.Float64).alias("query_inclusion"),
+        *_PAIR,
+        pl.lit("model").alias("who"),
+        pl.lit(gain, pl.Float64).alias("gain"),
+        pl.lit(1.0).alias("inclusion"),
+        pl.lit(share, pl.Float64).alias("query_inclusion"),
         pl.lit(None, pl.Int64).alias("batch"),
-    )  # fmt: skip
+    )

@@ -1,4 +1,4 @@
-"""Whether a comparison is settled, what would settle it, and the documents to judge next."""
+"""Result of ``settle``: state of the comparison, actions, and documents to judge next."""
 
 from __future__ import annotations
 
@@ -12,21 +12,39 @@ from rankgate.core.present.result import Notice, Result
 
 State = Literal["better", "worse", "not-worse", "open"]
 
-ACTIONS = {"action": pl.String, "count": pl.Int64, "price": pl.Float64, "cost": pl.Float64,
-           "gain": pl.Float64, "chosen": pl.Boolean}  # fmt: skip
-"""What would settle the comparison alone: how many documents that people judge, queries that they
-judge as the others, or documents that the model judges; null where no number would. ``gain``: how
+ACTIONS = {
+    "action": pl.String,
+    "count": pl.Int64,
+    "price": pl.Float64,
+    "cost": pl.Float64,
+    "gain": pl.Float64,
+    "chosen": pl.Boolean,
+}
+"""Actions that settle the comparison alone: how many documents people judge, how many queries they
+judge as the others, or how many documents the model judges; null if no number would. ``gain``: how
 much the chance that it is settled grows for each unit of the price; null before the first batch."""
 
-SAMPLE = {"query_id": pl.String, "doc_id": pl.String, "inclusion": pl.Float64,
-          "query_inclusion": pl.Float64, "batch": pl.Int64}  # fmt: skip
+SAMPLE = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "inclusion": pl.Float64,
+    "query_inclusion": pl.Float64,
+    "batch": pl.Int64,
+}
 """The documents drawn so far with their chances, ``batch`` by batch: that their query was drawn,
 and that of a drawn query the document was. A query of which no document was drawn has one row
 without a document."""
 
-BATCH = {"query_id": pl.String, "doc_id": pl.String, "who": pl.String, "gain": pl.Float64,
-         "inclusion": pl.Float64, "query_inclusion": pl.Float64, "batch": pl.Int64}  # fmt: skip
-"""What is judged next, by whom (``human`` or ``model``), largest gain first. The gain is how much
+BATCH = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "who": pl.String,
+    "gain": pl.Float64,
+    "inclusion": pl.Float64,
+    "query_inclusion": pl.Float64,
+    "batch": pl.Int64,
+}
+"""Documents to judge next, by ``human`` or ``model``, largest gain first. The gain is how much
 the chance that the difference is settled grows for each unit of the price."""
 
 
@@ -61,8 +79,11 @@ class Settlement(Result):
     label: ClassVar[str] = "What to judge next"
     document_from: ClassVar[str] = "rankgate.decisions.advice.settling.document:document"
     order: ClassVar[int] = 13
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"actions": ACTIONS, "sample": SAMPLE,
-                                                          "batch": BATCH}  # fmt: skip
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "actions": ACTIONS,
+        "sample": SAMPLE,
+        "batch": BATCH,
+    }
 
     baseline: str
     candidate: str
@@ -93,21 +114,21 @@ class Settlement(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Cautions of runs, documents that the model did not judge, and a last look."""
-        found = []
+        notices = []
         if self.lacking:
             text = (
                 f"the model has not judged {self.lacking:,} documents that the systems "
                 "show; let it judge them first: without its judgment they have no chance to be "
                 "drawn, and count as irrelevant"
             )
-            found.append(Notice("model-lacks-documents", text))
+            notices.append(Notice("model-lacks-documents", text))
         if self.state == "open" and self.look >= self.looks:
             text = (
                 f"this was look {self.look} of {self.looks}: another one would make false "
                 "verdicts more frequent than the level says"
             )
-            found.append(Notice("last-look", text))
-        return (*self.input_notices, *found)
+            notices.append(Notice("last-look", text))
+        return (*self.input_notices, *notices)
 
     def _table(self) -> pl.DataFrame:
         return self.sample

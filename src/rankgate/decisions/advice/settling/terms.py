@@ -1,4 +1,4 @@
-"""When a difference is settled: level, margin, power, and how often one may look."""
+"""Terms of a settlement: level, margin, power, number of looks, and levels by look."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_BEGIN = 0.1  # of the documents, at the first look
+_FIRST_DOCUMENT_SHARE = 0.1  # of the documents, at the first look
 
 
 def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
@@ -31,7 +31,7 @@ def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
     Args:
         level: of all of them together.
         looks: K.
-        linear: whether each look has as many more documents, instead of as many times more.
+        linear: each look has as many more documents; else as many times more.
 
     >>> look_levels(0.95, 4).round(3)
     array([0.993, 0.993, 0.986, 0.97 ])
@@ -43,15 +43,17 @@ def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
     if not looks:
         return np.zeros(0)
     order = np.arange(1, looks + 1)
-    share = _BEGIN ** (1 - (order - 1) / looks)
-    times = order / looks if linear else share / (1 - share) * (1 - share[-1]) / share[-1]
-    bounds = spending_bounds(times.tolist(), 1 - level, "pocock")
+    share = _FIRST_DOCUMENT_SHARE ** (1 - (order - 1) / looks)
+    information_times = (
+        order / looks if linear else share / (1 - share) * (1 - share[-1]) / share[-1]
+    )
+    bounds = spending_bounds(information_times.tolist(), 1 - level, "pocock")
     return np.asarray(1 - 2 * ndtr(-bounds), np.float64)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What was agreed on before.
+    """Terms that are fixed before the first look.
 
     Attributes:
         level, margin, power, looks, budget: as of `settle`.
@@ -64,16 +66,20 @@ class Terms:
     budget: int | None
 
     def level_of(self, look: int, *, whole: bool = False) -> float:
-        """Of the interval of a look; ``level`` where all documents are judged."""
-        own = self._levels
-        return self.level if whole or not len(own) else float(own[min(max(look, 1), len(own)) - 1])
+        """Level of the interval of a look; ``level`` if all documents are judged."""
+        levels = self._levels
+        return (
+            self.level
+            if whole or not len(levels)
+            else float(levels[min(max(look, 1), len(levels)) - 1])
+        )
 
     def reach(self, look: int, queries: int) -> float:
-        """How many standard errors an interval reaches."""
+        """Half-width of a look's interval, in standard errors."""
         return student_quantile(queries - 1, (1 + self.level_of(look)) / 2)
 
     def state(self, interval: tuple[float, float, float]) -> State:
-        """What an interval says."""
+        """The state that an interval shows."""
         _, low, high = interval
         if low > -self.margin:
             return "not-worse" if self.margin else "better"
@@ -81,6 +87,6 @@ class Terms:
 
     @cached_property
     def _levels(self) -> Floats:
-        """With a budget the last look may be one of a part of the documents, too."""
+        """Levels by look; with a budget also of the last one, which may lack documents."""
         linear = self.budget is not None
         return look_levels(self.level, self.looks if linear else self.looks - 1, linear=linear)

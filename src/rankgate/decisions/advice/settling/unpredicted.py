@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data import Qrels
-from rankgate.decisions.advice.settling.frame import in_order
+from rankgate.decisions.advice.settling.frame import random_order
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.alignment.tops import tops
 
@@ -34,24 +34,33 @@ class Unpredicted:
 
     @classmethod
     def of(
-        cls, runs: Sequence[Run], known: Sequence[str], how: Convention, depth: int, seed: int
+        cls,
+        runs: Sequence[Run],
+        predicted_queries: Sequence[str],
+        how: Convention,
+        depth: int,
+        seed: int,
     ) -> Unpredicted:
-        """Those of two runs.
+        """Find the queries of two runs that the model did not judge.
 
         Args:
-            runs: both.
-            known: queries that the model judged.
+            runs: baseline and candidate.
+            predicted_queries: queries that the model judged.
             how: the convention, which orders ties.
             depth: the last rank that is shown.
             seed: of the drawing.
         """
-        one, two = (set(run.table["query_id"].unique().to_list()) for run in runs)
-        queries = in_order(list((one & two) - set(known)), seed)
+        baseline_queries, candidate_queries = (
+            set(run.table["query_id"].unique().to_list()) for run in runs
+        )
+        queries = random_order(
+            list((baseline_queries & candidate_queries) - set(predicted_queries)), seed
+        )
         if not queries:
             return cls([], pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String}))
         index = JudgmentIndex.of(placeholder(queries))
-        shown = [tops(run, index, how, depth).select(_PAIR) for run in runs]
-        return cls(queries, pl.concat(shown).unique().sort(_PAIR))
+        shown_documents = [tops(run, index, how, depth).select(_PAIR) for run in runs]
+        return cls(queries, pl.concat(shown_documents).unique().sort(_PAIR))
 
     @property
     def each(self) -> float:
@@ -59,7 +68,7 @@ class Unpredicted:
         return len(self.documents) / max(len(self.queries), 1)
 
     def first(self, count: int) -> pl.DataFrame:
-        """The documents of so many queries."""
+        """The documents of the first `count` queries."""
         return self.documents.filter(pl.col("query_id").is_in(self.queries[:count]))
 
 

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.present.charts.backend import altair
-from rankgate.core.present.charts.parts import in_columns, panel, rule, signed_axis, table
+from rankgate.core.present.charts.backend import load_altair
+from rankgate.core.present.charts.parts import (
+    concat_panels,
+    inline_data,
+    panel_title,
+    rule_line,
+    signed_axis,
+)
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.charts.style import BLUE, RED
-from rankgate.core.present.charts.words import no_interval, queries, short, shorts
-from rankgate.core.present.figures import interval, signed
+from rankgate.core.present.charts.words import (
+    count_queries,
+    no_interval_reason,
+    shorten_name,
+    shorten_names,
+)
+from rankgate.core.present.figures import format_interval, format_signed
 
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 
-_NAMED = 60  # queries whose ids can be read below their bars
+_MAX_NAMED = 60  # most queries with ids below their bars
 _BAR, _WIDEST, _HEIGHT = 11, 680, 220
 _FEW, _WIDE_BAR = 12, 24  # queries, and the width of their bars in a panel with room for more
-_FINE = 680  # queries whose bars are still a point wide
+_MAX_BARS = 680  # most queries with bars at least a point wide
 
-HOW = (
+EXPLANATION = (
     "One bar per query, the largest gain of the candidate first: blue gained, orange lost. "
     "Dashed: the mean difference, with its interval in brackets."
 )
@@ -31,22 +42,24 @@ def draw(results: Comparisons) -> Picture:
     rows: list[dict[str, Any]] = []
     panels = []
     for metric in result.names:
-        own = rows_of(result, metric)
-        rows += own
-        panels.append(_panel(result, metric, own))
+        metric_rows = delta_rows(result, metric)
+        rows += metric_rows
+        panels.append(_panel(result, metric, metric_rows))
     counts = sorted({row["n"] for row in result.metrics.iter_rows(named=True)})
     return Picture(
         "deltas",
-        f"{short(result.candidate.name)} against {short(result.baseline.name)}, query by query",
-        HOW + (f" {_FINE} of the queries are drawn." if max(counts, default=0) > _FINE else ""),
-        queries(*counts),
+        f"{shorten_name(result.candidate.name)} against {shorten_name(result.baseline.name)}, "
+        "query by query",
+        EXPLANATION
+        + (f" {_MAX_BARS} of the queries are drawn." if max(counts, default=0) > _MAX_BARS else ""),
+        count_queries(*counts),
         result.convention,
         tuple(rows),
-        in_columns(panels, 1),
+        concat_panels(panels, 1),
     )
 
 
-def rows_of(result: Comparison, metric: str) -> list[dict[str, Any]]:
+def delta_rows(result: Comparison, metric: str) -> list[dict[str, Any]]:
     """The queries of one metric, the greatest gain first."""
     table = result.deltas(metric).sort("gain", "query_id", descending=[True, False])
     return [
@@ -64,34 +77,34 @@ def rows_of(result: Comparison, metric: str) -> list[dict[str, Any]]:
 
 
 def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:
-    alt = altair()
+    alt = load_altair()
     row = result.metrics.row(result.names.index(metric), named=True)
     count = len(rows)
     width = max(min(_BAR * count, _WIDEST), 320)
     layers = [_bars(rows, metric)]
     if row["delta"] is not None:
-        layers.append(rule("mean", row["delta"], dashed=True))
-    ends = (
-        interval(row["low"], row["high"])
+        layers.append(rule_line("mean", row["delta"], dashed=True))
+    interval_text = (
+        format_interval(row["low"], row["high"])
         if row["low"] is not None
-        else f"({no_interval(row['n'])})"
+        else f"({no_interval_reason(row['n'])})"
     )
     title = (
-        f"{metric}: mean {signed(row['delta'])} {ends}; "
+        f"{metric}: mean {format_signed(row['delta'])} {interval_text}; "
         f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost"
     )
-    return alt.layer(*layers).properties(width=width, height=_HEIGHT, **panel(title))
+    return alt.layer(*layers).properties(width=width, height=_HEIGHT, **panel_title(title))
 
 
 def _bars(rows: list[dict[str, Any]], metric: str) -> Any:
-    alt = altair()
-    shown = _thinned(rows)
+    alt = load_altair()
+    bar_rows = _thin_rows(rows)
     sign = alt.condition("datum.gain >= 0", alt.value(BLUE), alt.value(RED))
     y = alt.Y("delta:Q", title=f"Δ {metric}", axis=signed_axis())
-    tips = ["query:N", "baseline:Q", "candidate:Q", "delta:Q"]
-    if len(rows) <= _NAMED:
-        names = shorts([row["query"] for row in rows], 18)
-        shown = [row | {"shown": name} for row, name in zip(shown, names, strict=True)]
+    tooltip = ["query:N", "baseline:Q", "candidate:Q", "delta:Q"]
+    if len(rows) <= _MAX_NAMED:
+        names = shorten_names([row["query"] for row in rows], 18)
+        bar_rows = [row | {"shown": name} for row, name in zip(bar_rows, names, strict=True)]
         x = alt.X(
             "shown:N",
             sort=names,
@@ -100,57 +113,69 @@ def _bars(rows: list[dict[str, Any]], metric: str) -> Any:
             scale=alt.Scale(paddingInner=0.15),
         )
         size = {"size": _WIDE_BAR} if len(rows) < _FEW else {}
-        return alt.Chart(table(shown)).mark_bar(**size).encode(x=x, y=y, color=sign, tooltip=tips)
-    ends = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
+        return (
+            alt.Chart(inline_data(bar_rows))
+            .mark_bar(**size)
+            .encode(x=x, y=y, color=sign, tooltip=tooltip)
+        )
+    position_scale = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
     x = alt.X(
         "left:Q",
         title=f"{len(rows):,} queries, sorted",
-        scale=ends,
+        scale=position_scale,
         axis=alt.Axis(labels=False, ticks=False, grid=False),
     )
-    bars = alt.Chart(table(shown)).mark_rect()
-    return bars.encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=sign, tooltip=tips)
+    bars = alt.Chart(inline_data(bar_rows)).mark_rect()
+    return bars.encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=sign, tooltip=tooltip)
 
 
-def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every query, or as many evenly among the sorted ones as there are points to draw them."""
-    half = len(rows) / (2 * min(len(rows), _FINE) or 1)
-    last = len(rows) - 1
-    kept = rows if last < _FINE else [rows[i * last // (_FINE - 1)] for i in range(_FINE)]
-    room = half * (0.84 if kept is rows else 1)
-    return [row | {"left": row["place"] - room, "right": row["place"] + room} for row in kept]
+def _thin_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep all rows, or an even selection of the sorted rows if there are more than points."""
+    half = len(rows) / (2 * min(len(rows), _MAX_BARS) or 1)
+    last_index = len(rows) - 1
+    drawn_rows = (
+        rows
+        if last_index < _MAX_BARS
+        else [rows[i * last_index // (_MAX_BARS - 1)] for i in range(_MAX_BARS)]
+    )
+    room = half * (0.84 if drawn_rows is rows else 1)
+    return [row | {"left": row["place"] - room, "right": row["place"] + room} for row in drawn_rows]
 
 
 def text(results: Comparisons, width: int) -> str:
-    """Bars of characters: every query where they fit a screen, else the two ends."""
+    """Draw bars of characters: all queries if they fit a screen, else both ends."""
     result = results.only
-    parts = [_text(result, metric, width) for metric in result.names]
-    return "\n".join(parts)
+    texts = [_metric_text(result, metric, width) for metric in result.names]
+    return "\n".join(texts)
 
 
 _ENDS = 15
 
 
-def _text(result: Comparison, metric: str, width: int) -> str:
-    rows = rows_of(result, metric)
+def _metric_text(result: Comparison, metric: str, width: int) -> str:
+    rows = delta_rows(result, metric)
     row = result.metrics.row(result.names.index(metric), named=True)
-    head = (
-        f"{metric}: {short(result.candidate.name)} minus {short(result.baseline.name)}, mean "
-        f"{signed(row['delta'])} over {row['n']} queries; {row['wins']} won, {row['ties']} tied, "
+    heading = (
+        f"{metric}: {shorten_name(result.candidate.name)} minus "
+        f"{shorten_name(result.baseline.name)}, mean "
+        f"{format_signed(row['delta'])} over {row['n']} queries; {row['wins']} won, "
+        f"{row['ties']} tied, "
         f"{row['losses']} lost"
     )
-    shown = rows if len(rows) <= 2 * _ENDS else [*rows[:_ENDS], *rows[-_ENDS:]]
-    names = shorts([row["query"] for row in shown], 20)
+    shown_rows = rows if len(rows) <= 2 * _ENDS else [*rows[:_ENDS], *rows[-_ENDS:]]
+    names = shorten_names([row["query"] for row in shown_rows], 20)
     label = max((len(name) for name in names), default=0)
     half = max((width - label - 11) // 2, 4)
-    top = max((abs(row["delta"]) for row in shown), default=0) or 1
+    max_delta = max((abs(row["delta"]) for row in shown_rows), default=0) or 1
     lines = [
-        f"{name:<{label}}  {signed(row['delta'])}  {bar(row['gain'] / top, half)}".rstrip()
-        for name, row in zip(names, shown, strict=True)
+        (
+            f"{name:<{label}}  {format_signed(row['delta'])}  {bar(row['gain'] / max_delta, half)}"
+        ).rstrip()
+        for name, row in zip(names, shown_rows, strict=True)
     ]
-    if len(shown) < len(rows):
-        lines.insert(_ENDS, f"… {len(rows) - len(shown)} queries between …")
-    return "\n".join([head, "", *lines]) + "\n"
+    if len(shown_rows) < len(rows):
+        lines.insert(_ENDS, f"… {len(rows) - len(shown_rows)} queries between …")
+    return "\n".join([heading, "", *lines]) + "\n"
 
 
 def bar(share: float, half: int) -> str:

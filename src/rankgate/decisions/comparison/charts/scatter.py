@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.present.charts.backend import altair
-from rankgate.core.present.charts.parts import cut, in_columns, panel, table
+from rankgate.core.present.charts.backend import load_altair
+from rankgate.core.present.charts.parts import axis_title, concat_panels, inline_data, panel_title
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.charts.side_by_side import spots, written
+from rankgate.core.present.charts.side_by_side import find_label_spots, spot_layers
 from rankgate.core.present.charts.style import BLUE, DIM, GREY, RED
-from rankgate.core.present.charts.words import queries, short
+from rankgate.core.present.charts.words import count_queries, shorten_name
 
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 
 _SIDE = 340
-_NAMED = 6
-_POINT, _ROOM = 46, 0.03  # the area of a point; what is left free around all of them
-_CROWD = 300  # places; with more, points are small and have no names
-_ALIKE = 8  # queries at one place that get the largest point, or more
+_MAX_LABELS = 6
+_POINT, _ROOM = 46, 0.03  # the area of a point; the margin around all points
+_MAX_LABELLED_POINTS = 300  # points; with more, they are small and have no names
+_MAX_SIZE_COUNT = 8  # queries, or more, that make the largest point
 
-_MANY, _FINE, _COARSE = 1500, 6, 2  # points, and decimals of places that count as one
+_MANY, _FINE, _COARSE = 1500, 6, 2  # points; decimals of coordinates that are merged
 
-HOW = (
+EXPLANATION = (
     "Each point is a query, larger points are several; blue: the candidate is better, orange: "
     "worse. The queries furthest from the diagonal are labelled."
 )
@@ -34,7 +34,7 @@ def draw(results: Comparisons) -> Picture:
     rows: list[dict[str, Any]] = []
     panels = []
     for metric in result.names:
-        own = [
+        metric_rows = [
             {
                 "metric": metric,
                 "query": row["query_id"],
@@ -45,62 +45,68 @@ def draw(results: Comparisons) -> Picture:
             }
             for row in result.deltas(metric).iter_rows(named=True)
         ]
-        rows += own
-        panels.append(_panel(result, metric, own))
+        rows += metric_rows
+        panels.append(_panel(result, metric, metric_rows))
     counts = sorted({row["n"] for row in result.metrics.iter_rows(named=True)})
     return Picture(
         "scatter",
-        f"{short(result.candidate.name)} against {short(result.baseline.name)}",
-        HOW,
-        queries(*counts),
+        f"{shorten_name(result.candidate.name)} against {shorten_name(result.baseline.name)}",
+        EXPLANATION,
+        count_queries(*counts),
         result.convention,
         tuple(rows),
-        in_columns(panels),
+        concat_panels(panels),
         fluid=False,
     )
 
 
 def _panel(result: Comparison, metric: str, rows: list[dict[str, Any]]) -> Any:
-    alt = altair()
-    ends = _ends([row[side] for row in rows for side in ("baseline", "candidate")])
-    room = _ROOM * (ends[1] - ends[0])
-    scale = alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False, zero=False)
-    start = ends[0] - room
+    alt = load_altair()
+    domain = _domain([row[side] for row in rows for side in ("baseline", "candidate")])
+    room = _ROOM * (domain[1] - domain[0])
+    scale = alt.Scale(domain=[domain[0] - room, domain[1] + room], nice=False, zero=False)
+    start = domain[0] - room
     axes = {
-        "x": alt.X("baseline:Q", title=cut(short(result.baseline.name), start), scale=scale),
-        "y": alt.Y("candidate:Q", title=cut(short(result.candidate.name), start), scale=scale),
+        "x": alt.X(
+            "baseline:Q", title=axis_title(shorten_name(result.baseline.name), start), scale=scale
+        ),
+        "y": alt.Y(
+            "candidate:Q", title=axis_title(shorten_name(result.candidate.name), start), scale=scale
+        ),
     }
     line = (
-        alt.Chart(table([{"baseline": end, "candidate": end} for end in ends]))
+        alt.Chart(inline_data([{"baseline": end, "candidate": end} for end in domain]))
         .mark_line(color=GREY, strokeDash=[4, 3], strokeWidth=1)
         .encode(**axes)
     )
-    places = _places(rows)
-    layers = [line, _points(places, axes)]
-    if len(places) <= _CROWD:
-        layers += _named(places, ends, axes)
+    points = _merge_points(rows)
+    layers = [line, _points(points, axes)]
+    if len(points) <= _MAX_LABELLED_POINTS:
+        layers += _query_labels(points, domain, axes)
     row = result.metrics.row(result.names.index(metric), named=True)
     title = f"{metric}: {row['wins']} won, {row['ties']} tied, {row['losses']} lost"
-    return alt.layer(*layers).properties(width=_SIDE, height=_SIDE, **panel(title))
+    return alt.layer(*layers).properties(width=_SIDE, height=_SIDE, **panel_title(title))
 
 
-def _ends(values: list[float]) -> tuple[float, float]:
-    """From 0, or below it where values are, to the greatest; shares end at 1."""
+def _domain(values: list[float]) -> tuple[float, float]:
+    """The domain of the axes: from 0 or the lowest value to the greatest; shares end at 1."""
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # what may be a share
 
 
-def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:
-    alt = altair()
-    least = _POINT if len(places) <= _CROWD else _POINT / 4
-    tied = {"test": "datum.gain == 0", "value": GREY}
-    shade = alt.Color(condition=[tied, {"test": "datum.gain > 0", "value": BLUE}], value=RED)
-    most = max(_ALIKE, *(row["count"] for row in places), 0)
+def _points(points: list[dict[str, Any]], axes: dict[str, Any]) -> Any:
+    alt = load_altair()
+    min_size = _POINT if len(points) <= _MAX_LABELLED_POINTS else _POINT / 4
+    tied_colour = {"test": "datum.gain == 0", "value": GREY}
+    shade = alt.Color(condition=[tied_colour, {"test": "datum.gain > 0", "value": BLUE}], value=RED)
+    max_count = max(_MAX_SIZE_COUNT, *(row["count"] for row in points), 0)
     size = alt.Size(
-        "count:Q", legend=None, scale=alt.Scale(domain=[1, most], range=[least, least * _ALIKE])
+        "count:Q",
+        legend=None,
+        scale=alt.Scale(domain=[1, max_count], range=[min_size, min_size * _MAX_SIZE_COUNT]),
     )
     return (
-        alt.Chart(table(places))
+        alt.Chart(inline_data(points))
         .mark_point(filled=True, opacity=0.7)
         .encode(
             **axes,
@@ -111,35 +117,37 @@ def _points(places: list[dict[str, Any]], axes: dict[str, Any]) -> Any:
     )
 
 
-def _named(
-    places: list[dict[str, Any]], ends: tuple[float, float], axes: dict[str, Any]
+def _query_labels(
+    point_rows: list[dict[str, Any]], domain: tuple[float, float], axes: dict[str, Any]
 ) -> list[Any]:
-    """Names of the queries furthest from the diagonal that have room."""
-    rows = sorted(places, key=lambda row: (-abs(row["delta"]), row["query"]))
-    shown = [row | {"shown": _name(row)} for row in rows]
-    low = ends[0] - _ROOM * (ends[1] - ends[0])
-    scale = _SIDE / ((1 + 2 * _ROOM) * (ends[1] - ends[0]))
+    """Name the queries furthest from the diagonal, as far as there is room."""
+    rows = sorted(point_rows, key=lambda row: (-abs(row["delta"]), row["query"]))
+    named_rows = [row | {"shown": _point_name(row)} for row in rows]
+    low = domain[0] - _ROOM * (domain[1] - domain[0])
+    scale = _SIDE / ((1 + 2 * _ROOM) * (domain[1] - domain[0]))
     points = [
         ((row["baseline"] - low) * scale, _SIDE - (row["candidate"] - low) * scale) for row in rows
     ]
-    apart = [row["shown"] for row in shown if row["delta"]]
-    found = spots(points, apart, (_SIDE, _SIDE), _NAMED)
-    return written(shown[: len(apart)], found, axes, color=altair().value(DIM))
+    labels = [row["shown"] for row in named_rows if row["delta"]]
+    label_positions = find_label_spots(points, labels, (_SIDE, _SIDE), _MAX_LABELS)
+    return spot_layers(
+        named_rows[: len(labels)], label_positions, axes, color=load_altair().value(DIM)
+    )
 
 
-def _places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Queries that are at one place as one, with their ``count``."""
-    found: dict[tuple[float, float], dict[str, Any]] = {}
+def _merge_points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Merge queries with equal coordinates into one point with their ``count``."""
+    merged_points: dict[tuple[float, float], dict[str, Any]] = {}
     for digits in (_FINE, _COARSE):
-        found = {}
+        merged_points = {}
         for row in rows:
-            place = (round(row["baseline"], digits), round(row["candidate"], digits))
-            result = found.setdefault(place, row | {"count": 0})
-            result["count"] += 1
-        if len(found) <= _MANY:
+            point = (round(row["baseline"], digits), round(row["candidate"], digits))
+            merged_row = merged_points.setdefault(point, row | {"count": 0})
+            merged_row["count"] += 1
+        if len(merged_points) <= _MANY:
             break
-    return list(found.values())
+    return list(merged_points.values())
 
 
-def _name(row: dict[str, Any]) -> str:
-    return short(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"
+def _point_name(row: dict[str, Any]) -> str:
+    return shorten_name(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"

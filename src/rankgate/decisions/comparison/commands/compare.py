@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.name_types import QUERY_ID, SYSTEM_OR_FILE
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import deliver
-from rankgate.core.console.progress import Progress
-from rankgate.core.console.recording import recordable
+from rankgate.core.console.places import write_output
+from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.console.recording import with_record_option
 from rankgate.core.console.sections import SectionedCommand
-from rankgate.core.console.terminal import styled, width
+from rankgate.core.console.terminal import output_width, style_output
 from rankgate.core.errors import UsageError
-from rankgate.core.present.forms.documents import text
+from rankgate.core.present.forms.documents import render_text
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.comparison.commands import options as comparing
 from rankgate.decisions.comparison.compare import compare
@@ -25,22 +26,26 @@ from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
-    from rankgate.decisions.comparison.scores.systems import ReportedScores
+    from rankgate.measurement.evaluation.scores import Scores
 
 
 @click.command("compare", cls=SectionedCommand)
-@click.argument("qrels", type=click.Path(), required=False)
-@click.argument("baseline", type=click.Path(), required=False)
-@click.argument("candidates", type=click.Path(), nargs=-1, metavar="[CANDIDATE...]")
-@comparing.scores
+@click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
+@click.argument("baseline", type=SYSTEM_OR_FILE, required=False)
+@click.argument("candidates", type=SYSTEM_OR_FILE, nargs=-1, metavar="[CANDIDATE...]")
+@comparing.score_options
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
 @comparing.test
-@options_of(compare, "slices TAG --slice")
+@verb_options(compare, "slices TAG --slice")
 @comparing.depth
 @click.option(
-    "--query", "query_id", metavar="ID", help="Show both ranked lists of one query side by side."
+    "--query",
+    "query_id",
+    metavar="ID",
+    type=QUERY_ID,
+    help="Show both ranked lists of one query side by side.",
 )
 @click.option(
     "--worst",
@@ -50,27 +55,33 @@ if TYPE_CHECKING:
     help="The number of worst queries to show for each metric.",
 )
 @click.option(
+    "--pairs",
+    is_flag=True,
+    help="Of several candidates also show each against the baseline, and every pair of systems.",
+)
+@click.option(
     "--lists",
     is_flag=True,
     help="With --format json: add both ranked lists of every query.",
 )
-@recordable
+@with_record_option
 @options.form(*FORMS)
 @options.output
-@comparing.named_systems("baseline", "candidates")
+@comparing.system_names("baseline", "candidates")
 @of_collection("baseline", "candidates")
-@comparing.reported
+@comparing.reported_scores
 def command(
-    collection: Collection | ReportedScores,
+    collection: Collection | Scores,
     baseline: str | None,
     candidates: tuple[str, ...],
     *,
     query_id: str | None,
     worst: int,
+    pairs: bool,
     lists: bool,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **settings: Any,
 ) -> None:
     """Compare each CANDIDATE run with the BASELINE, query by query.
 
@@ -94,12 +105,12 @@ def command(
             "--query shows one candidate as text; leave out the others and --format.",
             code="conflicting-options",
         )
-    with Progress(2 * len(candidates) + 2):  # each is scored, then compared
-        result = compare(collection, baseline, list(candidates), **chosen)
+    with TerminalProgress(2 * len(candidates) + 2):  # each is scored, then compared
+        result = compare(collection, baseline, list(candidates), **settings)
     if query_id is not None:
-        shown = text(query_document(result.only, query_id), width(output))
-        deliver(styled(shown, form, output), output)
+        rendered = render_text(query_document(result.only, query_id), output_width(output))
+        write_output(style_output(rendered, form, output), output)
     elif form == "json":
         print_result(result, form, output, lists=lists)
     else:
-        print_result(result, form, output, worst=worst)
+        print_result(result, form, output, worst=worst, pairs=pairs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.core.console.declared_options import collected
+from rankgate.core.console.declared_options import value_options
 from rankgate.core.console.sections import TEST, SectionOption
 from rankgate.core.errors import UsageError
 from rankgate.decisions.comparison.inference import Test
@@ -17,11 +17,11 @@ from rankgate.measurement.evaluation.scored_system import DEPTH
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
-    from rankgate.decisions.comparison.scores.systems import ReportedScores
+    from rankgate.measurement.evaluation.scores import Scores
 
     Command = Callable[..., Any]
 
-test = collected("test", Test, section=TEST)
+test = value_options("test", Test, section=TEST)
 """The options of `Test`; the command gets one."""
 
 depth = click.option(
@@ -33,15 +33,15 @@ depth = click.option(
 )
 
 
-def loss(help_text: str) -> Callable[[Command], Command]:
-    """``--margin`` of a loss that does not matter, 0 by default; it becomes that of ``test``."""
+def loss_margin(help_text: str) -> Callable[[Command], Command]:
+    """Add ``--margin``, a loss that does not matter, 0 by default; it is set in ``test``."""
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
         def with_margin(*args: Any, test: Test, margin: float, **options: Any) -> Any:
             return function(*args, test=replace(test, margin=margin or None), **options)
 
-        named = click.option(
+        margin_option = click.option(
             "--margin",
             type=click.FloatRange(min=0),
             default=0.0,
@@ -50,13 +50,13 @@ def loss(help_text: str) -> Callable[[Command], Command]:
             cls=SectionOption,
             section=TEST,
         )
-        return named(with_margin)
+        return margin_option(with_margin)
 
     return decorate
 
 
-def scores(function: Command) -> Command:
-    """``--scores`` and ``--direction``: values of another tool instead of judgments and runs."""
+def score_options(function: Command) -> Command:
+    """Add ``--scores`` and ``--direction``: values of another tool, not judgments and runs."""
     tables = click.option(
         "--scores",
         "scores",
@@ -79,8 +79,8 @@ def scores(function: Command) -> Command:
     return tables(directions(function))
 
 
-def named_systems(*systems: str) -> Callable[[Command], Command]:
-    """With ``--scores`` the arguments are names of systems, QRELS among them.
+def system_names(*systems: str) -> Callable[[Command], Command]:
+    """Read the arguments, with QRELS, as names of systems if ``--scores`` is given.
 
     Args:
         systems: the arguments that are systems; the last one may take several.
@@ -90,13 +90,13 @@ def named_systems(*systems: str) -> Callable[[Command], Command]:
         @functools.wraps(function)
         def with_names(*args: Any, qrels: Any, scores: tuple[str, ...], **options: Any) -> Any:
             if scores:
-                words = [qrels]
+                arguments = [qrels]
                 for name in systems:
                     value = options[name]
-                    words += value if isinstance(value, tuple) else [value]
-                names = [word for word in words if word is not None]
-                several = isinstance(options[systems[-1]], tuple)
-                if not several and len(names) not in (0, len(systems)):
+                    arguments += value if isinstance(value, tuple) else [value]
+                names = [argument for argument in arguments if argument is not None]
+                takes_several = isinstance(options[systems[-1]], tuple)
+                if not takes_several and len(names) not in (0, len(systems)):
                     raise UsageError(
                         "with --scores name the baseline and the candidate, or neither.",
                         code="missing-input",
@@ -114,47 +114,50 @@ def named_systems(*systems: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def reported(function: Command) -> Command:
-    """The command gets reported scores as ``collection``, where ``--scores`` gives them."""
+def reported_scores(function: Command) -> Command:
+    """Pass the scores of ``--scores``, if given, to the command as ``collection``."""
 
     @functools.wraps(function)
     def with_scores(
-        *args: Any, collection: Collection, scores: tuple[str, ...], directions: tuple[str, ...],
+        *args: Any,
+        collection: Collection,
+        scores: tuple[str, ...],
+        directions: tuple[str, ...],
         **options: Any,
-    ) -> Any:  # fmt: skip
-        measured: Collection | ReportedScores = collection
+    ) -> Any:
+        values: Collection | Scores = collection
         if scores:
-            measured = _scores(collection, scores, directions)
+            values = _read_scores(collection, scores, directions)
         elif directions:
             raise UsageError(
                 "--direction is for --scores; give them too.", code="conflicting-options"
             )
-        return function(*args, collection=measured, **options)
+        return function(*args, collection=values, **options)
 
     return with_scores
 
 
-def _scores(
+def _read_scores(
     collection: Collection, tables: tuple[str, ...], directions: tuple[str, ...]
-) -> ReportedScores:
-    """The values of files, with the tags and the sample that options state.
+) -> Scores:
+    """Read the values of files, with the tags and the sample that options state.
 
     Raises:
         UsageError: an option of a collection that values do not take.
     """
-    from rankgate.core.console.pairs import pairs
+    from rankgate.core.console.pairs import parse_pairs
     from rankgate.decisions.comparison.scores.systems import read_scores
 
-    others = set(collection.stated()) - {"tags", "sample", "columns"}
-    if others:
+    unsupported = set(collection.stated()) - {"tags", "sample", "columns"}
+    if unsupported:
         raise UsageError(
-            f"{', '.join(sorted(others))}: scores are values that are computed already; leave it "
-            "out, or give judgments and runs.",
+            f"{', '.join(sorted(unsupported))}: scores are values that are computed already; leave "
+            "it out, or give judgments and runs.",
             code="conflicting-options",
         )
     return read_scores(
         *tables,
-        directions=pairs(directions, "--direction", str),
+        directions=parse_pairs(directions, "--direction", str),
         tags=collection.tags,
         sample=collection.sample,
     )

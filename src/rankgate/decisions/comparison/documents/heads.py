@@ -1,4 +1,4 @@
-"""Heads of intervals and p, which say what each is of; and which differences are significant."""
+"""Column headings of intervals and p-values, and the test of significance."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ if TYPE_CHECKING:
 _SHORT = {"randomization": "random."}
 
 
-def interval_head(result: Comparison, *, two_sided: bool = False) -> str:
-    """The head of intervals, which no correction widens."""
+def format_interval_heading(result: Comparison, *, two_sided: bool = False) -> str:
+    """The heading of intervals, which are not corrected."""
     if result.interval == "simultaneous":
         return f"{result.level:.0%} interval\n(simultaneous)"
-    corrected = not result.correction.startswith("none")
-    sides = "two-sided " if two_sided else ""
-    return f"{sides}{result.level:.0%} interval" + ("\n(uncorrected)" if corrected else "")
+    is_corrected = not result.correction.startswith("none")
+    prefix = "two-sided " if two_sided else ""
+    return f"{prefix}{result.level:.0%} interval" + ("\n(uncorrected)" if is_corrected else "")
 
 
-def p_head(result: Comparison) -> str:
-    """The head of p: its test, if the interval has another method, and the correction."""
+def format_p_heading(result: Comparison) -> str:
+    """The heading of p: its test, if the interval has another method, and the correction."""
     rule = result.correction.partition(" over ")[0]
     test = "" if result.test == result.interval else _SHORT.get(result.test, result.test)
-    words = ", ".join(each for each in (test, "" if rule == "none" else rule) if each)
-    return f"p\n({words})" if words else "p"
+    qualifiers = ", ".join(
+        qualifier for qualifier in (test, "" if rule == "none" else rule) if qualifier
+    )
+    return f"p\n({qualifiers})" if qualifiers else "p"
 
 
-def significant(row: Mapping[str, Any], level: float) -> bool:
-    """Whether the corrected p of a row of ``metrics`` is below 1 minus the level."""
+def is_significant_row(row: Mapping[str, Any], level: float) -> bool:
+    """True if the corrected p of a row of ``metrics`` is below 1 minus the level."""
     p = row["p_value"]
     return p is not None and p < 1 - level and bool(row["delta"])

@@ -1,19 +1,19 @@
-"""All systems by all metrics, with marks where one is better than another beyond chance."""
+"""Leaderboard: all systems by all metrics, with marks of significantly worse systems."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.marks import mark
-from rankgate.core.present.numbers import decimal
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.marks import system_mark
+from rankgate.core.present.numbers import format_decimal
 
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparisons
 
 
 def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid, str]:
-    """A row a system, and what the marks say.
+    """A table with a row for each system, and an explanation of the marks.
 
     Of two systems the comparison's own test marks; of more Tukey's HSD over all pairs, paired.
 
@@ -21,61 +21,68 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
         result: the comparisons.
         best_first: by the first metric; else in the order given.
     """
-    first = result.comparisons[0]
-    systems = [first.baseline.name, *(each.candidate.name for each in result.comparisons)]
-    level = first.level
-    means, better, test = _of_many(result) if result.many else _of_two(result)
-    order = list(enumerate(systems))
+    first_comparison = result.comparisons[0]
+    systems = [
+        first_comparison.baseline.name,
+        *(comparison.candidate.name for comparison in result.comparisons),
+    ]
+    level = first_comparison.level
+    means, better, test = (
+        _many_system_figures(result) if result.many else _two_system_figures(result)
+    )
+    numbered_systems = list(enumerate(systems))
     if best_first:
-        sign = 1 if first.names[0] in first.lower else -1
-        leading = [means.get((first.names[0], i)) for i, _ in order]
-        order.sort(key=lambda each: _place(leading[each[0]], sign))
+        sign = 1 if first_comparison.names[0] in first_comparison.lower else -1
+        first_means = [means.get((first_comparison.names[0], i)) for i, _ in numbered_systems]
+        numbered_systems.sort(
+            key=lambda index_and_name: _sort_key(first_means[index_and_name[0]], sign)
+        )
     rows = tuple(
         (
-            f"{mark(i)} {printable(name)}",
+            f"{system_mark(i)} {make_printable(name)}",
             *(
-                decimal(means.get((metric, i)))
-                + "".join(map(mark, sorted(better.get((metric, i), ()))))
-                for metric in first.names
+                format_decimal(means.get((metric, i)))
+                + "".join(map(system_mark, sorted(better.get((metric, i), ()))))
+                for metric in first_comparison.names
             ),
         )
-        for i, name in order
+        for i, name in numbered_systems
     )
-    words = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}, {test})."
-    return Grid(("system", *first.names), rows), words
+    caption = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}, {test})."
+    return Grid(("system", *first_comparison.names), rows), caption
 
 
-def _place(mean: float | None, sign: int) -> float:
+def _sort_key(mean: float | None, sign: int) -> float:
     return float("inf") if mean is None else sign * mean
 
 
 _Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
 
 
-def _of_two(result: Comparisons) -> _Figures:
-    (only,) = result.comparisons
+def _two_system_figures(result: Comparisons) -> _Figures:
+    (comparison,) = result.comparisons
     means: dict[tuple[str, int], float] = {}
     better: dict[tuple[str, int], list[int]] = {}
-    for row in only.metrics.iter_rows(named=True):
+    for row in comparison.metrics.iter_rows(named=True):
         metric, delta, p = row["metric"], row["delta"], row["p_value"]
         means |= {(metric, 0): row["baseline"], (metric, 1): row["candidate"]}
-        if p is not None and p < 1 - only.level and delta:
+        if p is not None and p < 1 - comparison.level and delta:
             better[metric, int(row["gain"] > 0)] = [int(row["gain"] < 0)]
-    return means, better, f"paired {only.test} test, corrected by {only.correction}"
+    return means, better, f"paired {comparison.test} test, corrected by {comparison.correction}"
 
 
-def _of_many(result: Comparisons) -> _Figures:
-    many = result.many
-    assert many is not None
-    place = {name: i for i, name in enumerate(many.systems)}
+def _many_system_figures(result: Comparisons) -> _Figures:
+    many_systems = result.many
+    assert many_systems is not None
+    index_of_system = {name: i for i, name in enumerate(many_systems.systems)}
     means = {
-        (row["metric"], place[row["system"]]): row["mean"]
-        for row in many.means.iter_rows(named=True)
+        (row["metric"], index_of_system[row["system"]]): row["mean"]
+        for row in many_systems.means.iter_rows(named=True)
     }
     better: dict[tuple[str, int], list[int]] = {}
-    for row in many.pairs.iter_rows(named=True):
-        if row["p_tukey"] is not None and row["p_tukey"] < 1 - many.level and row["delta"]:
-            pair = (place[row["first"]], place[row["second"]])
-            best, other = pair if row["gain"] > 0 else pair[::-1]
-            better.setdefault((row["metric"], best), []).append(other)
+    for row in many_systems.pairs.iter_rows(named=True):
+        if row["p_tukey"] is not None and row["p_tukey"] < 1 - many_systems.level and row["delta"]:
+            pair = (index_of_system[row["first"]], index_of_system[row["second"]])
+            better_system, worse_system = pair if row["gain"] > 0 else pair[::-1]
+            better.setdefault((row["metric"], better_system), []).append(worse_system)
     return means, better, "Tukey's HSD, paired, corrected for all pairs of a metric"

@@ -11,12 +11,13 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.group_sums import GroupSums
-from rankgate.data.text.json_text import parsed
+from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.comparison import METRICS, SCHEMAS, Comparison
 from rankgate.measurement.scoring.chosen import refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.scores.metric_names import MetricNames
+    from rankgate.measurement.evaluation.scores import Scores
 
 
 @dataclass(frozen=True)
@@ -34,23 +35,23 @@ class GroupedRun:
 
 @dataclass(frozen=True)
 class QueryGroups:
-    """What the values of groups stand for.
+    """The groups of queries that values are computed from.
 
     Attributes:
-        queries: by metric, how many have a value.
-        count: by metric, the groups that they are in.
+        queries: by metric, the number of queries with a value.
+        count: by metric, the number of groups.
     """
 
     queries: Mapping[str, int]
     count: Mapping[str, int]
 
     def per_group(self, metric: str) -> float:
-        """Queries of a group, on average."""
+        """The mean number of queries of a group."""
         return self.queries[metric] / max(self.count[metric], 1)
 
     @property
     def note(self) -> str:
-        """What a reader has to know of figures that are made of groups."""
+        """A warning about figures that are computed from groups."""
         groups, queries = max(self.count.values()), max(self.queries.values())
         return (
             f"computed from sums over {groups} groups of the {queries:,} queries: intervals and "
@@ -58,19 +59,19 @@ class QueryGroups:
         )
 
     def in_queries(self, result: Comparison) -> Comparison:
-        """A comparison of groups with counts, spread and effect of queries.
+        """Convert counts, standard deviation and effect of a comparison from groups to queries.
 
-        Means, differences, intervals, p-values and detectable differences stay as they are. How
-        many queries won, and how many a corrected test needs, is not known.
+        Means, differences, intervals, p-values and detectable differences do not change. The
+        numbers of queries that won, and that a corrected test needs, are not known.
         """
         size = pl.col("metric").replace_strict(
             {name: self.per_group(name) for name in result.names}, return_dtype=pl.Float64
         )
         total = pl.col("metric").replace_strict(dict(self.queries), return_dtype=pl.Int64)
-        lacking = ("wins", "ties", "losses", "needed")
-        none = [pl.lit(None, METRICS[name]).alias(name) for name in lacking]
+        unknown_columns = ("wins", "ties", "losses", "needed")
+        null_columns = [pl.lit(None, METRICS[name]).alias(name) for name in unknown_columns]
         metrics = result.metrics.with_columns(
-            *none,
+            *null_columns,
             n=total,
             sd=pl.col("sd") * size.sqrt(),
             effect=pl.col("effect") / size.sqrt(),
@@ -86,50 +87,60 @@ class QueryGroups:
         )
 
 
-def grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
-    """The runs of a saved evaluation or comparison by name, if it has sums of groups; else none.
+def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
+    """Read the runs of a saved evaluation or comparison by name; empty without sums of groups.
 
     Raises:
-        InputError: sums that were damaged.
+        InputError: damaged sums.
     """
-    found = parsed(data, label)
-    if not isinstance(found, Mapping):
+    document = parse_json(data, label)
+    if not isinstance(document, Mapping):
         return {}
     try:
         return {
             str(name): GroupedRun(
-                {metric: GroupSums.from_dict(each) for metric, each in sums.items()}, convention
+                {metric: GroupSums.from_dict(group_sums) for metric, group_sums in sums.items()},
+                convention,
             )
-            for name, sums, convention in _sums(found)
+            for name, sums, convention in _iterate_sums(document)
         }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         problem = f"damaged sums of groups of queries ({error}); save the result again."
         raise InputError(problem, source=label, code="damaged-result") from None
 
 
-def _sums(found: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Each run's name, its sums and its convention."""
-    for run in found.get("runs", ()):
+def runs_of_scores(scores: Scores) -> dict[str, GroupedRun]:
+    """The runs of scores by name; empty unless they have sums of groups and no values."""
+    return {
+        run.run: GroupedRun(run.groups, run.convention)
+        for run in scores.runs
+        if run.groups and not len(run.query_ids)
+    }
+
+
+def _iterate_sums(document: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Iterate over runs: name, sums and convention."""
+    for run in document.get("runs", ()):
         if run.get("groups"):
-            yield run["name"], run["groups"], found["convention"]
-    for each in found.get("comparisons", ()):
-        for system, sums in each.get("groups", {}).items():
-            yield each[system]["name"], sums, each["convention"]
+            yield run["name"], run["groups"], document["convention"]
+    for comparison in document.get("comparisons", ()):
+        for system, sums in comparison.get("groups", {}).items():
+            yield comparison[system]["name"], sums, comparison["convention"]
 
 
 def query_groups(
     runs: Mapping[str, GroupedRun],
-    every: Sequence[str],
+    all_names: Sequence[str],
     labels: Sequence[str],
     names: MetricNames,
 ) -> QueryGroups | None:
-    """What the groups of some systems have in common; None where no system has groups.
+    """Check the groups of systems against each other; None if no system has groups.
 
     Args:
         runs: by name of the system.
-        every: the names of all systems, those with values of queries too.
+        all_names: the names of all systems, also of those with values of queries.
         labels: the metrics.
-        names: what spellings stand for.
+        names: the metrics by spelling.
 
     Raises:
         UsageError: systems with other queries or another convention; some that have values of
@@ -137,29 +148,30 @@ def query_groups(
     """
     if not runs:
         return None
-    if lacking := [name for name in every if name not in runs]:
+    if ungrouped := [name for name in all_names if name not in runs]:
         raise UsageError(
-            f"{lacking[0]} has values of queries, and {next(iter(runs))} sums of groups of them "
+            f"{ungrouped[0]} has values of queries, and {next(iter(runs))} sums of groups of them "
             "only; score both the same way.",
             code="not-comparable",
         )
-    refuse_mixed({name: each.convention for name, each in runs.items()})
+    refuse_mixed({name: run.convention for name, run in runs.items()})
     queries, count = {}, {}
     for label in labels:
-        first, *others = (
-            (name, each)
+        first_sums, *other_sums = (
+            (name, group_sums)
             for name, run in runs.items()
-            for spelled, each in run.metrics.items()
+            for spelled, group_sums in run.metrics.items()
             if names[spelled] == names[label]
         )
-        for name, sums in others:
-            if sums.queries != first[1].queries or (sums.n != first[1].n).any():
+        for name, sums in other_sums:
+            if sums.queries != first_sums[1].queries or (sums.n != first_sums[1].n).any():
                 raise UsageError(
-                    f"{first[0]} and {name} have a value of {label} for other queries "
-                    f"({first[1].total:,} and {sums.total:,}), and what single queries have is not "
-                    "saved; compare the runs where the data is, with rankgate.spark.compare.",
+                    f"{first_sums[0]} and {name} have a value of {label} for other queries "
+                    f"({first_sums[1].total:,} and {sums.total:,}), and what single queries have "
+                    "is not saved; compare the runs where the data is, with rankgate.compare of "
+                    "tables on Spark.",
                     code="values-differ",
                 )
-        queries[label] = first[1].total
-        count[label] = int((first[1].n > 0).sum())
+        queries[label] = first_sums[1].total
+        count[label] = int((first_sums[1].n > 0).sum())
     return QueryGroups(queries, count)

@@ -1,4 +1,4 @@
-"""What the names of metrics in score tables stand for: direction, range, and one name for each."""
+"""Metrics of score tables by their spelling: direction, range, and one name for each."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class NamedMetric:
 
     Attributes:
         name: one for all spellings: ``ndcg_cut_10`` and ``nDCG@10`` are one metric.
-        lower: whether less is better; None where nobody said.
-        low, high: the values that it can have; None where there is no limit, or it is not known.
-        per_query: whether its values are of queries; counts and sums of trec_eval are left out.
+        lower: true if less is better; None if it is not stated.
+        low, high: its range; None without a limit, or if it is not known.
+        per_query: true if its values are of queries; counts and sums of trec_eval are left out.
     """
 
     name: str
@@ -42,7 +42,7 @@ class MetricNames:
 
     Attributes:
         directions: by name, of metrics that rankgate does not know.
-        asked: names that the user gave, which are metrics whatever they look like.
+        asked: names that the user gave, which are always metrics.
         extra: user-defined metrics.
     """
 
@@ -52,10 +52,11 @@ class MetricNames:
     _known: dict[str, NamedMetric] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, word in self.directions.items():
-            if word not in _DIRECTIONS:
+        for name, direction in self.directions.items():
+            if direction not in _DIRECTIONS:
                 raise UsageError(
-                    f"direction of {name}: {word!r} is neither higher nor lower, which is better.",
+                    f"direction of {name}: {direction!r} is neither higher nor lower, which is "
+                    "better.",
                     code="unknown-choice",
                 )
 
@@ -65,22 +66,25 @@ class MetricNames:
         return self._known[spelled]
 
     def _named(self, spelled: str) -> NamedMetric:
-        said = self.directions.get(spelled)
-        lower = None if said is None else said == "lower"
+        direction = self.directions.get(spelled)
+        lower = None if direction is None else direction == "lower"
         try:
-            found = parse_all(spelled, self.extra)
+            metrics = parse_all(spelled, self.extra)
         except UsageError:
             return NamedMetric(spelled, lower)
-        if len(found) != 1:
+        if len(metrics) != 1:
             return NamedMetric(spelled, lower)
-        metric = found[0][1]
+        metric = metrics[0][1]
         return NamedMetric(
-            str(metric), not metric.higher_is_better if lower is None else lower, metric.low,
-            metric.high, metric.aggregate == "mean",
-        )  # fmt: skip
+            str(metric),
+            not metric.higher_is_better if lower is None else lower,
+            metric.low,
+            metric.high,
+            metric.aggregate == "mean",
+        )
 
-    def share(self, words: Iterable[str]) -> float:
-        """The share of the first few words that name metrics; one that names none is slow."""
-        every = list(dict.fromkeys(words))[:_SAMPLE]
-        known = [word in self.asked or self[word].lower is not None for word in every]
-        return sum(known) / len(known) if known else 0.0
+    def share(self, names: Iterable[str]) -> float:
+        """The share of the first few names that are metrics; each unknown name is slow to parse."""
+        sampled_names = list(dict.fromkeys(names))[:_SAMPLE]
+        is_metric = [name in self.asked or self[name].lower is not None for name in sampled_names]
+        return sum(is_metric) / len(is_metric) if is_metric else 0.0

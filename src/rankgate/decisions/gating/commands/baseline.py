@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.core.console import options
+from rankgate.core.console.name_types import SAVED_BASELINE
 from rankgate.core.console.output import print_result
-from rankgate.core.console.sections import SectionedCommand
+from rankgate.core.console.sections import FullHelpGroup, SectionedCommand
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.gating.saved import baselines as service
 from rankgate.measurement import metric_options
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
 
 
-@click.group("baseline", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "baseline", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]}
+)
 def command() -> None:
     """Save baselines as plain files in rankgate/baselines, to be committed.
 
@@ -32,7 +35,7 @@ def command() -> None:
 
 
 @command.command("save", cls=SectionedCommand)
-@click.argument("name")
+@click.argument("name", type=SAVED_BASELINE)
 @options.qrels
 @options.run
 @metric_options.metrics_option(
@@ -62,25 +65,25 @@ def save(
 
 
 @command.command("noise", cls=SectionedCommand)
-@click.argument("name")
+@click.argument("name", type=SAVED_BASELINE)
 @options.qrels
 @options.runs
 @of_collection("runs")
 def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
     """Measure noise: how repeated RUNs differ from the baseline NAME."""
-    print_result(service.SavedBaselines.of(service.noise(name, collection, runs)), "text")
+    print_result(service.SavedBaselines.of(service.measure_noise(name, collection, runs)), "text")
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", type=SAVED_BASELINE)
 @options.form(*FORMS)
 def show(name: str, form: str) -> None:
     """Show the baseline NAME and the log of its uses."""
-    print_result(service.SavedBaselines.of(service.show(name)), form)
+    print_result(service.SavedBaselines.of(service.find_baseline(name)), form)
 
 
 @command.command("list")
 @options.form(*FORMS)
 def listed(form: str) -> None:
     """List all saved baselines."""
-    print_result(service.SavedBaselines.of(*service.listed()), form)
+    print_result(service.SavedBaselines.of(*service.list_baselines()), form)

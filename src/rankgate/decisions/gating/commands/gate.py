@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.name_types import BASELINE_OR_FILE, SYSTEM_OR_FILE
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import deliver, inputs, refuse_clashes
-from rankgate.core.console.progress import Progress
-from rankgate.core.console.recording import record_chosen, recordable
+from rankgate.core.console.places import check_paths, input_paths, write_output
+from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.console.recording import record_if_requested, with_record_option
 from rankgate.core.console.sections import SectionedCommand
-from rankgate.core.console.terminal import styled, width
+from rankgate.core.console.terminal import output_width, style_output
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS as CHECK_FORMS
+from rankgate.data.parts import Need
 from rankgate.decisions.comparison.commands import options as comparing
-from rankgate.decisions.comparison.scores.systems import ReportedScores
+from rankgate.decisions.comparison.scores.systems import VALUE_SUPPLY
 from rankgate.decisions.gating.documents.verdict import FORMS, render
 from rankgate.decisions.gating.gate import gate, with_noise
 from rankgate.decisions.gating.self_check import self_check
-from rankgate.measurement import metric_options, store_options
+from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.evaluation.scores import Scores
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
@@ -31,11 +34,11 @@ if TYPE_CHECKING:
 
 
 @click.command("gate", cls=SectionedCommand)
-@click.argument("qrels", type=click.Path(), required=False)
-@click.argument("baseline", type=click.Path(), required=False)
-@click.argument("candidate", type=click.Path(), required=False)
-@comparing.scores
-@options_of(gate, "policy FILE")
+@click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
+@click.argument("baseline", type=BASELINE_OR_FILE, required=False)
+@click.argument("candidate", type=SYSTEM_OR_FILE, required=False)
+@comparing.score_options
+@verb_options(gate, "policy FILE")
 @click.option(
     "--noise",
     multiple=True,
@@ -50,8 +53,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Add this evaluation to the log next to the saved baseline.",
 )
-@recordable
-@options_of(gate, "redraws")
+@with_record_option
+@verb_options(gate, "redraws")
 @click.option(
     "--self-check",
     "checked",
@@ -59,10 +62,7 @@ if TYPE_CHECKING:
     help="Gate one system against itself instead: BASELINE, CANDIDATE and --noise are runs of the "
     "same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
 )
-@options_of(self_check, "snapshots N")
-@store_options.instead_of_files(
-    qrels="judgments", baseline="baseline", candidate="run", noise="run"
-)
+@verb_options(self_check, "snapshots N")
 @metric_options.metrics_from
 @options.form(*FORMS)
 @options.output
@@ -72,14 +72,14 @@ if TYPE_CHECKING:
     metavar="FORM=FILE",
     help="Also write another format to a file, as in junit=gate.xml; may be given several times.",
 )
-@comparing.named_systems("baseline", "candidate")
-@of_collection("baseline", "candidate")
-@comparing.reported
+@comparing.system_names("baseline", "candidate")
+@of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
+@comparing.reported_scores
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
-    collection: Collection | ReportedScores,
+    collection: Collection | Scores,
     baseline: Any,
     candidate: Any,
     form: str,
@@ -89,7 +89,7 @@ def command(
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...],
-    **chosen: Any,
+    **options_of_gate: Any,
 ) -> None:
     """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
 
@@ -108,35 +108,34 @@ def command(
     """
     if checked:
         runs = (baseline, candidate, *noise)
-        _self_check(ctx, collection, runs, (form, output), snapshots, chosen["policy"])
-    if isinstance(collection, ReportedScores):
-        if noise:
-            raise UsageError("--noise takes runs, not scores; leave it out.", code="unused-option")
+        _self_check(ctx, collection, runs, (form, output), snapshots, options_of_gate["policy"])
+    if isinstance(collection, Scores):
+        VALUE_SUPPLY.require("--noise", [Need("repeats")] if noise else [])
     elif noise:
         baseline = with_noise(collection, baseline, noise)
-    more = [_also(each) for each in also]
-    for _, place in more:
-        refuse_clashes(inputs(), place)
-    with Progress(3):
-        result = gate(collection, baseline, candidate, **chosen)
-    record_chosen(result)
-    for name, place in more:  # before any verdict is printed: a full disk is an error
-        deliver(render(result, name), place)
-    deliver(styled(render(result, form, width(output)), form, output), output)
-    if stored is not None and chosen["log"]:
+    names_and_paths = [_parse_also(name_and_path) for name_and_path in also]
+    for _, path in names_and_paths:
+        check_paths(input_paths(), path)
+    with TerminalProgress(3):
+        result = gate(collection, baseline, candidate, **options_of_gate)
+    record_if_requested(result)
+    for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
+        write_output(render(result, name), path)
+    write_output(style_output(render(result, form, output_width(output)), form, output), output)
+    if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if form == "github" and summary:
-        with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - it is added to
+        with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - the file has earlier summaries
             page.write(render(result, "markdown"))
     ctx.exit(result.status)
 
 
 def _self_check(
     ctx: click.Context,
-    collection: Collection | ReportedScores,
+    collection: Collection | Scores,
     runs: tuple[Any, ...],
-    shown: tuple[str, str | None],
+    form_and_output: tuple[str, str | None],
     snapshots: int,
     policy: str | None,
 ) -> NoReturn:
@@ -145,21 +144,21 @@ def _self_check(
     Raises:
         UsageError: a form that it does not have; scores; something is not given.
     """
-    form, output = shown
+    form, output = form_and_output
     if form not in CHECK_FORMS:
         raise UsageError(
             f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.",
             code="conflicting-options",
         )
-    if isinstance(collection, ReportedScores):
-        raise UsageError("--self-check takes runs, not scores.", code="conflicting-options")
+    if isinstance(collection, Scores):
+        raise VALUE_SUPPLY.error("--self-check", Need("lists"))
     baseline, candidate, *_ = runs
     if collection.judgments is None or baseline is None or candidate is None:
         raise UsageError(
             "--self-check takes judgments and two runs of a system, or an engine and its queries.",
             code="missing-input",
         )
-    with Progress(snapshots * snapshots):
+    with TerminalProgress(snapshots * snapshots):
         if str(baseline).endswith(".toml"):
             result = self_check(
                 collection, baseline, policy, queries=candidate, snapshots=snapshots
@@ -170,11 +169,11 @@ def _self_check(
     ctx.exit(result.status)
 
 
-def _also(words: str) -> tuple[str, str]:
-    form, equals, place = words.partition("=")
-    if form not in FORMS or not equals or not place:
+def _parse_also(argument: str) -> tuple[str, str]:
+    form, equals, path = argument.partition("=")
+    if form not in FORMS or not equals or not path:
         raise UsageError(
-            f"--also {words}: say FORM=FILE, the form one of {', '.join(FORMS)}.",
+            f"--also {argument}: say FORM=FILE, the form one of {', '.join(FORMS)}.",
             code="invalid-syntax",
         )
-    return form, place
+    return form, path

@@ -1,4 +1,4 @@
-"""``rankgate policy``: every key of a gate's policy, and what one demands."""
+"""``rankgate policy``: every key of a gate's policy, and the demands of one policy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result
-from rankgate.core.console.places import deliver
+from rankgate.core.console.places import write_output
 from rankgate.core.present.forms import as_json
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.gating.policies import policy_keys
@@ -28,6 +28,6 @@ def command(file: str | None, form: str, output: str | None) -> None:
     if file is not None:
         print_result(policy(file), "json" if form == "schema" else form, output)
     elif form == "schema":
-        deliver(as_json.dumped(dict(policy_keys().schema)), output)
+        write_output(as_json.to_json(dict(policy_keys().schema)), output)
     else:
         print_result(policy_keys(), form, output)

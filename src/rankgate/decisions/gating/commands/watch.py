@@ -1,11 +1,11 @@
-"""``rankgate online watch``: what the policy of a launch allows today."""
+"""``rankgate online watch``: the share of units that the policy of a launch allows today."""
 
 from __future__ import annotations
 
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
 from rankgate.core.present.write import FORMS
 from rankgate.decisions.gating.ramps.watch import watch
@@ -13,7 +13,8 @@ from rankgate.decisions.gating.ramps.watch import watch
 
 @click.command("watch")
 @click.argument("policy", type=click.Path())
-@options_of(watch, "events", "today DAY", "memory SIZE")
+@verb_options(watch, "events", "today DAY", "memory SIZE")
+@options.from_formats("logs events")
 @options.form(*FORMS)
 @options.output
 @click.pass_context
@@ -26,7 +27,7 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """Decide what POLICY allows today: pass (go on), fail (stop) or inconclusive (stay).
+    """Decide if a launch goes on today by POLICY: pass (go on), fail (stop), inconclusive (stay).
 
     POLICY has an [experiment], rules on KPIs and, for a launch in steps, a [[ramp]]. Intervals
     hold at every look, so that it may run every day. Exits with 0 if the next step is allowed, 1 if

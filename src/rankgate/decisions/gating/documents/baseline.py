@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
+from rankgate.core.present.document import make_document as made
 from rankgate.core.present.grid import Grid
-from rankgate.core.present.numbers import UNDEFINED, decimal
+from rankgate.core.present.numbers import UNDEFINED, format_decimal
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.saved.baselines import BaselineSummary, SavedBaselines
@@ -22,47 +22,47 @@ def document(result: SavedBaselines) -> Document:
     warnings = Warnings(tuple(notice.text for notice in result.notices))
     if len(result) != 1:
         title = f"{len(result)} saved baselines" if len(result) else "no baseline is saved here"
-        return made(title, Table("", _listed(result)), warnings, rows=rows)
-    (one,) = result.baselines
+        return made(title, Table("", _baseline_grid(result)), warnings, rows=rows)
+    (baseline,) = result.baselines
     means = tuple(
-        (metric, decimal(mean), decimal(one.noise.get(metric)))
-        for metric, mean in one.means.items()
+        (metric, format_decimal(mean), format_decimal(baseline.noise.get(metric)))
+        for metric, mean in baseline.means.items()
     )
     title = (
-        f"{one.name}: run {one.run['name']}, {one.queries} queries, convention "
-        f"{one.convention['name']}, judgments {one.qrels['sha256'][:12]}"
+        f"{baseline.name}: run {baseline.run['name']}, {baseline.queries} queries, convention "
+        f"{baseline.convention['name']}, judgments {baseline.qrels['sha256'][:12]}"
     )
     return made(
         title,
-        f"in {one.file}",
+        f"in {baseline.file}",
         Table("", Grid(("metric", "mean", "noise"), means)),
-        _looks(one),
+        _look_table(baseline),
         warnings,
         rows=rows,
     )
 
 
-def _listed(result: SavedBaselines) -> Grid:
+def _baseline_grid(result: SavedBaselines) -> Grid:
     rows = tuple(
         (
-            each.name,
-            each.run["name"],
-            str(each.queries),
-            each.convention["name"],
-            each.qrels["sha256"][:12],
-            str(len(each.looks)),
+            baseline.name,
+            baseline.run["name"],
+            str(baseline.queries),
+            baseline.convention["name"],
+            baseline.qrels["sha256"][:12],
+            str(len(baseline.looks)),
         )
-        for each in result.baselines
+        for baseline in result.baselines
     )
-    head = ("name", "run", "queries", "convention", "judgments", "looks")
-    return Grid(head, rows, frozenset({0, 1, 3, 4}))
+    header = ("name", "run", "queries", "convention", "judgments", "looks")
+    return Grid(header, rows, frozenset({0, 1, 3, 4}))
 
 
-def _looks(one: BaselineSummary) -> Table:
+def _look_table(baseline: BaselineSummary) -> Table:
     rows = tuple(
         tuple(look.get(name) or UNDEFINED for name in ("at", "candidate", "verdict"))
-        for look in one.looks[-_LOOKS:]
+        for look in baseline.looks[-_LOOKS:]
     )
-    count = len(one.looks)
+    count = len(baseline.looks)
     heading = "1 look" if count == 1 else f"{count} looks, the last {len(rows)}"
     return Table(heading, Grid(("at", "candidate", "verdict"), rows, frozenset(range(3))))

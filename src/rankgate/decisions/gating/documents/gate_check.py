@@ -1,4 +1,4 @@
-"""Self-checks of a gate as documents: how often verdicts flip, and the noise of each metric."""
+"""Self-checks of a gate as documents: shares of flipped verdicts, and the noise of each metric."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import decimal
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import format_decimal
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.gate_check import GateCheck
 
-_SHOWN = 10
+_MAX_PAIRS = 10
 _EVENTS = {
     "flip": "another verdict than most pairs have",
     "false fail": "fail, though nothing changed",
@@ -24,19 +24,21 @@ _EVENTS = {
 
 def document(result: GateCheck) -> Document:
     """Verdicts counted, rates with intervals, noise against margins, and pairs that disagree."""
-    counted = Counter(result.verdicts["verdict"].to_list())
-    words = ", ".join(f"{count:,} {verdict}" for verdict, count in counted.most_common())
+    pairs_by_verdict = Counter(result.verdicts["verdict"].to_list())
+    verdict_counts = ", ".join(
+        f"{count:,} {verdict}" for verdict, count in pairs_by_verdict.most_common()
+    )
     return made(
         f"self-check of the gate: {len(result.runs)} snapshots of one system, "
-        f"{len(result.verdicts):,} pairs: {words}",
+        f"{len(result.verdicts):,} pairs: {verdict_counts}",
         Table("pairs with", _rates(result)),
         Table("noise", _noise(result)),
-        *_others(result, counted.most_common(1)[0][0]),
+        *_disagreeing_tables(result, pairs_by_verdict.most_common(1)[0][0]),
         Warnings(tuple(notice.text for notice in result.notices)),
         f"Each snapshot is gated against each other one. Intervals ({result.level:.0%}, Wilson) "
         f"count the {result.independent} pairs without a snapshot in common. Noise is the largest "
         "difference of means between any two snapshots.",
-        f"policy: {printable(result.policy)}",
+        f"policy: {make_printable(result.policy)}",
         status=result.verdict,
         rows=PlainRows(tuple(result.verdicts.columns), list(result.verdicts.iter_rows())),
     )
@@ -57,22 +59,26 @@ def _rates(result: GateCheck) -> Grid:
 
 def _noise(result: GateCheck) -> Grid:
     rows = tuple(
-        (printable(row["metric"]), *(decimal(row[name]) for name in
-         ("lowest", "highest", "noise", "margin")))
+        (
+            make_printable(row["metric"]),
+            *(format_decimal(row[name]) for name in ("lowest", "highest", "noise", "margin")),
+        )
         for row in result.metrics.iter_rows(named=True)
-    )  # fmt: skip
-    head = ("metric", "lowest\nmean", "highest\nmean", "noise", "smallest\nmargin")
-    return Grid(head, rows)
+    )
+    header = ("metric", "lowest\nmean", "highest\nmean", "noise", "smallest\nmargin")
+    return Grid(header, rows)
 
 
-def _others(result: GateCheck, usual: str) -> tuple[Table, ...]:
+def _disagreeing_tables(result: GateCheck, usual_verdict: str) -> tuple[Table, ...]:
     """The first pairs with another verdict than most."""
-    other = [row for row in result.verdicts.iter_rows(named=True) if row["verdict"] != usual]
+    disagreeing = [
+        row for row in result.verdicts.iter_rows(named=True) if row["verdict"] != usual_verdict
+    ]
     rows = tuple(
-        (row["candidate"], row["baseline"], row["verdict"], printable(row["reason"]))
-        for row in other[:_SHOWN]
+        (row["candidate"], row["baseline"], row["verdict"], make_printable(row["reason"]))
+        for row in disagreeing[:_MAX_PAIRS]
     )
     if not rows:
         return ()
     grid = Grid(("candidate", "baseline", "verdict", "why"), rows, frozenset(range(4)))
-    return (Table(f"other verdicts ({len(rows)} of {len(other):,})", grid),)
+    return (Table(f"other verdicts ({len(rows)} of {len(disagreeing):,})", grid),)

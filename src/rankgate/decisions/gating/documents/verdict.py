@@ -13,18 +13,19 @@ from rankgate.core.present.document import (
     Points,
     Section,
     Table,
-    solid,
+    nonempty_blocks,
 )
-from rankgate.core.present.document import document as made
-from rankgate.core.present.figures import signed
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.figures import format_signed
 from rankgate.core.present.forms.as_text import WIDTH
-from rankgate.core.present.grid import Grid, printable
-from rankgate.core.present.numbers import decimal
-from rankgate.core.present.pages.page import page
+from rankgate.core.present.grid import Grid, make_printable
+from rankgate.core.present.numbers import format_decimal
+from rankgate.core.present.pages.page import document_page
 from rankgate.core.present.result import ReportOptions
-from rankgate.core.present.write import rendered
-from rankgate.data.comparison import GIVEN
+from rankgate.core.present.write import render_result
+from rankgate.data.comparison import GIVEN_VALUES
 from rankgate.decisions.comparison.documents import changes
+from rankgate.decisions.comparison.documents.sentence import row_sentence
 from rankgate.decisions.gating.documents import verdict_ci
 
 if TYPE_CHECKING:
@@ -43,24 +44,26 @@ def render(result: Verdict, form: str, width: int = WIDTH) -> str:
     if form == "github":
         return verdict_ci.workflow(result)
     return (
-        page(page_document(result, ReportOptions()))
+        document_page(page_document(result, ReportOptions()))
         if form == "html"
-        else rendered(result, form, width)
+        else render_result(result, form, width)
     )
 
 
 def document(result: Verdict) -> Document:
     """The rules with their outcomes, the queries that lost most, notes, inputs."""
     baseline, candidate = result.names
-    heading = f"worst queries ({_some(result)})"
+    heading = f"worst queries ({_shown_queries_text(result)})"
     return made(
         f"{candidate} against {baseline}",
         Entries(tuple(map(_entry, result.rules))),
-        again(result),
-        Table(heading, worst(result)),
-        Table("states of queries", states(result)),
+        Table("", mean_grid(result)),
+        flip_rate_note(result),
+        Table(heading, lost_query_grid(result)),
+        Table("states of queries", state_grid(result)),
         Points(result.notes),
-        inputs(result),
+        input_line(result),
+        lead=(verdict_sentence(result),),
         status=result.verdict,
     )
 
@@ -69,111 +72,164 @@ def page_document(result: Verdict, options: ReportOptions) -> Document:
     """A page: the rules, then the comparison that the verdict is based on."""
     baseline, candidate = result.names
     comparison = result.comparison
-    known = comparison.warnings if comparison else ()
-    notes = Points(tuple(note for note in result.notes if note not in known))
+    comparison_warnings = comparison.warnings if comparison else ()
+    notes = Points(tuple(note for note in result.notes if note not in comparison_warnings))
     blocks = (
-        Table("", rules(result)), again(result), Table("states of queries", states(result)), notes,
-        inputs(result),
-    )  # fmt: skip
-    lead = _decisive(result)
-    others: list[Section] = []
+        Table("", rule_grid(result)),
+        flip_rate_note(result),
+        Table("states of queries", state_grid(result)),
+        notes,
+        input_line(result),
+    )
+    lead = tuple(text for text in (verdict_sentence(result), *_decisive_reasons(result)) if text)
+    comparison_sections: list[Section] = []
     if comparison is not None:
-        lead = (*lead, changes.ground(comparison))
+        lead = (*lead, changes.source_sentence(comparison))
         own_options = replace(options, two_sided=True)
-        others = changes.sections(comparison, options.place, own_options)
+        comparison_sections = changes.sections(comparison, options.place, own_options)
     elif result.queries:
-        heading = f"{_some(result)}"
-        others = [Section("worst", "Worst queries", (Table(heading, worst(result)),))]
-    own = Section("verdict", f"Rules: {candidate} against {baseline}", solid(blocks), "Rules")
-    return Document(f"{candidate} against {baseline}", result.verdict, lead, (own, *others))
+        heading = f"{_shown_queries_text(result)}"
+        comparison_sections = [
+            Section("worst", "Worst queries", (Table(heading, lost_query_grid(result)),))
+        ]
+    rules_section = Section(
+        "verdict", f"Rules: {candidate} against {baseline}", nonempty_blocks(blocks), "Rules"
+    )
+    return Document(
+        f"{candidate} against {baseline}",
+        result.verdict,
+        lead,
+        (rules_section, *comparison_sections),
+    )
 
 
-def _decisive(result: Verdict) -> tuple[str, ...]:
-    """The reasons of the blocking rules that have the outcome of the whole."""
-    own = [
-        f"{each.rule.id}: {each.outcome.reason}"
-        for each in result.rules
-        if each.rule.tier == "block" and each.outcome.status == result.verdict
+def _decisive_reasons(result: Verdict) -> tuple[str, ...]:
+    """The reasons of the blocking rules with the outcome of the verdict."""
+    reasons = [
+        f"{result_of_rule.rule.id}: {result_of_rule.outcome.reason}"
+        for result_of_rule in result.rules
+        if result_of_rule.rule.tier == "block" and result_of_rule.outcome.status == result.verdict
     ]
-    more = f"; and {len(own) - _LEAD} more" if len(own) > _LEAD else ""
-    return (f"{'; '.join(own[:_LEAD])}{more}.",) if own else ()
+    further_reasons = f"; and {len(reasons) - _LEAD} more" if len(reasons) > _LEAD else ""
+    return (f"{'; '.join(reasons[:_LEAD])}{further_reasons}.",) if reasons else ()
 
 
-def rules(result: Verdict) -> Grid:
-    """How each rule ended, why, and what to do next."""
+def verdict_sentence(result: Verdict) -> str:
+    """The verdict in a sentence: queries, the mean, and the loss that the policy allows."""
+    if not result.means:
+        return ""
+    limits = (
+        result_of_rule.outcome
+        for result_of_rule in result.rules
+        if result_of_rule.rule.kind == "noninferiority"
+        and result_of_rule.rule.slice is None
+        and result_of_rule.rule["metric"] == result.means[0]["metric"]
+    )
+    outcome = next(limits, None)
+    if outcome is None or outcome.margin is None:
+        return row_sentence(result.means[0])
+    loss = f"{outcome.margin:g}"
+    ending = {
+        "pass": f", and a loss of more than {loss}, which the policy allows, can be excluded",
+        "fail": f", a loss of more than the {loss} that the policy allows",
+        "inconclusive": f"; a loss of more than {loss}, which the policy allows, cannot be "
+        "excluded",
+    }[outcome.status]
+    return row_sentence(result.means[0], ending)
+
+
+def mean_grid(result: Verdict) -> Grid:
+    """The means of both systems by the metrics that rules look at."""
     rows = tuple(
         (
-            f"{SIGNS[each.outcome.status]} {each.outcome.status}",
-            each.rule.id,
-            each.rule.tier,
-            each.outcome.reason,
-            each.outcome.next,
+            row["metric"],
+            format_decimal(row["baseline"]),
+            format_decimal(row["candidate"]),
+            format_signed(row["delta"]),
         )
-        for each in result.rules
+        for row in result.means
+    )
+    return Grid(("metric", *map(make_printable, result.names), "delta"), rows)
+
+
+def rule_grid(result: Verdict) -> Grid:
+    """Each rule with its status, its reason and the next step."""
+    rows = tuple(
+        (
+            f"{SIGNS[result_of_rule.outcome.status]} {result_of_rule.outcome.status}",
+            result_of_rule.rule.id,
+            result_of_rule.rule.tier,
+            result_of_rule.outcome.reason,
+            result_of_rule.outcome.next,
+        )
+        for result_of_rule in result.rules
     )
     return Grid(("status", "rule", "tier", "why", "next"), rows, frozenset(range(5)))
 
 
-def worst(result: Verdict) -> Grid:
+def lost_query_grid(result: Verdict) -> Grid:
     """The queries that lost most, by the metrics that rules look at first."""
     rows = tuple(
         (
             row["query_id"],
             row["metric"],
-            decimal(row["baseline"]),
-            decimal(row["candidate"]),
-            signed(row["delta"]),
+            format_decimal(row["baseline"]),
+            format_decimal(row["candidate"]),
+            format_signed(row["delta"]),
         )
         for row in result.queries[:_WORST]
     )
-    baseline, candidate = map(printable, result.names)
+    baseline, candidate = map(make_printable, result.names)
     return Grid(("query", "metric", baseline, candidate, "delta"), rows, frozenset({0, 1}), keys=2)
 
 
-def states(result: Verdict) -> Grid:
-    """How many queries of each system are in each state; empty where all returned something."""
-    names = dict(zip(("baseline", "candidate"), map(printable, result.names), strict=True))
+def state_grid(result: Verdict) -> Grid:
+    """The number of queries of each system by state; empty where every query has a list."""
+    names = dict(zip(("baseline", "candidate"), map(make_printable, result.names), strict=True))
     rows = [(names[row["system"]], row["state"], f"{row['queries']:,}") for row in result.states]
     if all(row["state"] == "ok" for row in result.states):
         rows = []
     return Grid(("system", "state", "queries"), tuple(rows), frozenset({0, 1}))
 
 
-def again(result: Verdict) -> str:
-    """How often resampled queries would change the verdict, and what that means."""
-    found = result.again
-    if found is None:
+def flip_rate_note(result: Verdict) -> str:
+    """The share of resampled sets of queries that change the verdict, with its meaning."""
+    flip_rate = result.again
+    if flip_rate is None:
         return ""
-    others = [
+    other_shares = [
         f"{share:.0%} {name}"
-        for name, share in found.verdicts.items()
+        for name, share in flip_rate.verdicts.items()
         if share and name != result.verdict
     ]
-    turned = sorted(found.rules.items(), key=lambda each: -each[1])
-    changed = [f"{name} {share:.0%}" for name, share in turned[:_LEAD] if share]
-    more = f" ({', '.join(others)})" if others else ""
-    more += f"; rules that change: {', '.join(changed)}" if changed else ""
+    rule_shares = sorted(flip_rate.rules.items(), key=lambda rule_and_share: -rule_and_share[1])
+    changed_rules = [f"{name} {share:.0%}" for name, share in rule_shares[:_LEAD] if share]
+    more = f" ({', '.join(other_shares)})" if other_shares else ""
+    more += f"; rules that change: {', '.join(changed_rules)}" if changed_rules else ""
     return (
-        f"would it decide the same again? {found.share:.0%} of {found.draws} resampled sets of "
-        f"these queries give another verdict{more}. It says how much "
+        f"would it decide the same again? {flip_rate.share:.0%} of {flip_rate.draws} resampled "
+        f"sets of these queries give another verdict{more}. It says how much "
         "depends on which queries were drawn, not how probably the verdict is wrong; judgments "
         "and the systems' lists stay as they are."
     )
 
 
-def _some(result: Verdict) -> str:
-    """How many of the losses are shown; a query may lose in several metrics."""
-    count = len(result.queries)
-    single = len({row["metric"] for row in result.queries}) == 1
-    return f"{min(count, _WORST)} of {count:,} {'that lost' if single else 'losses'}"
+def _shown_queries_text(result: Verdict) -> str:
+    """The number of shown queries, of all that lost by a metric."""
+    lost_count = len({row["query_id"] for row in result.queries})
+    shown_count = len({row["query_id"] for row in result.queries[:_WORST]})
+    return f"{shown_count} of {lost_count:,} that lost"
 
 
-def inputs(result: Verdict) -> str:
+def input_line(result: Verdict) -> str:
     """Policy, judgments, convention and their hashes, in a line."""
     digests = {name: digest[:12] for name, digest in result.hashes.items() if digest}
-    own = digests.pop("policy", None)
-    parts = [f"policy: {printable(result.policy)}" + (f" ({own})" if own else "")]
-    if result.convention.get("name") == GIVEN:
+    policy_digest = digests.pop("policy", None)
+    parts = [
+        f"policy: {make_printable(result.policy)}"
+        + (f" ({policy_digest})" if policy_digest else "")
+    ]
+    if result.convention.get("name") == GIVEN_VALUES:
         digests["values"] = digests.pop("qrels", "")
     elif result.convention:
         parts.append(f"convention {result.convention['name']} ({result.convention['hash']})")
@@ -183,9 +239,9 @@ def inputs(result: Verdict) -> str:
     return ", ".join(parts)
 
 
-def _entry(each: RuleResult) -> Entry:
-    rule, outcome = each.rule, each.outcome
+def _entry(result: RuleResult) -> Entry:
+    rule, outcome = result.rule, result.outcome
     tier = "" if rule.tier == "block" else f" ({rule.tier})"
-    further = (f"next: {outcome.next}",) if outcome.next else ()
+    next_lines = (f"next: {outcome.next}",) if outcome.next else ()
     label = f"{SIGNS[outcome.status]} {outcome.status}"
-    return Entry(label, (f"{rule.id}{tier}", outcome.reason, *further))
+    return Entry(label, (f"{rule.id}{tier}", outcome.reason, *next_lines))

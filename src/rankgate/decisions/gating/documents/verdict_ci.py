@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from rankgate.core.present.grid import printable
+from rankgate.core.present.grid import make_printable
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.verdict import RuleResult, Verdict
@@ -19,18 +19,20 @@ def junit(verdict: Verdict) -> str:
     An inconclusive one is an error: it could not be tested. Rules that warn or inform are skipped
     with their reason where they did not pass.
     """
-    cases = "".join(_case(each, verdict) for each in verdict.rules)
-    blocking = [each for each in verdict.rules if each.rule.tier == "block"]
-    failures = sum(each.outcome.status == "fail" for each in blocking)
-    errors = sum(each.outcome.status == "inconclusive" for each in blocking)
+    cases = "".join(_test_case(result, verdict) for result in verdict.rules)
+    blocking = [result for result in verdict.rules if result.rule.tier == "block"]
+    failures = sum(result.outcome.status == "fail" for result in blocking)
+    errors = sum(result.outcome.status == "inconclusive" for result in blocking)
     skipped = sum(
-        each.outcome.status != "pass" for each in verdict.rules if each.rule.tier != "block"
+        result.outcome.status != "pass" for result in verdict.rules if result.rule.tier != "block"
     )
-    name = quoteattr(f"rankgate: {_plain(verdict.names[1])} against {_plain(verdict.names[0])}")
+    name = quoteattr(
+        f"rankgate: {_xml_text(verdict.names[1])} against {_xml_text(verdict.names[0])}"
+    )
     counts = (
         f'tests="{len(verdict.rules)}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
     )
-    notes = "\n".join(map(_plain, verdict.notes))
+    notes = "\n".join(map(_xml_text, verdict.notes))
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f"<testsuites {counts}>\n<testsuite name={name} {counts}>\n{cases}"
@@ -38,21 +40,27 @@ def junit(verdict: Verdict) -> str:
     )
 
 
-def _case(each: RuleResult, verdict: Verdict) -> str:
-    rule, outcome = each.rule, each.outcome
-    head = f"name={quoteattr(_plain(rule.id))} classname={quoteattr(f'rankgate.{rule.kind}')}"
-    words = _plain(outcome.reason) + (f"\nnext: {_plain(outcome.next)}" if outcome.next else "")
+def _test_case(result: RuleResult, verdict: Verdict) -> str:
+    rule, outcome = result.rule, result.outcome
+    attributes = (
+        f"name={quoteattr(_xml_text(rule.id))} classname={quoteattr(f'rankgate.{rule.kind}')}"
+    )
+    text = _xml_text(outcome.reason) + (
+        f"\nnext: {_xml_text(outcome.next)}" if outcome.next else ""
+    )
     if outcome.status == "pass":
-        return f"<testcase {head}><system-out>{escape(words)}</system-out></testcase>\n"
+        return f"<testcase {attributes}><system-out>{escape(text)}</system-out></testcase>\n"
     tag = "skipped"
     if rule.tier == "block":
         tag = "failure" if outcome.status == "fail" else "error"
     kind = "" if tag == "skipped" else f" type={quoteattr(outcome.status)}"
-    message = quoteattr(_plain(outcome.reason))
-    lost = [row for row in verdict.queries if row["metric"] == rule.get("metric")][:5]
-    more = "".join(f"\n{_plain(row['query_id'])}: {row['delta']:+.4f}" for row in lost)
+    message = quoteattr(_xml_text(outcome.reason))
+    lost_queries = [row for row in verdict.queries if row["metric"] == rule.get("metric")][:5]
+    query_text = "".join(
+        f"\n{_xml_text(row['query_id'])}: {row['delta']:+.4f}" for row in lost_queries
+    )
     return (
-        f"<testcase {head}><{tag} message={message}{kind}>{escape(words + more)}</{tag}>"
+        f"<testcase {attributes}><{tag} message={message}{kind}>{escape(text + query_text)}</{tag}>"
         "</testcase>\n"
     )
 
@@ -70,24 +78,26 @@ def workflow(verdict: Verdict) -> str:
             f"{verdict.verdict}: {candidate} against {baseline}",
         )
     ]
-    for each in verdict.rules:
-        rule, outcome = each.rule, each.outcome
+    for result in verdict.rules:
+        rule, outcome = result.rule, result.outcome
         kind = _COMMANDS[outcome.status]
         if kind == "error" and rule.tier != "block":
             kind = "warning" if rule.tier == "warn" else "notice"
-        after = f" Next: {outcome.next}." if outcome.next else ""
+        next_sentence = f" Next: {outcome.next}." if outcome.next else ""
         stop = "" if outcome.reason.endswith("…") else "."
-        lines.append(_command(kind, f"rankgate: {rule.id}", f"{outcome.reason}{stop}{after}"))
+        lines.append(
+            _command(kind, f"rankgate: {rule.id}", f"{outcome.reason}{stop}{next_sentence}")
+        )
     return "".join(lines)
 
 
-def _command(kind: str, title: str, words: str) -> str:
-    head = printable(title)
+def _command(kind: str, title: str, message: str) -> str:
+    escaped_title = make_printable(title)
     for sign, code in (("%", "%25"), (":", "%3A"), (",", "%2C")):
-        head = head.replace(sign, code)
-    return f"::{kind} title={head}::{printable(words).replace('%', '%25')}\n"
+        escaped_title = escaped_title.replace(sign, code)
+    return f"::{kind} title={escaped_title}::{make_printable(message).replace('%', '%25')}\n"
 
 
-def _plain(words: str) -> str:
-    """Words that XML can hold."""
-    return "\n".join(printable(line) for line in words.split("\n"))
+def _xml_text(text: str) -> str:
+    """Text with characters that XML can hold."""
+    return "\n".join(make_printable(line) for line in text.split("\n"))

@@ -1,1 +1,1 @@
-"""Launches in steps: what the rules on KPIs allow on each day of an experiment."""
+"""Launches in steps: decisions of the rules on KPIs on each day of an experiment."""

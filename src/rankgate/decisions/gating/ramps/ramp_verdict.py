@@ -1,4 +1,4 @@
-"""Pass, fail or inconclusive on a day of a launch, and what the policy allows: ``watch``."""
+"""The verdict on a day of a launch, and the share that the policy allows: ``watch``."""
 
 from __future__ import annotations
 
@@ -15,17 +15,26 @@ from rankgate.decisions.gating.verdict import RuleResult
 from rankgate.online.experiments.experiment import Experiment
 
 STEPS = {
-    "step": pl.Int64, "share": pl.Float64, "since": pl.String, "until": pl.String,
-    "units": pl.Int64, "alpha": pl.Float64, "status": pl.String, "why": pl.String,
-}  # fmt: skip
+    "step": pl.Int64,
+    "share": pl.Float64,
+    "since": pl.String,
+    "until": pl.String,
+    "units": pl.Int64,
+    "alpha": pl.Float64,
+    "status": pl.String,
+    "why": pl.String,
+}
 STAGES = {
-    "stage": pl.String, "alpha": pl.Float64, "status": pl.String, "source": pl.String,
-}  # fmt: skip
+    "stage": pl.String,
+    "alpha": pl.Float64,
+    "status": pl.String,
+    "source": pl.String,
+}
 
 
 @dataclass(frozen=True)
 class RampVerdict(Result):
-    """What a policy says of an experiment on a day.
+    """The decision of a policy about an experiment on a day.
 
     Attributes:
         verdict: pass: the next step is allowed; fail: the ramp stops; inconclusive: it stays.
@@ -34,11 +43,11 @@ class RampVerdict(Result):
         allowed: the share of units that the treatment may have from now on.
         rules: those on KPIs with their outcomes in the current step.
         steps: of the ramp, with the status of those that have begun.
-        stages: what spends the error budget, with its share and status.
+        stages: the stages that spend the error budget, with share and status.
         experiment: the figures of the current step; None before the first one.
         policy: the file.
-        sha256: of what it says.
-        notes: what holds for the verdict as a whole.
+        sha256: of its content.
+        notes: notes on the verdict as a whole.
         exit: the policy's word for inconclusive: inconclusive, pass or fail.
     """
 
@@ -63,7 +72,7 @@ class RampVerdict(Result):
 
     @property
     def passed(self) -> bool:
-        """Whether the next step is allowed."""
+        """True if the next step is allowed."""
         return self.verdict == "pass"
 
     @property
@@ -77,13 +86,13 @@ class RampVerdict(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What holds for the verdict, then the faults of the experiment."""
-        own = tuple(Notice("ramp", text) for text in self.notes)
-        return own + (self.experiment.notices if self.experiment else ())
+        """Notices about the verdict, then the faults of the experiment."""
+        ramp_notices = tuple(Notice("ramp", text) for text in self.notes)
+        return ramp_notices + (self.experiment.notices if self.experiment else ())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the exit code."""
         return {**super().to_dict(), "exit_code": self.status}
 
     def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([each.to_dict() for each in self.rules])
+        return pl.DataFrame([rule_result.to_dict() for rule_result in self.rules])

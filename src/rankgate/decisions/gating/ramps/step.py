@@ -1,4 +1,4 @@
-"""One step of a ramp: its units, its faults, and how the rules on KPIs end."""
+"""One step of a ramp: its units, its faults, and the outcomes of the rules on KPIs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.gating.kpi_check import measure_of
+from rankgate.decisions.gating.kpi_check import measure_of_rule
 from rankgate.decisions.gating.kpi_evidence import KpiEvidence
+from rankgate.decisions.gating.policy_experiment import PolicyExperiment, experiment_from
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import RuleResult
-from rankgate.online.experiments.ab import analysed
+from rankgate.online.experiments.ab import analyse_experiment
 from rankgate.online.experiments.analysis import ArmComparison
-from rankgate.online.experiments.estimate import Method
-from rankgate.online.experiments.unit_events import from_events
+from rankgate.online.experiments.estimate import ComparisonMethod
+from rankgate.online.experiments.unit_events import read_units_from_events
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.policy import Policy
@@ -25,16 +27,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Step:
+class RampStep:
     """A step of a ramp that has begun.
 
     Attributes:
-        place: from 0.
+        place: its position in the ramp, from 0.
         share: of the treatment.
         since: its first day; None for that of the log.
         until: its last day so far.
-        values: what the policy says of it.
-        last: whether it is the last of the ramp.
+        values: the keys of the step in the policy.
+        last: True if it is the last step of the ramp.
     """
 
     place: int
@@ -47,11 +49,11 @@ class Step:
 
 @dataclass(frozen=True)
 class StepResult:
-    """How a step ended, or stands.
+    """The result of a step that has ended or is under way.
 
     Attributes:
         status: pass, fail or inconclusive.
-        why: in a few words.
+        why: the reason, in a few words.
         rules: with their outcomes.
         experiment: its figures.
         units: of the treatment.
@@ -64,6 +66,19 @@ class StepResult:
     units: int
 
 
+def experiment_of(policy: Policy) -> PolicyExperiment:
+    """The experiment of a policy that is watched.
+
+    Raises:
+        InputError: it has none, or no rules on KPIs.
+    """
+    if not policy.experiment or not kpi_rules(policy):
+        missing = "rules on KPIs" if policy.experiment else "an [experiment]"
+        problem = f"to watch it the policy needs {missing}; see rankgate policy."
+        raise InputError(problem, source=policy.source, code="invalid-policy")
+    return experiment_from(policy.experiment)
+
+
 def kpi_rules(policy: Policy) -> tuple[Rule, ...]:
     """The rules on KPIs of a policy."""
     return tuple(rule for rule in policy.rules if RULES[rule.kind].of_experiment is not None)
@@ -71,78 +86,110 @@ def kpi_rules(policy: Policy) -> tuple[Rule, ...]:
 
 def measures_of(policy: Policy) -> tuple[Measure, ...]:
     """The KPIs of these rules, each once."""
-    return tuple({rule["kpi"]: measure_of(rule) for rule in kpi_rules(policy)}.values())
+    return tuple({rule["kpi"]: measure_of_rule(rule) for rule in kpi_rules(policy)}.values())
 
 
-def decided(
-    built: KpiTables, policy: Policy, step: Step, alpha: float, why: Mapping[str, str]
+def decide_step(
+    built: KpiTables, policy: Policy, step: RampStep, alpha: float, kpi_problems: Mapping[str, str]
 ) -> StepResult:
     """Decide a step.
 
     Args:
         built: the tables of the log.
-        policy: what is demanded.
-        step: what has begun.
+        policy: the demands.
+        step: the step that has begun.
         alpha: the allowed probability of a false pass of the step.
-        why: by KPI why the log forbids it.
+        kpi_problems: by KPI the reason why the log cannot show it.
     """
-    chosen = kpi_rules(policy)
-    about = policy.experiment
+    rules = kpi_rules(policy)
+    experiment = experiment_of(policy)
+    design, test = experiment.design, experiment.test
     measures = measures_of(policy)
-    units = from_events(built, measures, about["unit"], start=step.since, end=step.until,
-                        covariates=about["cuped"])  # fmt: skip
-    control, treatment = about["control"], about["treatment"]
-    planned = {control: 1 - step.share, treatment: step.share}
-    extra = sorted(set(units.counts) - set(planned))
-    margins = {rule["kpi"]: rule["relative"] for rule in chosen
-               if rule.kind == "kpi_noninferiority" and rule["relative"] is not None}  # fmt: skip
-    method = Method(1 - alpha, "fieller", about["tuned_to"])
-    arms = ArmComparison(control, (treatment,), measures, method, margins, power=policy["power"],
-                    why=why)  # fmt: skip
-    settings = {"level": 1 - alpha, "power": policy["power"], "correction": "holm",
-                "sequential": True, "relative": method.relative, "tuned_to": about["tuned_to"],
-                "prior": arms.prior, "cuped": about["cuped"], "source": units.source}  # fmt: skip
-    among = units if not extra else units.among(_one_of(planned))
-    found = analysed(among, planned, arms, about["unit"], settings, crossed=about["crossed"])
-    invalid = "; ".join(each.text for each in found.blocking)
-    blocking = [rule for rule in chosen if rule.tier == "block"]
-    evidence = KpiEvidence(among, control, treatment, alpha, max(1, len(blocking)),
-                           policy["power"], about["tuned_to"], why, invalid)  # fmt: skip
-    ended = tuple(RuleResult(rule, RULES[rule.kind].of_experiment(rule, evidence))  # type: ignore[misc]
-                  for rule in chosen)  # fmt: skip
-    count = among.counts.get(treatment, 0)
-    status, words = _status(ended, step, count, invalid=invalid)
-    return StepResult(status, words, ended, found, count)
+    units = read_units_from_events(
+        built,
+        measures,
+        design.unit,
+        start=step.since,
+        end=step.until,
+        covariates=design.cuped,
+    )
+    control, treatment = experiment.arms
+    planned_shares = {control: 1 - step.share, treatment: step.share}
+    extra_arms = sorted(set(units.counts) - set(planned_shares))
+    margins = {
+        rule["kpi"]: rule["relative"]
+        for rule in rules
+        if rule.kind == "kpi_noninferiority" and rule["relative"] is not None
+    }
+    method = ComparisonMethod(1 - alpha, test.relative, test.looks)
+    arms = ArmComparison(
+        control, (treatment,), measures, method, margins, power=policy["power"], why=kpi_problems
+    )
+    settings = {
+        "level": 1 - alpha,
+        "power": policy["power"],
+        "correction": test.correction,
+        "sequential": test.sequential,
+        "relative": test.relative,
+        "tuned_to": test.tuned_to,
+        "prior": test.prior,
+        "cuped": design.cuped,
+        "source": units.source,
+    }
+    compared_units = units if not extra_arms else units.among(_is_planned_arm(planned_shares))
+    result = analyse_experiment(
+        compared_units, planned_shares, arms, design.unit, settings, crossed=design.crossed
+    )
+    invalid = "; ".join(notice.text for notice in result.blocking)
+    blocking = [rule for rule in rules if rule.tier == "block"]
+    evidence = KpiEvidence(
+        compared_units,
+        control,
+        treatment,
+        alpha,
+        max(1, len(blocking)),
+        policy["power"],
+        test.tuned_to,
+        kpi_problems,
+        invalid,
+    )
+    results = tuple(
+        RuleResult(rule, RULES[rule.kind].of_experiment(rule, evidence))  # type: ignore[misc]
+        for rule in rules
+    )
+    count = compared_units.counts.get(treatment, 0)
+    status, reason = _status(results, step, count, invalid=invalid)
+    return StepResult(status, reason, results, result, count)
 
 
-def _one_of(planned: Mapping[str, float]) -> Any:  # noqa: ANN401 - an expression of Polars
+def _is_planned_arm(planned_shares: Mapping[str, float]) -> Any:  # noqa: ANN401 - an expression of Polars
     import polars as pl
 
-    return pl.col("variant").is_in(list(planned))
+    return pl.col("variant").is_in(list(planned_shares))
 
 
 def _status(
-    ended: Sequence[RuleResult], step: Step, units: int, *, invalid: str
+    results: Sequence[RuleResult], step: RampStep, units: int, *, invalid: str
 ) -> tuple[Status, str]:
     """Fail if a blocking rule failed; pass if those that must pass did, after enough days."""
-    by_id = {each.rule.id: each for each in ended}
-    blocking = {name for name, each in by_id.items() if each.rule.tier == "block"}
+    by_id = {result.rule.id: result for result in results}
+    blocking = {name for name, result in by_id.items() if result.rule.tier == "block"}
     failed = sorted(name for name in blocking if by_id[name].outcome.status == "fail")
     if failed:
         return "fail", f"failed: {', '.join(failed)}"
     if invalid:
         return "inconclusive", "the experiment is not valid"
-    return _passed(by_id, blocking, step, units)
+    return _pending_status(by_id, blocking, step, units)
 
 
-def _passed(
-    by_id: Mapping[str, RuleResult], blocking: set[str], step: Step, units: int
+def _pending_status(
+    by_id: Mapping[str, RuleResult], blocking: set[str], step: RampStep, units: int
 ) -> tuple[Status, str]:
-    """Whether a step in which no rule failed has all that it needs."""
-    must = set(step.values["passes"]) or (blocking if step.last else set())
-    waiting = sorted(name for name in must if by_id[name].outcome.status != "pass")
-    if waiting:
-        return "inconclusive", f"not passed yet: {', '.join(waiting)}"
+    """The status of a step in which no rule failed, and the reason."""
+    required_rules = set(step.values["passes"]) or (blocking if step.last else set())
+    not_passed = sorted(name for name in required_rules if by_id[name].outcome.status != "pass")
+    if not_passed:
+        return "inconclusive", f"not passed yet: {', '.join(not_passed)}"
     null = sorted(name for name in blocking if by_id[name].outcome.n is None)
     if null:
         return "inconclusive", f"no figures for {', '.join(null)}"
@@ -151,4 +198,4 @@ def _passed(
         return "inconclusive", f"day {days} of {step.values['days']}"
     if units < step.values["units"]:
         return "inconclusive", f"{units:,} of {step.values['units']:,} units"
-    return "pass", "no rule failed" if not must else "passed"
+    return "pass", "no rule failed" if not required_rules else "passed"

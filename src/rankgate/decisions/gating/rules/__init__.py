@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rankgate.core.declare import Registry, declared_in
+from rankgate.core.declare import Registry, find_declared
 from rankgate.decisions.gating.rule import RuleKind
 
 
 def _kinds() -> tuple[RuleKind, ...]:
-    """Those that infer first, then those that count, then those about single queries."""
-    found = declared_in(__name__, RuleKind)
-    return tuple(sorted(found, key=lambda kind: (not kind.statistical, not kind.sliced)))
+    """Rules that infer first, then those that count, then those about single queries."""
+    kinds = find_declared(__name__, RuleKind)
+    return tuple(sorted(kinds, key=lambda kind: (not kind.statistical, not kind.sliced)))
 
 
 RULES = Registry(RuleKind, "kind of rule", _kinds, group="rankgate.rules")

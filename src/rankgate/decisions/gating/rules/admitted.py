@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.evidence import Evidence
     from rankgate.decisions.gating.rule import Rule
 
-_SAVE = "hold the judge against people: rankgate admit PEOPLE JUDGE --format json -o {}"
+_ADMIT_COMMAND = "hold the judge against people: rankgate admit PEOPLE JUDGE --format json -o {}"
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """As the admission ended, if it is of these judgments."""
+    """Return the verdict of the admission, if it is about these judgments."""
     result = evidence.inputs.admissions[rule["file"]]
-    after = _SAVE.format(rule["file"])
+    next_step = _ADMIT_COMMAND.format(rule["file"])
     if result.sha256 != evidence.comparison.qrels_sha256:
         reason = (
             f"{rule['file']} is about other judgments of {result.judge} ({result.sha256[:12]}) "
             f"than these ({evidence.comparison.qrels_sha256[:12]})"
         )
-        return Outcome("inconclusive", reason, after)
+        return Outcome("inconclusive", reason, next_step)
     if result.verdict == "pass":
         return Outcome("pass", f"{result.judge} was compared with people and admitted")
     if result.verdict == "fail":
@@ -51,5 +51,6 @@ KIND = RuleKind(
     ),
     decide,
     title="the judge behind the judgments was compared with people and admitted",
-    needs=frozenset({"admission"}),
+    needs=frozenset({"judgments"}),
+    reads_admission=True,
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """By the interval of the candidate's value, or by the value alone."""
+    """Decide by the interval of the candidate's value, or by the value alone."""
     return floor.decide(_as_floor(rule), evidence)
 
 
@@ -37,13 +37,13 @@ KIND = RuleKind(
     (
         Parameter("metric", "text", "the metric, such as Gini@10", required=True),
         Parameter("at_most", "number", "the ceiling", required=True),
-        *(each for each in floor.KIND.takes if each.name == "by"),
+        *(parameter for parameter in floor.KIND.takes if parameter.name == "by"),
     ),
     decide,
     title="the candidate's value is at most a given number",
     statistical=True,
     sliced=True,
-    of_values=True,
+    needs=frozenset({"group_sums"}),
     bounds=("at_most",),
     statuses=_statuses,
 )

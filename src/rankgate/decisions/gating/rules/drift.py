@@ -13,21 +13,23 @@ if TYPE_CHECKING:
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """Pass where the baseline was not saved; else compare what changed with what may change."""
+    """Pass where the baseline was not saved; else compare the drift with its limits."""
     if evidence.inputs.drift is None:
         return Outcome("pass", "both systems are scored now, by the same judgments")
-    return compare(rule, evidence.inputs.drift)
+    return compare_drift(rule, evidence.inputs.drift)
 
 
-def compare(rule: Rule, drift: Drift) -> Outcome:
-    """Fail where judgments changed, or where more queries came or went than may."""
+def compare_drift(rule: Rule, drift: Drift) -> Outcome:
+    """Fail where judgments changed, or where too many queries came or went."""
     if not drift.queries and not drift.judgments:
         return Outcome("pass", f"{drift.then} queries and their judgments are as they were saved")
-    over = drift.share > rule["queries"] or (drift.judgments and rule["judgments"])
-    ends = f"since the baseline was saved {drift.words}"
-    if not over:
-        return Outcome("pass", f"{ends}; the policy allows it", queries=drift.queries)
-    return Outcome("fail", ends, "save the baseline anew by these judgments", queries=drift.queries)
+    is_exceeded = drift.share > rule["queries"] or (drift.judgments and rule["judgments"])
+    changes = f"since the baseline was saved {drift.words}"
+    if not is_exceeded:
+        return Outcome("pass", f"{changes}; the policy allows it", queries=drift.queries)
+    return Outcome(
+        "fail", changes, "save the baseline anew by these judgments", queries=drift.queries
+    )
 
 
 KIND = RuleKind(
@@ -49,5 +51,5 @@ KIND = RuleKind(
     ),
     decide,
     title="queries and judgments are the same as for the saved baseline",
-    without_comparison=compare,
+    without_comparison=compare_drift,
 )

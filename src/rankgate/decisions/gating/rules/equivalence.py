@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.declare import Parameter, Range
-from rankgate.decisions.comparison.whole import Drawn
+from rankgate.decisions.comparison.whole import ResampledValue
 from rankgate.decisions.gating.bounds import check_bound
-from rankgate.decisions.gating.intervals import statuses
-from rankgate.decisions.gating.relative import allowed, beyond, shifted_range
+from rankgate.decisions.gating.intervals import decide_statuses
+from rankgate.decisions.gating.relative import gain_beyond_share, relative_contrast, shifted_range
 from rankgate.decisions.gating.rule import Outcome, RuleKind
-from rankgate.decisions.gating.words import unmoved, within
+from rankgate.decisions.gating.words import equivalence_outcome, unmoved_outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,40 +31,48 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     metric, margin, share = rule["metric"], rule["margin"], rule["relative"]
     if margin is None:
         margin = share * abs(evidence.baseline(metric, rule.slice))
-    if blind := unmoved(rule, evidence, margin):
+    if blind := unmoved_outcome(rule, evidence, margin):
         return blind
-    gains, terms = evidence.gains(metric, rule.slice), _both_sides(evidence.terms)
+    gains, terms = evidence.gains(metric, rule.slice), _two_sided_terms(evidence.terms)
     limits = evidence.gain_range(metric)
-    if share is None or isinstance(gains, Drawn):
-        sides = [check_bound(each, -margin, terms, limits) for each in (gains, -gains)]
+    if share is None or isinstance(gains, ResampledValue):
+        sides = [check_bound(gain, -margin, terms, limits) for gain in (gains, -gains)]
     else:
         limits, gained = shifted_range(rule, evidence), evidence.gained(metric)
         sides = [
             check_bound(
-                evidence.measured(metric, rule.slice, allowed(gained, share, turned=turned)),
-                0.0, terms, limits,
+                evidence.measured(
+                    metric, rule.slice, relative_contrast(gained, share, turned=turned)
+                ),
+                0.0,
+                terms,
+                limits,
             ).shifted(-margin)
             for turned in (False, True)
-        ]  # fmt: skip
-    return within(rule, evidence, (sides[0], sides[1]), margin)
+        ]
+    return equivalence_outcome(rule, evidence, (sides[0], sides[1]), margin)
 
 
-def _both_sides(terms: Terms) -> Terms:
+def _two_sided_terms(terms: Terms) -> Terms:
     return replace(terms, tests=2 * terms.tests)
 
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
-    sides, terms, share = [values.gain, -values.gain], _both_sides(evidence.terms), rule["relative"]
+    sides, terms, share = (
+        [values.gain, -values.gain],
+        _two_sided_terms(evidence.terms),
+        rule["relative"],
+    )
     if share is None:
         bound, limits = -rule["margin"], evidence.gain_range(rule["metric"])
     else:
-        sides = [beyond(each, values.baseline, share) for each in sides]
+        sides = [gain_beyond_share(gain, values.baseline, share) for gain in sides]
         bound, limits = 0.0, shifted_range(rule, evidence)
     bounds = np.full(values.gain.shape[1], bound)
-    low, high = (statuses(each, bounds, terms, limits) for each in sides)
-    out = (low == "fail") | (high == "fail")
-    both = (low == "pass") & (high == "pass")
-    return np.where(out, "fail", np.where(both, "pass", "inconclusive"))
+    low, high = (decide_statuses(gain, bounds, terms, limits) for gain in sides)
+    is_outside = (low == "fail") | (high == "fail")
+    is_inside = (low == "pass") & (high == "pass")
+    return np.where(is_outside, "fail", np.where(is_inside, "pass", "inconclusive"))
 
 
 KIND = RuleKind(
@@ -88,7 +96,7 @@ KIND = RuleKind(
     title="the candidate is neither worse nor better by more than a margin",
     statistical=True,
     sliced=True,
-    of_values=True,
+    needs=frozenset({"group_sums"}),
     one_of=("margin", "relative"),
     difference="margin",
     limits="loss",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.core.declare import Parameter
-from rankgate.decisions.comparison.whole import Drawn
+from rankgate.decisions.comparison.whole import ResampledValue
 from rankgate.decisions.gating.bounds import check_bound
-from rankgate.decisions.gating.intervals import SLACK, statuses
+from rankgate.decisions.gating.intervals import ROUNDING, decide_statuses
 from rankgate.decisions.gating.rule import Outcome, RuleKind
-from rankgate.decisions.gating.words import measured, number, unseen_value
+from rankgate.decisions.gating.words import measured_number, short_number, unseen_loss_sentence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,33 +22,36 @@ if TYPE_CHECKING:
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """By the interval of the candidate's value, or by the value alone."""
-    metric, least = rule["metric"], rule["at_least"]
-    ceiling = least is None
-    bound, kind = (rule["at_most"], "ceiling") if ceiling else (least, "floor")
+    """Decide by the interval of the candidate's value, or by the value alone."""
+    metric, floor = rule["metric"], rule["at_least"]
+    ceiling = floor is None
+    bound, kind = (rule["at_most"], "ceiling") if ceiling else (floor, "floor")
     values = evidence.own(metric, rule.slice)
-    where = f" for {rule.slice}" if rule.slice else ""
-    if not isinstance(values, Drawn) and not len(values):
+    slice_label = f" for {rule.slice}" if rule.slice else ""
+    if not isinstance(values, ResampledValue) and not len(values):
         return Outcome(
-            "inconclusive", f"no query{where} has a value of {metric}", "judge some queries", n=0
+            "inconclusive",
+            f"no query{slice_label} has a value of {metric}",
+            "judge some queries",
+            n=0,
         )
-    result = _checked(metric, values, bound, evidence, ceiling=ceiling)
+    result = _check_value(metric, values, bound, evidence, ceiling=ceiling)
     figures: dict[str, Any] = {
         "n": result.n,
         "low": result.low,
         "high": result.high,
         "mde": result.mde,
     }
-    mend = "lower it" if ceiling else "raise it"
-    good, bad = ("below", "above") if ceiling else ("above", "below")
+    advice = "lower it" if ceiling else "raise it"
+    inside_word, outside_word = ("below", "above") if ceiling else ("above", "below")
     if rule["by"] == "mean" and result.mean is not None:
-        kept = result.mean <= bound + SLACK if ceiling else result.mean >= bound - SLACK
+        is_met = result.mean <= bound + ROUNDING if ceiling else result.mean >= bound - ROUNDING
         reason = (
-            f"{metric} {measured(result.mean, bound)}{where}: {'not ' * kept}{bad} the {kind} "
-            f"{number(bound)}, by the mean alone"
+            f"{metric} {measured_number(result.mean, bound)}{slice_label}: {'not ' * is_met}"
+            f"{outside_word} the {kind} {short_number(bound)}, by the mean alone"
         )
-        return Outcome("pass" if kept else "fail", reason, "" if kept else mend, **figures)
-    units = "users" if isinstance(values, Drawn) else "queries"
+        return Outcome("pass" if is_met else "fail", reason, "" if is_met else advice, **figures)
+    units = "users" if isinstance(values, ResampledValue) else "queries"
     if result.why:
         return Outcome(
             "inconclusive",
@@ -57,34 +60,43 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
             code=result.code,
             **figures,
         )
-    says = {
-        "pass": f": {good}",
-        "fail": f": {bad}",
-        "inconclusive": f" does not show whether it is {good}",
+    claims = {
+        "pass": f": {inside_word}",
+        "fail": f": {outside_word}",
+        "inconclusive": f" does not show whether it is {inside_word}",
     }[result.status]
-    ends = f"(bounds {measured(result.low, bound)} and {measured(result.high, bound)})"
-    reason = f"{metric} {measured(result.mean)} {ends}{where}{says} the {kind} {number(bound)}"
-    wrong = "low" if ceiling else "high"
-    more = f"add about {result.more:,} {units} like these" if result.more else f"add {units}"
-    after = {"pass": "", "fail": f"{mend}, or the {kind} was too {wrong}", "inconclusive": more}
+    ends = (
+        f"(bounds {measured_number(result.low, bound)} and {measured_number(result.high, bound)})"
+    )
+    mean = measured_number(result.mean)
+    reason = f"{metric} {mean} {ends}{slice_label}{claims} the {kind} {short_number(bound)}"
+    wrong_direction = "low" if ceiling else "high"
+    more_queries = (
+        f"add about {result.more:,} {units} like these" if result.more else f"add {units}"
+    )
+    next_steps = {
+        "pass": "",
+        "fail": f"{advice}, or the {kind} was too {wrong_direction}",
+        "inconclusive": more_queries,
+    }
     return Outcome(
         result.status,
         reason,
-        after[result.status],
-        caution=unseen_value(rule, result, ceiling=ceiling),
+        next_steps[result.status],
+        caution=unseen_loss_sentence(rule, result, ceiling=ceiling),
         **figures,
     )
 
 
-def _checked(
+def _check_value(
     metric: str,
-    values: NDArray[np.float64] | Drawn,
+    values: NDArray[np.float64] | ResampledValue,
     bound: float,
     evidence: Evidence,
     *,
     ceiling: bool,
 ) -> BoundCheck:
-    """Compared with a floor, or turned and compared with a ceiling."""
+    """Compare the values with a floor, or the negated values with a ceiling."""
     limits = evidence.inputs.ranges.get(metric)
     if not ceiling:
         return check_bound(values, bound, evidence.terms, limits)
@@ -93,13 +105,15 @@ def _checked(
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
     limits, ceiling = evidence.inputs.ranges.get(rule["metric"]), rule["at_least"] is None
-    sign, own = (-1.0, -values.candidate) if ceiling else (1.0, values.candidate)
+    sign, signed_values = (-1.0, -values.candidate) if ceiling else (1.0, values.candidate)
     bound = sign * (rule["at_most"] if ceiling else rule["at_least"])
     if rule["by"] == "mean":
-        return np.where(own.mean(axis=0) >= bound - SLACK, "pass", "fail")
+        return np.where(signed_values.mean(axis=0) >= bound - ROUNDING, "pass", "fail")
     if limits is not None and ceiling:
         limits = -limits[1], -limits[0]
-    return statuses(own, np.full(own.shape[1], bound), evidence.terms, limits)
+    return decide_statuses(
+        signed_values, np.full(signed_values.shape[1], bound), evidence.terms, limits
+    )
 
 
 KIND = RuleKind(
@@ -120,7 +134,7 @@ KIND = RuleKind(
     title="the candidate's value is at least, or at most, a given number",
     statistical=True,
     sliced=True,
-    of_values=True,
+    needs=frozenset({"group_sums"}),
     one_of=("at_least", "at_most"),
     bounds=("at_least", "at_most"),
     statuses=_statuses,

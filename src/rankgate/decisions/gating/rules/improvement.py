@@ -8,9 +8,9 @@ import numpy as np
 
 from rankgate.core.declare import Parameter, Range
 from rankgate.decisions.gating.bounds import check_bound
-from rankgate.decisions.gating.intervals import statuses
+from rankgate.decisions.gating.intervals import decide_statuses
 from rankgate.decisions.gating.rule import Outcome, RuleKind
-from rankgate.decisions.gating.words import settled, unmoved
+from rankgate.decisions.gating.words import difference_outcome, unmoved_outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """Pass where the interval lies above the gain asked for, fail where below."""
+    """Pass where the interval lies above the required gain, fail where below."""
     gain = rule["by"]
-    if blind := unmoved(rule, evidence, gain, passes=False):
+    if blind := unmoved_outcome(rule, evidence, gain, passes=False):
         return blind
     metric = rule["metric"]
     gains, limits = evidence.gains(metric, rule.slice), evidence.gain_range(metric)
-    return settled(
+    return difference_outcome(
         rule, evidence, check_bound(gains, gain, evidence.terms, limits), gain, loss=False
     )
 
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
     bound = np.full(values.gain.shape[1], rule["by"])
-    return statuses(values.gain, bound, evidence.terms, evidence.gain_range(rule["metric"]))
+    return decide_statuses(values.gain, bound, evidence.terms, evidence.gain_range(rule["metric"]))
 
 
 KIND = RuleKind(
@@ -52,7 +52,7 @@ KIND = RuleKind(
     title="the candidate is better, by more than a given gain if there is one",
     statistical=True,
     sliced=True,
-    of_values=True,
+    needs=frozenset({"group_sums"}),
     difference="by",
     limits="gain",
     statuses=_statuses,

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Parameter, Range
-from rankgate.decisions.gating.kpi_words import BETTER, KPI, decided, of_users, problem
+from rankgate.decisions.gating.kpi_words import (
+    BETTER,
+    KPI,
+    decide_kpi,
+    kpi_problem,
+    undecided_without_users,
+)
 from rankgate.decisions.gating.rule import RuleKind
 
 if TYPE_CHECKING:
@@ -14,20 +20,25 @@ if TYPE_CHECKING:
 
 
 def decide(rule: Rule, evidence: KpiEvidence) -> Outcome:
-    """Pass where the interval lies above the gain that is wanted, fail where below."""
-    return decided(rule, evidence, rule["relative"], relative=True)
+    """Pass where the interval lies above the required gain, fail where below."""
+    return decide_kpi(rule, evidence, rule["relative"], relative=True)
 
 
 KIND = RuleKind(
     "kpi_improvement",
     (
         KPI,
-        Parameter("relative", "number", "the gain that must be exceeded, as a share of the "
-                  "control's value", 0.0, range=Range(0.0)),
+        Parameter(
+            "relative",
+            "number",
+            "the gain that must be exceeded, as a share of the control's value",
+            0.0,
+            range=Range(0.0),
+        ),
         BETTER,
     ),
-    of_users,
+    undecided_without_users,
     title="a KPI gets better",
-    check=problem,
+    check=kpi_problem,
     of_experiment=decide,
-)  # fmt: skip
+)

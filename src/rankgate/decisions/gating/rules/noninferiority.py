@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.declare import Parameter, Range
-from rankgate.decisions.comparison.whole import Drawn
+from rankgate.decisions.comparison.whole import ResampledValue
 from rankgate.decisions.gating.bounds import check_bound
-from rankgate.decisions.gating.intervals import statuses
-from rankgate.decisions.gating.relative import allowed, beyond, shifted_range
+from rankgate.decisions.gating.intervals import decide_statuses
+from rankgate.decisions.gating.relative import gain_beyond_share, relative_contrast, shifted_range
 from rankgate.decisions.gating.rule import Outcome, RuleKind
-from rankgate.decisions.gating.words import settled, unmoved
+from rankgate.decisions.gating.words import difference_outcome, unmoved_outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,17 +26,19 @@ def decide(rule: Rule, evidence: Evidence) -> Outcome:
     metric, margin, share = rule["metric"], rule["margin"], rule["relative"]
     if margin is None:
         margin = share * abs(evidence.baseline(metric, rule.slice))
-    if blind := unmoved(rule, evidence, margin):
+    if blind := unmoved_outcome(rule, evidence, margin):
         return blind
     gains = evidence.gains(metric, rule.slice)
-    if share is None or isinstance(gains, Drawn):
+    if share is None or isinstance(gains, ResampledValue):
         result = check_bound(gains, -margin, evidence.terms, evidence.gain_range(metric))
     else:
-        values = evidence.measured(metric, rule.slice, allowed(evidence.gained(metric), share))
+        values = evidence.measured(
+            metric, rule.slice, relative_contrast(evidence.gained(metric), share)
+        )
         result = check_bound(values, 0.0, evidence.terms, shifted_range(rule, evidence)).shifted(
             -margin
         )
-    return settled(rule, evidence, result, margin, loss=True)
+    return difference_outcome(rule, evidence, result, margin, loss=True)
 
 
 def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDArray[np.str_]:
@@ -44,9 +46,9 @@ def _statuses(rule: Rule, evidence: Evidence, values: HypotheticalValues) -> NDA
     if share is None:
         bound, limits = -rule["margin"], evidence.gain_range(rule["metric"])
     else:
-        gain, bound = beyond(gain, values.baseline, share), 0.0
+        gain, bound = gain_beyond_share(gain, values.baseline, share), 0.0
         limits = shifted_range(rule, evidence)
-    return statuses(gain, np.full(gain.shape[1], bound), evidence.terms, limits)
+    return decide_statuses(gain, np.full(gain.shape[1], bound), evidence.terms, limits)
 
 
 KIND = RuleKind(
@@ -70,7 +72,7 @@ KIND = RuleKind(
     title="the candidate is not worse by more than a margin",
     statistical=True,
     sliced=True,
-    of_values=True,
+    needs=frozenset({"group_sums"}),
     one_of=("margin", "relative"),
     difference="margin",
     limits="loss",

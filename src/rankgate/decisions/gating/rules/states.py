@@ -7,50 +7,61 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.declare import Parameter, Range
-from rankgate.decisions.gating.intervals import SLACK
+from rankgate.decisions.gating.intervals import ROUNDING
 from rankgate.decisions.gating.rule import Outcome, RuleKind
-from rankgate.decisions.gating.words import limit, percent
+from rankgate.decisions.gating.words import limit_percent, percent
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.evidence import Evidence
     from rankgate.decisions.gating.rule import Rule
 
-_WORDS = {"zero": "return nothing", "failed": "fail", "not_run": "were not run"}
+_VERB_OF_STATE = {"zero": "return nothing", "failed": "fail", "not_run": "were not run"}
 _SYSTEMS = ("baseline", "candidate")
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
     """Compare the share of queries in a state with a ceiling, and with the baseline's share."""
     states = evidence.counted(rule.slice).states
-    where = f" for {rule.slice}" if rule.slice else ""
-    most, more = rule["at_most"], rule["more"]
-    share, counted, n = {}, {}, 0
+    slice_label = f" for {rule.slice}" if rule.slice else ""
+    ceiling, more = rule["at_most"], rule["more"]
+    share, texts, n = {}, {}, 0
     for system in _SYSTEMS:
-        own = states.filter(pl.col("system") == system)
-        some = int(own.filter(pl.col("state") == rule["state"])["queries"].sum())
-        total = int(own["queries"].sum())
+        system_states = states.filter(pl.col("system") == system)
+        state_count = int(system_states.filter(pl.col("state") == rule["state"])["queries"].sum())
+        total = int(system_states["queries"].sum())
         if not total:
             return Outcome(
                 "inconclusive",
-                f"the {system} was asked no query{where}",
-                "see whether the tags are right" if where else "ask some queries",
+                f"the {system} was asked no query{slice_label}",
+                "see whether the tags are right" if slice_label else "ask some queries",
                 n=0,
             )
-        share[system], n = some / total, total
-        bounds = [most] * (most is not None)
-        counted[system] = f"{some} of the {system}'s {total}", percent(share[system], *bounds)
-    (now, part), (then, before) = counted["candidate"], counted["baseline"]
-    asked = "query" if n == 1 else "queries"
-    text = f"{now} {asked}{where} ({part}) {_WORDS[rule['state']]}, {then} ({before})"
+        share[system], n = state_count / total, total
+        bounds = [ceiling] * (ceiling is not None)
+        texts[system] = f"{state_count} of the {system}'s {total}", percent(share[system], *bounds)
+    (candidate_text, candidate_share), (baseline_text, baseline_share) = (
+        texts["candidate"],
+        texts["baseline"],
+    )
+    noun = "query" if n == 1 else "queries"
+    text = (
+        f"{candidate_text} {noun}{slice_label} ({candidate_share}) "
+        f"{_VERB_OF_STATE[rule['state']]}, "
+        f"{baseline_text} ({baseline_share})"
+    )
     limits = (
-        {} if most is None else {f"at most {limit(most)} may": share["candidate"] <= most + SLACK}
+        {}
+        if ceiling is None
+        else {f"at most {limit_percent(ceiling)} may": share["candidate"] <= ceiling + ROUNDING}
     )
     if more is not None:
         rise = share["candidate"] - share["baseline"]
-        limits[f"at most {limit(more)} more than of the baseline may"] = rise <= more + SLACK
-    over = [words for words, kept in limits.items() if not kept]
-    if over:
-        reason = f"{text}; {' and '.join(over)}"
+        limits[f"at most {limit_percent(more)} more than of the baseline may"] = (
+            rise <= more + ROUNDING
+        )
+    exceeded = [limit_text for limit_text, is_met in limits.items() if not is_met]
+    if exceeded:
+        reason = f"{text}; {' and '.join(exceeded)}"
         return Outcome("fail", reason, "see why these queries changed", n=n)
     return Outcome("pass", f"{text}; {' and '.join(limits)}", n=n)
 
@@ -77,5 +88,5 @@ KIND = RuleKind(
     title="few queries return nothing or fail",
     sliced=True,
     any_of=("at_most", "more"),
-    needs=frozenset({"counts"}),
+    needs=frozenset({"queries"}),
 )

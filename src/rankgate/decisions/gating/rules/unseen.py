@@ -8,7 +8,7 @@ import polars as pl
 
 from rankgate.core.declare import Parameter, Range
 from rankgate.decisions.gating.rule import Outcome, RuleKind
-from rankgate.decisions.gating.words import limit, percent
+from rankgate.decisions.gating.words import limit_percent, percent
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.evidence import Evidence
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 def decide(rule: Rule, evidence: Evidence) -> Outcome:
-    """The share of queries whose lists changed while no metric moved."""
+    """Compare the share of queries whose lists changed while no metric moved with a ceiling."""
     result = evidence.comparison
     lists = evidence.lists(rule.slice)
     changed = set(
         lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"].to_list()
     )
-    seen = set(result.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
-    unseen = sorted(changed - seen)
+    moved_queries = set(result.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
+    unseen = sorted(changed - moved_queries)
     if not changed:
         return Outcome("pass", f"no list changed in its first {result.depth} documents")
-    share, most = len(unseen) / len(changed), rule["at_most"]
+    share, ceiling = len(unseen) / len(changed), rule["at_most"]
     reason = f"{len(changed)} lists changed in their first {result.depth} documents; "
     if not unseen:
         return Outcome("pass", f"{reason}for each of them a metric moved", n=len(changed))
     reason += (
-        f"no metric of this gate moved for {len(unseen)} of them ({percent(share, most)}), at "
-        f"most {limit(most)} may be so"
+        f"no metric of this gate moved for {len(unseen)} of them ({percent(share, ceiling)}), at "
+        f"most {limit_percent(ceiling)} may be so"
     )
-    if share <= most:
+    if share <= ceiling:
         return Outcome("pass", reason, n=len(changed))
     return Outcome(
         "inconclusive",

@@ -13,7 +13,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.comparison import LISTS, QUERIES, SCORES, SERVED, ScoredRun
-from rankgate.data.text.json_text import parsed
+from rankgate.data.text.json_text import parse_json
 
 SCHEMA_VERSION = 1
 
@@ -33,10 +33,10 @@ class Baseline:
     noise: Mapping[str, float] = field(default_factory=dict)
 
 
-def dumped(baseline: Baseline) -> str:
-    """The file: sorted, a query a line, so that a change reads well as a diff."""
+def dump_baseline(baseline: Baseline) -> str:
+    """The text of the file: sorted, a query a line, so that a change reads well as a diff."""
     system = baseline.system
-    head: dict[str, Any] = {
+    header: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "name": baseline.name,
         "run": {"name": system.name, "tag": system.tag, "sha256": system.sha256},
@@ -47,17 +47,20 @@ def dumped(baseline: Baseline) -> str:
         "tags": list(system.tags),
         "noise": dict(baseline.noise),
         **({"cautions": dict(system.cautions)} if system.cautions else {}),
+        **({"without_seen": True} if system.without_seen else {}),
     }
     if system.served is not None:
         served = system.served.sort("query_id")
-        head["served"] = dict(served.select(*SERVED).iter_rows())
-        head |= {"served_tags": own} if (own := _served_tags(served)) else {}
-    lines = [f"  {json.dumps(key)}: {_line(value)},\n" for key, value in head.items()]
-    queries = ",\n".join(f"    {json.dumps(q)}: {_line(v)}" for q, v in _by_query(system).items())
+        header["served"] = dict(served.select(*SERVED).iter_rows())
+        header |= {"served_tags": tags} if (tags := _served_tags(served)) else {}
+    lines = [f"  {json.dumps(key)}: {_json_line(value)},\n" for key, value in header.items()]
+    queries = ",\n".join(
+        f"    {json.dumps(q)}: {_json_line(v)}" for q, v in _query_values(system).items()
+    )
     return "{\n" + "".join(lines) + '  "queries": {\n' + queries + "\n  }\n}\n"
 
 
-def loaded(path: Path) -> Baseline:
+def load_baseline(path: Path) -> Baseline:
     """A saved baseline.
 
     Raises:
@@ -65,7 +68,7 @@ def loaded(path: Path) -> Baseline:
     """
     label = str(path)
     try:
-        result = parsed(path.read_bytes(), label)
+        result = parse_json(path.read_bytes(), label)
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror}.", source=label, code="cannot-read"
@@ -74,45 +77,47 @@ def loaded(path: Path) -> Baseline:
         problem = f"not a saved baseline of version {SCHEMA_VERSION}; save it again."
         raise InputError(problem, source=label, code="wrong-document")
     try:
-        return Baseline(result["name"], _side(result), result["noise"])
+        return Baseline(result["name"], _read_system(result), result["noise"])
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         problem = f"a saved baseline that was damaged ({type(error).__name__}: {error}); save anew."
         raise InputError(problem, source=label, code="damaged-file") from None
 
 
-def is_baseline(head: bytes) -> bool:
-    """Whether a file that begins so is a saved baseline."""
-    start = head[:200].replace(b" ", b"").replace(b"\n", b"")
+def is_baseline(first_bytes: bytes) -> bool:
+    """True if a file with these first bytes is a saved baseline."""
+    start = first_bytes[:200].replace(b" ", b"").replace(b"\n", b"")
     return start.startswith(b'{"schema_version":1,"name":')
 
 
-def _line(value: Any) -> str:  # noqa: ANN401 - plain values
+def _json_line(value: Any) -> str:  # noqa: ANN401 - plain values
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-def _by_query(system: ScoredRun) -> dict[str, dict[str, Any]]:
-    """Each query's state, values and first documents."""
+def _query_values(system: ScoredRun) -> dict[str, dict[str, Any]]:
+    """The state, values and first documents of each query."""
     values: dict[str, dict[str, Any]] = {}
     for row in system.queries.sort("query_id").iter_rows(named=True):
-        known = {name: value for name, value in row.items() if value is not None}
-        values[known.pop("query_id")] = {**known, "values": {}, "top": []}
-    for query, metric, value, why in system.scores.select(*SCORES).iter_rows():
-        values[query]["values"][metric] = value if why is None else [value, why]
+        row_values = {name: value for name, value in row.items() if value is not None}
+        values[row_values.pop("query_id")] = {**row_values, "values": {}, "top": []}
+    for query, metric, value, reason in system.scores.select(*SCORES).iter_rows():
+        values[query]["values"][metric] = value if reason is None else [value, reason]
     for query, _, doc, grade in system.lists.sort("query_id", "rank").select(*LISTS).iter_rows():
         values[query]["top"].append([doc, grade])
     return values
 
 
-def _side(result: dict[str, Any]) -> ScoredRun:
+def _read_system(result: dict[str, Any]) -> ScoredRun:
     scores, lists, queries = [], [], []
     tags = result["tags"]
-    for query, own in result["queries"].items():
-        for metric, value in own["values"].items():
-            number, why = value if isinstance(value, list) else (value, None)
-            scores.append((query, metric, number, why))
-        lists += [(query, rank, doc, grade) for rank, (doc, grade) in enumerate(own["top"], 1)]
-        known = {name: own.get(name) for name in [*QUERIES, *tags] if name != "query_id"}
-        queries.append({"query_id": query, **known})
+    for query, query_values in result["queries"].items():
+        for metric, value in query_values["values"].items():
+            number, reason = value if isinstance(value, list) else (value, None)
+            scores.append((query, metric, number, reason))
+        lists += [
+            (query, rank, doc, grade) for rank, (doc, grade) in enumerate(query_values["top"], 1)
+        ]
+        columns = {name: query_values.get(name) for name in [*QUERIES, *tags] if name != "query_id"}
+        queries.append({"query_id": query, **columns})
     schema = {**QUERIES, **dict.fromkeys(tags, pl.String)}
     return ScoredRun(
         name=result["run"]["name"],
@@ -126,13 +131,14 @@ def _side(result: dict[str, Any]) -> ScoredRun:
         scores=pl.DataFrame(scores, schema=SCORES, orient="row"),
         lists=pl.DataFrame(lists, schema=LISTS, orient="row"),
         queries=pl.DataFrame(queries, schema=schema),
-        served=_served(result),
+        served=_read_served(result),
         cautions=result.get("cautions", {}),
+        without_seen=result.get("without_seen", False),
     )
 
 
-def _served(result: dict[str, Any]) -> pl.DataFrame | None:
-    """The lists of users without judgments; None where the file does not hold them."""
+def _read_served(result: dict[str, Any]) -> pl.DataFrame | None:
+    """The lists of users without judgments; None where the file has none."""
     if "served" not in result:
         return None
     rows = list(result["served"].items())
@@ -145,5 +151,7 @@ def _served(result: dict[str, Any]) -> pl.DataFrame | None:
 def _served_tags(served: pl.DataFrame) -> dict[str, dict[str, str]]:
     """The tags of users without judgments that have any."""
     rows = served.drop("doc_ids").iter_rows(named=True)
-    found = {row.pop("query_id"): {k: v for k, v in row.items() if v is not None} for row in rows}
-    return {user: tags for user, tags in found.items() if tags}
+    tags_by_user = {
+        row.pop("query_id"): {k: v for k, v in row.items() if v is not None} for row in rows
+    }
+    return {user: tags for user, tags in tags_by_user.items() if tags}

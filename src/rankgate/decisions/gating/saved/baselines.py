@@ -15,13 +15,19 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result, run_notices
-from rankgate.core.target import Version, replacing
+from rankgate.core.target import FileVersion, replace_file
 from rankgate.data.collection import Collection
-from rankgate.decisions.gating.policy import default, found, read
+from rankgate.data.formats import registry
+from rankgate.decisions.gating.policy import find_policy, load_default_policy, read
 from rankgate.decisions.gating.saved import looks
-from rankgate.decisions.gating.saved.baseline import Baseline, dumped, is_baseline, loaded
+from rankgate.decisions.gating.saved.baseline import (
+    Baseline,
+    dump_baseline,
+    is_baseline,
+    load_baseline,
+)
 from rankgate.decisions.gating.unfinished import refuse_unfinished, refuse_unfinished_files
-from rankgate.measurement.evaluation.evaluate import rankings_among
+from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.names import DEFAULT_METRICS, parse, parse_all
 from rankgate.measurement.scoring.chosen import chosen_convention, refuse_mixed
@@ -32,16 +38,16 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
 
 FOLDER = Path("rankgate/baselines")
-"""Where baselines are kept, below the folder that a command runs in."""
+"""The folder of baselines, below the folder that a command runs in."""
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedBaseline:
     """A baseline and the file that it is in.
 
     Attributes:
         path: the file.
-        baseline: what is in it.
+        baseline: the content of the file.
         run_cautions: by other run that was scored with it, the cautions of that run.
         noise_runs: further runs of the same system, which show its noise.
     """
@@ -67,11 +73,11 @@ class Saved:
         Raises:
             InputError: a log that was damaged, with its line.
         """
-        return looks.logged(looks.log_of(self.path))
+        return looks.read_looks(looks.look_log_path(self.path))
 
     @property
     def summary(self) -> BaselineSummary:
-        """What a reader wants to know of it, without its queries."""
+        """The baseline's facts for readers, without its queries."""
         system = self.baseline.system
         means = dict(system.scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
         return BaselineSummary(
@@ -84,7 +90,7 @@ class Saved:
             depth=system.depth,
             means={metric: means.get(metric) for metric in system.metrics},
             noise=dict(self.baseline.noise),
-            looks=tuple({name: look[name] for name in looks.NAMES} for look in self.looks),
+            looks=tuple({name: look[name] for name in looks.LOOK_KEYS} for look in self.looks),
         )
 
 
@@ -94,10 +100,10 @@ class BaselineSummary:
 
     Attributes:
         name, file: of the baseline.
-        run, qrels: ``name`` and ``sha256`` of what it was made from.
+        run, qrels: ``name`` and ``sha256`` of its inputs.
         convention: ``name`` and ``hash``.
-        queries: how many.
-        depth: how far lists are kept.
+        queries: the number of queries.
+        depth: the number of ranks of lists.
         means: by metric; None where it has no value.
         noise: by metric, the largest difference that the system showed against itself.
         looks: when it was compared, with which run, by which judgments and policy, the verdict.
@@ -118,11 +124,11 @@ class BaselineSummary:
 
 @dataclass(frozen=True)
 class SavedBaselines(Result):
-    """Saved baselines: what they hold, their noise, and every look at them.
+    """Saved baselines: their contents, their noise, and every look at them.
 
     Attributes:
         baselines: by name.
-        notices: what the reader should know of the judgments and the runs.
+        notices: cautions about the judgments and the runs.
     """
 
     kind: ClassVar[str] = "baselines"
@@ -132,21 +138,21 @@ class SavedBaselines(Result):
     notices: tuple[Notice, ...] = ()
 
     @classmethod
-    def of(cls, *saved: Saved) -> Self:
+    def of(cls, *saved: SavedBaseline) -> Self:
         """The summaries of saved baselines."""
-        notices = tuple(notice for each in saved for notice in each.notices)
-        return cls(tuple(each.summary for each in saved), notices)
+        notices = tuple(notice for saved_baseline in saved for notice in saved_baseline.notices)
+        return cls(tuple(saved_baseline.summary for saved_baseline in saved), notices)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of baselines."""
         return len(self.baselines)
 
     def _table(self) -> pl.DataFrame:
         """A row for each metric: ``baseline``, ``metric``, ``mean``, ``noise``."""
         rows = [
-            (each.name, metric, mean, each.noise.get(metric))
-            for each in self.baselines
-            for metric, mean in each.means.items()
+            (baseline.name, metric, mean, baseline.noise.get(metric))
+            for baseline in self.baselines
+            for metric, mean in baseline.means.items()
         ]
         return pl.DataFrame(rows, _MEANS, orient="row")
 
@@ -169,7 +175,7 @@ def save(
     depth: int | None = None,
     folder: Path = FOLDER,
     force: bool = False,
-) -> Saved:
+) -> SavedBaseline:
     """Score a run and save it as a baseline.
 
     The metrics that the policy needs, which is the one that a gate finds here, are kept in any
@@ -180,7 +186,7 @@ def save(
         UsageError: a name that is not a file's name; a baseline of that name, unless forced.
     """
     path = path_of(name, folder)
-    before = Version.of(path)
+    previous_version = FileVersion.of(path)
     if path.exists() and not force:
         raise UsageError(
             f"{path} is there already; add --force to replace it, and commit that.",
@@ -190,28 +196,30 @@ def save(
     collection = Collection.of(collection)
     system = collection.run(run)
     refuse_unfinished(system)
-    place = found(Path())
-    policy = read(place) if place else default()
-    rankings = rankings_among(policy.metrics, chosen_convention(how))
+    policy_path = find_policy(Path())
+    policy = read(policy_path) if policy_path else load_default_policy()
+    rankings = ranking_metric_names(policy.metrics, chosen_convention(how))
     lists = [name for name in policy.metrics if name not in rankings]
-    named = {str(metric) for each in metrics for _, metric in parse_all(each)}
-    needed = [each for each in rankings if str(parse(each)) not in named]
-    wanted = (*metrics, *needed) if metrics else tuple(dict.fromkeys((*needed, *DEFAULT_METRICS)))
+    requested_metrics = {str(metric) for name in metrics for _, metric in parse_all(name)}
+    needed = [name for name in rankings if str(parse(name)) not in requested_metrics]
+    kept_metrics = (
+        (*metrics, *needed) if metrics else tuple(dict.fromkeys((*needed, *DEFAULT_METRICS)))
+    )
     scorer = Scorer.of(
         collection,
-        [*wanted, *lists],
+        [*kept_metrics, *lists],
         how,
         depth=depth or policy.depth,
         slices=policy.slices,
         every_kind=bool(lists),
     )
-    return write(Baseline(name, scorer.scored(system)), path, before)
+    return write_baseline(Baseline(name, scorer.scored(system)), path, previous_version)
 
 
-def noise(
+def measure_noise(
     name: str, collection: Collection | QrelsLike, runs: Sequence[str], folder: Path = FOLDER
-) -> Saved:
-    """Measure how far runs of the same system differ, and record it in a baseline.
+) -> SavedBaseline:
+    """Measure the differences of runs of the same system, and record them in a baseline.
 
     The floor of a metric is the largest difference of means between any two of the runs, the
     baseline's own among them.
@@ -219,8 +227,8 @@ def noise(
     Raises:
         InputError, UsageError: as ``save``; runs that were judged otherwise.
     """
-    saved = show(name, folder)
-    before = Version.of(saved.path)
+    saved = find_baseline(name, folder)
+    previous_version = FileVersion.of(saved.path)
     base = saved.baseline.system
     scorer = Scorer.of(collection, list(base.metrics), base.convention["name"], depth=base.depth)
     systems = [base, *(scorer.scored(run) for run in runs)]
@@ -231,77 +239,87 @@ def noise(
     refuse_mixed(
         {f"the baseline {name}": base.convention, systems[-1].name: systems[-1].convention}
     )
-    floor = {metric: spread(metric, systems) for metric in base.metrics}
+    floor = {metric: largest_difference(metric, systems) for metric in base.metrics}
     result = Baseline(saved.baseline.name, base, floor)
     cautions = {system.name: system.cautions for system in systems[1:]}
-    return replace(write(result, saved.path, before), run_cautions=cautions)
+    return replace(write_baseline(result, saved.path, previous_version), run_cautions=cautions)
 
 
-def show(name: str, folder: Path = FOLDER) -> Saved:
+def find_baseline(name: str, folder: Path = FOLDER) -> SavedBaseline:
     """A baseline by name, or by the path of its file.
 
     Raises:
         UsageError: no such name.
         InputError: its file is damaged.
     """
-    place = Path(name)
-    path = place if place.is_file() else path_of(name, folder)
+    given_path = Path(name)
+    path = given_path if given_path.is_file() else path_of(name, folder)
     if not path.is_file():
-        known = ", ".join(each.stem for each in sorted(folder.glob("*.json"))) or "none"
+        names = (
+            ", ".join(path_of_baseline.stem for path_of_baseline in sorted(folder.glob("*.json")))
+            or "none"
+        )
         raise UsageError(
-            f"no baseline is called {name!r} in {folder}; there are {known}.",
+            f"no baseline is called {name!r} in {folder}; there are {names}.",
             code="unknown-baseline",
         )
-    return Saved(path, loaded(path))
+    return SavedBaseline(path, load_baseline(path))
 
 
-def listed(folder: Path = FOLDER) -> list[Saved]:
+def list_baselines(folder: Path = FOLDER) -> list[SavedBaseline]:
     """Every baseline of a folder, by name.
 
     Raises:
         InputError: one of the files is damaged.
     """
-    return [Saved(path, loaded(path)) for path in sorted(folder.glob("*.json"))]
+    return [SavedBaseline(path, load_baseline(path)) for path in sorted(folder.glob("*.json"))]
 
 
-def pinned(place: str | Path, folder: Path = FOLDER) -> Saved | None:
-    """The saved baseline that a word means: a file of one, or a name; None if it is a run.
+def find_saved(name_or_path: str | Path, folder: Path = FOLDER) -> SavedBaseline | None:
+    """The saved baseline of a file or a name; None if the argument is a run.
 
     Raises:
         InputError: a baseline that is damaged.
         UsageError: neither a file nor the name of a baseline.
     """
-    path, place = Path(place), str(place)
+    path, name_or_path = Path(name_or_path), str(name_or_path)
     if path.is_file():
         with path.open("rb") as stream:
-            return Saved(path, loaded(path)) if is_baseline(stream.read(200)) else None
-    named = folder / f"{place}.json"
-    if os.sep not in place and named.is_file():
-        return Saved(named, loaded(named))
-    if place == "-" or path.exists():
+            return (
+                SavedBaseline(path, load_baseline(path)) if is_baseline(stream.read(200)) else None
+            )
+    path_by_name = folder / f"{name_or_path}.json"
+    if os.sep not in name_or_path and path_by_name.is_file():
+        return SavedBaseline(path_by_name, load_baseline(path_by_name))
+    if name_or_path == "-" or Path(registry.without_format(name_or_path)).exists():
         return None
-    known = ", ".join(each.stem for each in sorted(folder.glob("*.json"))) or "none"
+    names = (
+        ", ".join(path_of_baseline.stem for path_of_baseline in sorted(folder.glob("*.json")))
+        or "none"
+    )
     raise UsageError(
-        f"{place}: neither a run nor a saved baseline; check the path. Baselines in {folder}: "
-        f"{known}.",
+        f"{name_or_path}: neither a run nor a saved baseline; check the path. Baselines in "
+        f"{folder}: {names}.",
         code="unknown-baseline",
     )
 
 
-def write(baseline: Baseline, path: Path, before: Version | None = None) -> Saved:
+def write_baseline(
+    baseline: Baseline, path: Path, before: FileVersion | None = None
+) -> SavedBaseline:
     """Write a baseline in one step.
 
     Raises:
         UsageError: it cannot be written, or another process wrote another version than `before`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path, before) as stream:
-        stream.write(dumped(baseline).encode())
-    return Saved(path, baseline)
+    with replace_file(path, before) as stream:
+        stream.write(dump_baseline(baseline).encode())
+    return SavedBaseline(path, baseline)
 
 
-def record(saved: Saved, candidate: ScoredRun, policy: str, verdict: str) -> None:
-    """Log a look: when, at what, and how it ended.
+def log_look(saved: SavedBaseline, candidate: ScoredRun, policy: str, verdict: str) -> None:
+    """Log a look with its time, its run and its verdict.
 
     Raises:
         OSError: the log cannot be written.
@@ -315,7 +333,7 @@ def record(saved: Saved, candidate: ScoredRun, policy: str, verdict: str) -> Non
         "verdict": verdict,
         looks.LISTS: looks.fingerprints(candidate),
     }
-    looks.add(looks.log_of(saved.path), look)
+    looks.append_look(looks.look_log_path(saved.path), look)
 
 
 def path_of(name: str, folder: Path = FOLDER) -> Path:
@@ -324,8 +342,8 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
     Raises:
         UsageError: the name is not a valid file name.
     """
-    plain = name.replace("-", "").replace("_", "").replace(".", "")
-    if not plain.isalnum() or name.startswith("."):
+    name_without_signs = name.replace("-", "").replace("_", "").replace(".", "")
+    if not name_without_signs.isalnum() or name.startswith("."):
         raise UsageError(
             f"{name!r} is not a name of a baseline; take letters, digits, '-' and '_'.",
             code="invalid-name",
@@ -333,10 +351,10 @@ def path_of(name: str, folder: Path = FOLDER) -> Path:
     return folder / f"{name}.json"
 
 
-def spread(metric: str, systems: Sequence[ScoredRun]) -> float:
+def largest_difference(metric: str, systems: Sequence[ScoredRun]) -> float:
     """The largest difference of a metric's means between any two systems."""
     means = []
     for system in systems:
-        own = system.scores.filter(system.scores["metric"] == metric)["value"].mean()
-        means.append(own if isinstance(own, float) else 0.0)
-    return max((abs(one - two) for one, two in combinations(means, 2)), default=0.0)
+        mean = system.scores.filter(system.scores["metric"] == metric)["value"].mean()
+        means.append(mean if isinstance(mean, float) else 0.0)
+    return max((abs(first - second) for first, second in combinations(means, 2)), default=0.0)

@@ -1,1 +1,1 @@
-"""What can be swept: an engine, a fusion of runs, a command that writes a run."""
+"""Targets of sweeps: an engine, a fusion of runs, a command that writes a run."""

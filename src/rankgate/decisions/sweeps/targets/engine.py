@@ -1,4 +1,4 @@
-"""A search engine that is swept: its parameters, and the keys of its file."""
+"""A search engine as the target of a sweep: its parameters, and the keys of its file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rankgate.core.declare import fields_of
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress
 from rankgate.data import read_run
+from rankgate.data.answers.answer import Answer
 from rankgate.data.formats.snapshot_files import PARTIAL, RESULT
-from rankgate.decisions.sweeps.dials import shown
-from rankgate.decisions.sweeps.targets.target import UNSET, Taken, Target, digest
-from rankgate.decisions.sweeps.timing import Timing, timed
-from rankgate.engines.engine import Answer
+from rankgate.decisions.sweeps.dials import value_text
+from rankgate.decisions.sweeps.targets.target import UNSET, PointRun, Target, digest
+from rankgate.decisions.sweeps.timing import Timing, time_engines
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.take import snapshot
-from rankgate.engines.snapshots.writing import HELD
+from rankgate.engines.snapshots.writing import DEFAULT_FORMAT
 
 if TYPE_CHECKING:
     from rankgate.decisions.sweeps.dials import Dial, Point
@@ -35,10 +35,10 @@ class EngineTarget(Target):
     """An engine.
 
     Attributes:
-        configuration: of the engine as it is now.
-        queries: what is asked.
+        configuration: the present configuration.
+        queries: the queries of every point.
         folder: of the engine's file, for keys that are paths.
-        steady: whether no set-up changes the index's settings, so that they are of the index.
+        steady: True if no set-up changes the index's settings.
     """
 
     configuration: Configuration
@@ -51,7 +51,7 @@ class EngineTarget(Target):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """Of the engine."""
+        """The name of the engine."""
         return self.configuration.name
 
     @property
@@ -61,11 +61,11 @@ class EngineTarget(Target):
 
     @property
     def query_ids(self) -> frozenset[str]:
-        """Those of the file of queries."""
+        """The queries of the file."""
         return frozenset(query.query_id for query in self.queries)
 
     def refuse(self, dial: Dial, values: tuple[Any, ...], *, elsewhere: bool) -> str:
-        """Why a dial or one of its values cannot be."""
+        """The problem of a dial or of one of its values."""
         engine, name = self.configuration.engine, dial.name
         if name in engine.parameters:
             used = engine.uses()
@@ -78,10 +78,10 @@ class EngineTarget(Target):
             return self._refused(name, values)
         if elsewhere:
             return ""
-        known = ", ".join([*engine.parameters, *self._keys])
+        dial_names = ", ".join([*engine.parameters, *self._keys])
         return (
             f"{name} is neither in [engine.parameters] nor a key of [engine] nor in a step of the "
-            f"set-up; there are {known}"
+            f"set-up; there are {dial_names}"
         )
 
     def current(self, name: str) -> Any:
@@ -95,7 +95,7 @@ class EngineTarget(Target):
         return UNSET
 
     def identity(self, point: Point) -> Mapping[str, Any]:
-        """What the run of a point depends on."""
+        """The values that the run of a point depends on."""
         if self._facts is None:
             self._facts = _facts(self.configuration)
             self._asked = digest([(query.query_id, query.text) for query in self.queries])
@@ -114,48 +114,48 @@ class EngineTarget(Target):
             UsageError: settings that do not work together.
         """
         engine = self.configuration.engine
-        own = {name: value for name, value in point.items() if name in engine.parameters}
-        paths = {each.name for each in fields(engine) if each.metadata.get("path")}
+        parameters = {name: value for name, value in point.items() if name in engine.parameters}
+        paths = {field_.name for field_ in fields(engine) if field_.metadata.get("path")}
         keys: dict[str, Any] = {
             name: str(self.folder / value) if name in paths else self._read(name, value)
             for name, value in point.items()
-            if name in self._keys and name not in own
+            if name in self._keys and name not in parameters
         }
-        engine = replace(engine, parameters={**engine.parameters, **own}, **keys)
+        engine = replace(engine, parameters={**engine.parameters, **parameters}, **keys)
         engine.check()
         return replace(self.configuration, engine=engine)
 
-    def stored(self, place: Path) -> Taken | None:
+    def stored(self, path: Path) -> PointRun | None:
         """The run of an earlier call."""
-        output = place.with_suffix(".run")
+        output = path.with_suffix(".run")
         result = _stored(output)
         return None if result is None else self._taken(result, output)
 
-    def take(self, point: Point, place: Path, watch: Callable[[], None]) -> Taken:
+    def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:
         """The run of a point."""
-        output = place.with_suffix(".run")
-        asked = list(self.queries)
-        chosen = self.at(point)
+        output = path.with_suffix(".run")
+        query_list = list(self.queries)
+        configuration = self.at(point)
         with progress(lambda _: watch()):
-            result = snapshot(chosen, asked, output, to=HELD, again=True)
+            result = snapshot(configuration, query_list, output, to=DEFAULT_FORMAT, again=True)
         return self._taken(result, output)
 
-    def _taken(self, result: Snapshot, output: Path) -> Taken:
+    def _taken(self, result: Snapshot, output: Path) -> PointRun:
         problem = _problem(result)
         if not problem and not result.lists.documents:
-            return Taken(None, "no query has a result", result.latency, output, empty=True)
+            return PointRun(None, "no query has a result", result.latency, output, empty=True)
         run = None if problem else read_run(output, self.name)
-        return Taken(run, problem, result.latency, output, unfinished=not result.finished)
+        return PointRun(run, problem, result.latency, output, unfinished=not result.finished)
 
     def time(self, points: Sequence[Point], seed: int) -> Timing:
-        """The latencies of points that are asked in turn; none where a set-up is between them."""
+        """The latencies of points, queried in turn; none where points need a set-up."""
         if not self.steady:
             return Timing(problem="each is set up by itself")
         engines = [self.at(point).engine for point in points]
-        return timed(engines, self.queries, self.configuration.pace, seed)
+        return time_engines(engines, self.queries, self.configuration.pace, seed)
 
     def answers(self) -> bool:
-        """Whether the engine as it is now answers a query."""
+        """True if the engine answers a query with its present configuration."""
         with closing(self.configuration.engine.connect()) as connection:
             return isinstance(connection.ask(self.queries[0]), Answer)
 
@@ -163,7 +163,7 @@ class EngineTarget(Target):
     def _keys(self) -> Mapping[str, Any]:
         """The keys of the engine's file that a dial can set."""
         declared = fields_of(type(self.configuration.engine))
-        return {name: each for name, each in declared.items() if each.kind in _KEYS}
+        return {name: parameter for name, parameter in declared.items() if parameter.kind in _KEYS}
 
     def _refused(self, name: str, values: tuple[Any, ...]) -> str:
         for value in values:
@@ -171,9 +171,9 @@ class EngineTarget(Target):
                 self._read(name, value)
                 self.at({name: value})
             except UsageError as error:
-                return f"{name} = {shown(value)}: {error.problem.rstrip('.')}"
+                return f"{name} = {value_text(value)}: {error.problem.rstrip('.')}"
             except ValueError as error:
-                return f"{name} = {shown(value)} {str(error).rstrip('.')}"
+                return f"{name} = {value_text(value)} {str(error).rstrip('.')}"
         return ""
 
     def _read(self, name: str, value: Any) -> Any:
@@ -186,20 +186,22 @@ def _facts(configuration: Configuration) -> Facts:
 
 
 def _stored(output: Path) -> Snapshot | None:
-    """The snapshot of an earlier call, if it is whole."""
-    place = Path(f"{output}{RESULT}")
-    if not place.exists() or not output.exists() or Path(f"{output}{PARTIAL}").exists():
+    """The snapshot of an earlier call, if it is complete."""
+    result_path = Path(f"{output}{RESULT}")
+    if not result_path.exists() or not output.exists() or Path(f"{output}{PARTIAL}").exists():
         return None
-    return Snapshot.from_dict(json.loads(place.read_bytes()))
+    return Snapshot.from_dict(json.loads(result_path.read_bytes()))
 
 
 def _problem(result: Snapshot) -> str:
-    """Why a snapshot cannot be compared with others."""
+    """The reason why a snapshot cannot be compared with others."""
     states = result.states
     if not result.finished:
         return result.problem or f"{states['not_run']:,} queries were not asked"
     if not states["failed"]:
         return ""
     failed = result.queries.filter(result.queries["state"] == "failed")
-    most = failed["error"].value_counts(sort=True)["error"][0]
-    return f"{states['failed']:,} of {len(result.queries):,} queries failed, most often: {most}"
+    top_error = failed["error"].value_counts(sort=True)["error"][0]
+    return (
+        f"{states['failed']:,} of {len(result.queries):,} queries failed, most often: {top_error}"
+    )

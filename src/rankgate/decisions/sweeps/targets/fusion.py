@@ -1,4 +1,4 @@
-"""A fusion of runs that is swept: its method, parameters and weights."""
+"""A fusion of runs as the target of a sweep: its method, parameters and weights."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rankgate.core.declare import fields_of
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress
 from rankgate.decisions.sweeps.settings import Fuse
-from rankgate.decisions.sweeps.targets.target import UNSET, Taken, Target
-from rankgate.engines.requests.template import filled, names
+from rankgate.decisions.sweeps.targets.target import UNSET, PointRun, Target
+from rankgate.engines.requests.template import fill, template_names
 from rankgate.measurement.fusion.fuse import fuse
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class FusionTarget(Target):
     """A fusion.
 
     Attributes:
-        fusion: how runs are fused, with names of dials.
+        fusion: the keys of the fusion, with names of dials.
         runs: the runs, by name.
     """
 
@@ -43,10 +43,10 @@ class FusionTarget(Target):
     @property
     def names(self) -> set[str]:
         """The names in double braces of parameters and weights."""
-        return {*names([self.fusion.parameters, self.fusion.weights])}
+        return {*template_names([self.fusion.parameters, self.fusion.weights])}
 
     def refuse(self, dial: Dial, values: tuple[Any, ...], *, elsewhere: bool) -> str:
-        """Why a dial or one of its values cannot be."""
+        """The problem of a dial or of one of its values."""
         if elsewhere or dial.name in self.names:
             return ""
         if dial.name not in _KEYS:
@@ -68,34 +68,34 @@ class FusionTarget(Target):
         return UNSET if value is None else value
 
     def identity(self, point: Point) -> Mapping[str, Any]:
-        """What the run of a point depends on."""
-        chosen = self._at(point)
-        return {each.name: getattr(chosen, each.name) for each in fields(chosen)}
+        """The values that the run of a point depends on."""
+        fusion = self._at(point)
+        return {field_.name: getattr(fusion, field_.name) for field_ in fields(fusion)}
 
-    def take(self, point: Point, place: Path, watch: Callable[[], None]) -> Taken:  # noqa: ARG002 - as every target
+    def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:  # noqa: ARG002 - the signature of targets
         """The run of a point."""
         watch()
-        chosen = self._at(point)
+        fusion = self._at(point)
         try:
             with progress(None):
                 fused = fuse(
                     self.runs,
-                    chosen.method,
-                    chosen.parameters,
-                    weights=chosen.weights or None,
-                    norm=chosen.norm,
-                    depth=chosen.depth,
-                    keep=chosen.keep,
+                    fusion.method,
+                    fusion.parameters,
+                    weights=fusion.weights or None,
+                    norm=fusion.norm,
+                    depth=fusion.depth,
+                    keep=fusion.keep,
                 )
         except UsageError as error:
-            return Taken(None, error.problem.rstrip("."))
-        return Taken(fused.run)
+            return PointRun(None, error.problem.rstrip("."))
+        return PointRun(fused.run)
 
     def _at(self, point: Point) -> Fuse:
         keys = {name: value for name, value in point.items() if name in _KEYS}
         return replace(
             self.fusion,
-            parameters=filled(self.fusion.parameters, point),
-            weights=filled(self.fusion.weights, point),
+            parameters=fill(self.fusion.parameters, point),
+            weights=fill(self.fusion.weights, point),
             **keys,
         )

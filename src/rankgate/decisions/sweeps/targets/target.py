@@ -1,4 +1,4 @@
-"""What is swept: it takes a point, and gives a run."""
+"""The target of a sweep: it takes a point, and gives a run."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from rankgate.decisions.sweeps.dials import Dial, Point
 
 UNSET = object()
-"""What a dial has now where nothing says it."""
+"""The present value of a dial that has none."""
 
 
-class Stopped(Exception):  # noqa: N818 - it is no fault
+class SweepInterrupted(Exception):  # noqa: N818 - it is no fault
     """The sweep is interrupted while another thread measures a point."""
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What came of one point.
+class PointRun:
+    """The run of one point, or its failure.
 
     Attributes:
         run: its rankings; None where it failed.
-        problem: why it failed.
+        problem: the reason why it failed.
         latency: quantiles in milliseconds, where the target measures them.
         file: of the run, where there is one.
-        empty: whether every query was answered, and none has a result.
-        unfinished: whether queries were not asked, as the engine may be down.
+        empty: True if every query was answered, and all without results.
+        unfinished: True if queries were not sent, as the engine may be down.
     """
 
     run: Run | None
@@ -47,11 +47,11 @@ class Taken:
 
 
 class Target(ABC):
-    """What is swept.
+    """The target of a sweep.
 
     Attributes:
         name: of the engine, fusion or command.
-        kind: which of these it is.
+        kind: engine, fusion or command.
     """
 
     name: str
@@ -59,17 +59,17 @@ class Target(ABC):
 
     @abstractmethod
     def refuse(self, dial: Dial, values: tuple[Any, ...], *, elsewhere: bool) -> str:
-        """Why a dial or one of its values cannot be; empty if it can.
+        """The problem of a dial or of one of its values; empty if there is none.
 
         Args:
             dial: the dial.
-            values: those that are known to be tried.
-            elsewhere: whether a step of the set-up uses the dial.
+            values: the values that the sweep will try, as far as they are known.
+            elsewhere: True if a step of the set-up uses the dial.
         """
 
     @abstractmethod
     def current(self, name: str) -> Any:
-        """The value that a dial has now, or `UNSET`."""
+        """The present value of a dial, or `UNSET`."""
 
     @property
     def known(self) -> Mapping[str, Any]:
@@ -83,29 +83,29 @@ class Target(ABC):
 
     @property
     def query_ids(self) -> frozenset[str] | None:
-        """The queries that are asked; None where runs say it."""
+        """The queries of every point; None if the runs decide."""
         return None
 
     @abstractmethod
     def identity(self, point: Point) -> Mapping[str, Any]:
-        """What the run of a point depends on, as plain values."""
+        """The values that the run of a point depends on, as plain values."""
 
-    def stored(self, place: Path) -> Taken | None:  # noqa: ARG002 - not every target keeps runs
-        """The run of an earlier call, if it is whole."""
+    def stored(self, path: Path) -> PointRun | None:  # noqa: ARG002 - not every target keeps runs
+        """The run of an earlier call, if it is complete."""
         return None
 
     @abstractmethod
-    def take(self, point: Point, place: Path, watch: Callable[[], None]) -> Taken:
+    def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:
         """The run of a point.
 
         Args:
             point: a value for each dial.
-            place: where the run is written, without a suffix.
-            watch: called often; raises `Stopped` where the sweep is interrupted.
+            path: the file of the run, without a suffix.
+            watch: called often; raises `SweepInterrupted` if the sweep is interrupted.
         """
 
     def time(self, points: Sequence[Point], seed: int) -> Timing:  # noqa: ARG002 - not every target has latencies
-        """The latencies of points that are asked in turn.
+        """The latencies of points, queried in turn.
 
         Args:
             points: those with figures.
@@ -114,11 +114,11 @@ class Target(ABC):
         return Timing()
 
     def answers(self) -> bool:
-        """Whether it answers at all, asked after a point that is unfinished."""
+        """True if the target answers at all; a check after an unfinished point."""
         return True
 
 
 def digest(values: Any) -> str:
     """A hash of plain values."""
-    words = json.dumps(values, sort_keys=True, default=repr)
-    return hashlib.sha256(words.encode()).hexdigest()
+    text = json.dumps(values, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()

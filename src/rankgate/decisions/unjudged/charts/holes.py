@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.backend import altair
-from rankgate.core.present.charts.parts import rule, signed_axis, table
+from rankgate.core.present.charts.backend import load_altair
+from rankgate.core.present.charts.parts import inline_data, rule_line, signed_axis
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.charts.style import BLUE, GREY, INK
-from rankgate.core.present.charts.words import queries, short
-from rankgate.core.present.figures import signed
+from rankgate.core.present.charts.words import count_queries, shorten_name
+from rankgate.core.present.figures import format_signed
 
 if TYPE_CHECKING:
     from rankgate.decisions.unjudged.holes import HoleAnalysis
@@ -37,13 +37,13 @@ def draw(result: HoleAnalysis) -> Picture:
         )
     return Picture(
         "holes",
-        f"What unjudged documents could change: {short(result.candidate)} against "
-        f"{short(result.baseline)}",
+        f"What unjudged documents could change: {shorten_name(result.candidate)} against "
+        f"{shorten_name(result.baseline)}",
         f"Mean differences. Thin line: the range that grades of the unjudged documents among the "
         f"first {result.depth} can give. Thick line: 95% interval of the estimate; ring: the "
         "estimate. Tick: the measured difference. Flip: the probability that judging these "
         "documents changes what the interval says.",
-        queries(*(row["n"] for row in rows)),
+        count_queries(*(row["n"] for row in rows)),
         result.convention,
         tuple(rows),
         _chart(rows),
@@ -51,18 +51,18 @@ def draw(result: HoleAnalysis) -> Picture:
 
 
 def _chart(rows: list[dict[str, Any]]) -> Any:
-    alt = altair()
-    shown = [row | {"words": _words(row)} for row in rows]
+    alt = load_altair()
+    labelled_rows = [row | {"words": _label(row)} for row in rows]
     y = alt.Y(
         "metric:N",
         sort=[row["metric"] for row in rows],
         title=None,
         axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=8),
     )
-    base = alt.Chart(table(shown)).encode(y=y)
+    base = alt.Chart(inline_data(labelled_rows)).encode(y=y)
     x = alt.X("worst:Q", title="mean difference", axis=signed_axis())
     layers = [
-        rule("worst", 0, along="x"),
+        rule_line("worst", 0, along="x"),
         base.mark_rule(color=GREY, strokeWidth=1.5).encode(x=x, x2="best:Q"),
         base.mark_rule(color=BLUE, strokeWidth=7, opacity=0.55).encode(x="low:Q", x2="high:Q"),
         base.mark_point(size=70, strokeWidth=2, color=BLUE, opacity=1).encode(
@@ -75,6 +75,6 @@ def _chart(rows: list[dict[str, Any]]) -> Any:
     return alt.layer(*layers).properties(width=_WIDTH, height=max(_ROW * len(rows), 50))
 
 
-def _words(row: dict[str, Any]) -> str:
+def _label(row: dict[str, Any]) -> str:
     flip = "" if row["flip"] is None else f"  flip {row['flip']:.0%}"
-    return f"{signed(row['delta'])}{flip}"
+    return f"{format_signed(row['delta'])}{flip}"

@@ -1,1 +1,1 @@
-"""What commands take from ``rankgate.toml``, and ``rankgate config``, which shows it."""
+"""Defaults from ``rankgate.toml``, and ``rankgate config``, which shows them."""

@@ -13,7 +13,7 @@ from rankgate.interface.cli.configuration.project_settings import config
 @click.command("config")
 @options.form(*FORMS)
 def command(form: str) -> None:
-    """Show what commands take by default in this folder, and where each value comes from.
+    """Show the default of each option in this folder, and where it comes from.
 
     rankgate.toml, or [tool.rankgate] of pyproject.toml, has [defaults] for options and
     [files] for names of files; a command takes @NAME for such a file.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from rankgate.core.console.sections import COLLECTION, OUTPUT, TEST
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.document import PlainRows, Table
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
 from rankgate.core.present.result import Result
 from rankgate.interface.cli.configuration.settings import DEFAULTS, Settings, settings
 
@@ -22,7 +22,7 @@ _BUILT_IN = "built in"
 _KEYS = {"form": "format", "test": "method", "candidate_items": "candidates"}
 """Keys of the file that are not called as the parameter of commands."""
 
-_WORDS = frozenset(range(4))
+_TEXT_COLUMNS = frozenset(range(4))
 _ENVIRONMENT = {
     "NO_COLOR": "no colours",
     "RANKGATE_DEBUG": "errors with their trace",
@@ -66,12 +66,16 @@ class ProjectSettings(Result):
 def document(result: ProjectSettings) -> Document:
     """A row for each value."""
     rows = tuple(
-        (each.name, printable(each.value) or "–", each.origin, each.purpose)
-        for each in result.settings
+        (setting.name, make_printable(setting.value) or "–", setting.origin, setting.purpose)
+        for setting in result.settings
     )
     title = f"Settings of {result.source}" if result.source else "No settings in rankgate.toml"
-    head = ("name", "value", "from", "what it is")
-    return made(title, Table("", Grid(head, rows, _WORDS), prose=True), rows=PlainRows(head, rows))
+    header = ("name", "value", "from", "what it is")
+    return made(
+        title,
+        Table("", Grid(header, rows, _TEXT_COLUMNS), prose=True),
+        rows=PlainRows(header, rows),
+    )
 
 
 def config(folder: Path | None = None) -> ProjectSettings:
@@ -80,27 +84,35 @@ def config(folder: Path | None = None) -> ProjectSettings:
     Raises:
         InputError: the project's file cannot be read, with its line.
     """
-    found = settings(folder)
-    return ProjectSettings(found.source, tuple(_rows(found)))
+    project_settings = settings(folder)
+    return ProjectSettings(project_settings.source, tuple(_list_settings(project_settings)))
 
 
-def _rows(found: Settings) -> Iterator[Setting]:
+def _list_settings(project_settings: Settings) -> Iterator[Setting]:
     from rankgate.measurement.metrics.names import DEFAULT_METRICS
 
     built_in = {"metrics": ", ".join(DEFAULT_METRICS), "convention": "trec", "seed": "0"}
     for name, purpose in DEFAULTS.items():
-        given = found.defaults.get(name)
-        text = ", ".join(given) if isinstance(given, tuple) else "" if given is None else str(given)
-        origin = _BUILT_IN if given is None else found.place(name)
+        default = project_settings.defaults.get(name)
+        text = (
+            ", ".join(default)
+            if isinstance(default, tuple)
+            else ""
+            if default is None
+            else str(default)
+        )
+        origin = _BUILT_IN if default is None else project_settings.place(name)
         yield Setting(name, text or built_in.get(name, ""), origin, purpose)
     for table, heading in (("collection", COLLECTION), ("test", TEST), ("output", OUTPUT)):
-        for name, value in found.sections.get(heading, {}).items():
+        for name, value in project_settings.sections.get(heading, {}).items():
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             key = _KEYS.get(name, name)
-            yield Setting(f"{table}.{key}", text, found.place(key), f"an option of the {table}")
-    for name, path in found.files.items():
-        missing = "" if "://" in path or Path(path).exists() else ", which is missing"
-        yield Setting(f"@{name}", path, found.place(name), f"a file{missing}")
+            yield Setting(
+                f"{table}.{key}", text, project_settings.place(key), f"an option of the {table}"
+            )
+    for name, path in project_settings.files.items():
+        missing_note = "" if "://" in path or Path(path).exists() else ", which is missing"
+        yield Setting(f"@{name}", path, project_settings.place(name), f"a file{missing_note}")
     for name, purpose in _ENVIRONMENT.items():
         if os.environ.get(name):
             yield Setting(name, os.environ[name], "environment", purpose)

@@ -1,4 +1,4 @@
-"""What a project's file states for all commands.
+"""Settings that a project's file states for all commands.
 
 ``[defaults]`` holds values of options that commands repeat; ``[collection]``, ``[test]`` and
 ``[output]`` those of the options under these headings in help. ``[files]`` names files, which any
@@ -19,7 +19,7 @@ from rankgate.core.present.write import FORMS
 if TYPE_CHECKING:
     import click
 
-    from rankgate.core.declare.toml import Toml
+    from rankgate.core.declare.toml import TomlFile
 
 DEFAULTS = {
     "metrics": "metrics, a list of names: -m",
@@ -29,18 +29,18 @@ DEFAULTS = {
     "columns": "names of columns of tables: --columns",
     "seed": "of random numbers: --seed",
 }
-"""What ``[defaults]`` may hold, by the parameter of commands."""
+"""The keys of ``[defaults]``, by the parameter of commands."""
 
-_TOOLS = frozenset({"trec_eval", "cwl_eval", "ndeval", "gdeval"})
+_COMMANDS_OF_OTHER_TOOLS = frozenset({"trec_eval", "cwl_eval", "ndeval", "gdeval"})
 """Commands that work as other programs, which have no such file."""
 
-_POLICY = frozenset({"report"})
+_COMMANDS_WITH_POLICY_METRICS = frozenset({"report"})
 """Commands whose metrics are those of the policy."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a project's file says to commands.
+    """The settings of a project's file for commands.
 
     Attributes:
         source: the file; empty without one.
@@ -62,29 +62,29 @@ class Settings:
 
     def for_command(self, name: str, command: click.Command) -> dict[str, Any]:
         """Defaults of a command's options, as click takes them; of a group by command."""
-        if name in _TOOLS:
+        if name in _COMMANDS_OF_OTHER_TOOLS:
             return {}
         options = {
             str(param.name): param for param in command.params if param.param_type_name == "option"
         }
-        found = {key: value for key, value in self.defaults.items() if key in options}
-        if name in _POLICY:
-            found.pop("metrics", None)
+        defaults = {key: value for key, value in self.defaults.items() if key in options}
+        if name in _COMMANDS_WITH_POLICY_METRICS:
+            defaults.pop("metrics", None)
         for key, param in options.items():
-            stated = self.sections.get(getattr(param, "section", ""), {})
+            section_values = self.sections.get(getattr(param, "section", ""), {})
             choices = getattr(param.type, "choices", None)
-            if key in stated and (choices is None or stated[key] in choices):
-                found[key] = stated[key]
-        for inner, each in getattr(command, "commands", {}).items():
-            if values := self.for_command(inner, each):
-                found[inner] = values
-        return found
+            if key in section_values and (choices is None or section_values[key] in choices):
+                defaults[key] = section_values[key]
+        for inner, subcommand in getattr(command, "commands", {}).items():
+            if values := self.for_command(inner, subcommand):
+                defaults[inner] = values
+        return defaults
 
-    def named(self, words: Sequence[str]) -> list[str]:
+    def named(self, arguments: Sequence[str]) -> list[str]:
         """Words in which ``@NAME`` is the file of that name."""
         return [
             self.files[word[1:]] if word[:1] == "@" and word[1:] in self.files else word
-            for word in words
+            for word in arguments
         ]
 
 
@@ -94,18 +94,18 @@ def settings(folder: Path | None = None) -> Settings:
     Raises:
         InputError: the file is not TOML, or has an unknown key or value; with its line.
     """
-    place = folder or Path()
+    root = folder or Path()
     for name, prefix in (("rankgate.toml", ()), ("pyproject.toml", ("tool", "rankgate"))):
-        path = place / name
-        if path.is_file() and _speaks(path, prefix):
-            from rankgate.core.declare.toml import Toml
+        path = root / name
+        if path.is_file() and _has_tables(path, prefix):
+            from rankgate.core.declare.toml import TomlFile
 
-            return _read(Toml.read(path, prefix, code="invalid-config"))
+            return _read_settings(TomlFile.read(path, prefix, code="invalid-config"))
     return Settings()
 
 
-def _speaks(path: Path, prefix: tuple[str, ...]) -> bool:
-    """Whether a file has one of the tables, before it is read as TOML."""
+def _has_tables(path: Path, prefix: tuple[str, ...]) -> bool:
+    """True if a file has one of the tables, before it is read as TOML."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -116,17 +116,17 @@ def _speaks(path: Path, prefix: tuple[str, ...]) -> bool:
 _TABLES = ("defaults", "files", "collection", "test", "output")
 
 
-def _read(file: Toml) -> Settings:
-    defaults, named = file.values.get("defaults", {}), file.values.get("files", {})
+def _read_settings(file: TomlFile) -> Settings:
+    defaults, file_names = file.values.get("defaults", {}), file.values.get("files", {})
     file.check_keys(defaults, DEFAULTS, "defaults")
     metrics = defaults.get("metrics")
-    if metrics is not None and not _are_texts(metrics):
+    if metrics is not None and not _is_list_of_texts(metrics):
         raise file.error('metrics is a list of names, as in ["nDCG@10"].', "defaults", "metrics")
     for key, value in defaults.items():
         if key != "metrics" and not isinstance(value, int if key == "seed" else str):
             needed = "a whole number" if key == "seed" else "a text in quotes"
             raise file.error(f"{key} is {needed}.", "defaults", key)
-    if not isinstance(named, dict) or not _are_texts([*named.values()]):
+    if not isinstance(file_names, dict) or not _is_list_of_texts([*file_names.values()]):
         raise file.error("[files] holds names of files, each a text in quotes.", "files")
     folder = Path(file.source).parent
     lines = {
@@ -135,23 +135,23 @@ def _read(file: Toml) -> Settings:
         for key in file.values.get(table, {})
         if (*file.prefix, table, key) in file.lines
     }
-    files = {name: _from(folder, value) for name, value in named.items()}
+    files = {name: _resolve_path(folder, value) for name, value in file_names.items()}
     values = {key: tuple(value) if key == "metrics" else value for key, value in defaults.items()}
     sections = {
-        COLLECTION: _collection(file),
-        TEST: _test(file),
-        OUTPUT: _output(file),
+        COLLECTION: _collection_options(file),
+        TEST: _test_options(file),
+        OUTPUT: _output_options(file),
     }
     return Settings(file.source, values, files, lines, sections)
 
 
-def _collection(file: Toml) -> dict[str, Any]:
+def _collection_options(file: TomlFile) -> dict[str, Any]:
     """Options of the collection that ``[collection]`` states, by parameter of commands."""
     if "collection" not in file.values:
         return {}
-    from rankgate.data.collection import CANDIDATES, collection_in
+    from rankgate.data.collection import CANDIDATES, read_collection_table
 
-    collection = collection_in(file)
+    collection = read_collection_table(file)
     values = collection.stated()
     values.pop("judgments", None)  # commands name theirs
     items = values.pop("items", None)
@@ -164,13 +164,13 @@ def _collection(file: Toml) -> dict[str, Any]:
     if "grades" in values:
         values["grades"] = [f"{label}={grade}" for label, grade in values["grades"].items()]
     if isinstance(columns := values.get("columns"), Mapping):
-        values["columns"] = ",".join(f"{ours}={theirs}" for ours, theirs in columns.items())
+        values["columns"] = ",".join(f"{role}={column}" for role, column in columns.items())
     if "candidates" in values:
         values[CANDIDATES] = values.pop("candidates")
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _test(file: Toml) -> dict[str, Any]:
+def _test_options(file: TomlFile) -> dict[str, Any]:
     """Options of the test that ``[test]`` states, by parameter of commands."""
     table = file.values.get("test", {})
     if not table:
@@ -180,12 +180,12 @@ def _test(file: Toml) -> dict[str, Any]:
 
     declared = fields_of(Test)
     file.check_keys(table, declared, "test")
-    stated = [replace(declared[name], name=name) for name in table]
-    values = file.read_values(table, stated, "test")
+    stated_fields = [replace(declared[name], name=name) for name in table]
+    values = file.read_values(table, stated_fields, "test")
     return {declared[name].name: value for name, value in values.items()}
 
 
-def _output(file: Toml) -> dict[str, Any]:
+def _output_options(file: TomlFile) -> dict[str, Any]:
     """Options of the output that ``[output]`` states, by parameter of commands."""
     table = file.values.get("output", {})
     file.check_keys(table, ("format",), "output")
@@ -196,10 +196,10 @@ def _output(file: Toml) -> dict[str, Any]:
     return {"form": table["format"]}
 
 
-def _from(folder: Path, value: str) -> str:
+def _resolve_path(folder: Path, value: str) -> str:
     """A file as seen from the current folder; URLs as they are."""
     return value if "://" in value else str(folder / value)
 
 
-def _are_texts(values: Any) -> bool:  # noqa: ANN401 - any TOML value
-    return isinstance(values, list) and all(isinstance(each, str) for each in values)
+def _is_list_of_texts(values: Any) -> bool:  # noqa: ANN401 - any TOML value
+    return isinstance(values, list) and all(isinstance(text, str) for text in values)

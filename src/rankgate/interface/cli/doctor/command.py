@@ -25,7 +25,7 @@ from rankgate.interface.cli.doctor.team import TEAMS
 )
 @options.form(*FORMS)
 def command(folder: str, team: str | None, form: str) -> None:
-    """Look at the installation and at the project in FOLDER: what would fail, how to fix it.
+    """Check the installation and the project in FOLDER; say how to fix what would fail.
 
     Exits with 2 if something is wrong; what is only missing is no error.
 

@@ -1,4 +1,4 @@
-"""What ``doctor`` found."""
+"""The findings of ``doctor``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.document import Document as Made
 from rankgate.core.present.document import PlainRows, Section, Table
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.grid import Grid, make_printable
 from rankgate.core.present.result import Notice, Result
 
 if TYPE_CHECKING:
@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 Status = Literal["works", "missing", "wrong", "advice"]
 
-_SIGNS = {"works": "✔ works", "missing": "– missing", "wrong": "✘ wrong", "advice": "! advice"}
-_TEXTS = frozenset(range(3))
+_STATUS_LABELS = {
+    "works": "✔ works",
+    "missing": "– missing",
+    "wrong": "✘ wrong",
+    "advice": "! advice",
+}
+_TEXT_COLUMNS = frozenset(range(3))
 
 
 @dataclass(frozen=True)
@@ -55,36 +60,40 @@ class DoctorReport(Result):
 
     @property
     def wrong(self) -> tuple[DoctorFinding, ...]:
-        """What is there and fails."""
-        return tuple(each for each in self.findings if each.status == "wrong")
+        """The findings about what is there and fails."""
+        return tuple(finding for finding in self.findings if finding.status == "wrong")
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What is there and fails."""
-        return tuple(Notice("doctor", each.words, each.name) for each in self.wrong)
+        """Warnings about what is there and fails."""
+        return tuple(Notice("doctor", finding.words, finding.name) for finding in self.wrong)
 
 
 def document(result: DoctorReport) -> Document:
     """A table for each area."""
-    areas = list(dict.fromkeys(each.area for each in result.findings))
+    areas = list(dict.fromkeys(finding.area for finding in result.findings))
     sections = []
     for area in areas:
         rows = tuple(
-            (_SIGNS[each.status], printable(each.name), printable(_words(each)))
-            for each in result.findings
-            if each.area == area
+            (
+                _STATUS_LABELS[finding.status],
+                make_printable(finding.name),
+                make_printable(_finding_text(finding)),
+            )
+            for finding in result.findings
+            if finding.area == area
         )
-        grid = Grid(("", "what", "found"), rows, _TEXTS)
+        grid = Grid(("", "what", "found"), rows, _TEXT_COLUMNS)
         sections.append(Section(area, area.capitalize(), (Table("", grid, prose=True),)))
     wrong, missing = len(result.wrong), sum(e.status == "missing" for e in result.findings)
-    advice = sum(each.status == "advice" for each in result.findings)
+    advice = sum(finding.status == "advice" for finding in result.findings)
     title = f"{wrong or 'Nothing'} wrong, {missing or 'nothing'} missing"
     title += f", {advice} to improve" if advice else ""
     rows_of_all = [(e.area, e.name, e.status, e.words, e.mend) for e in result.findings]
-    head = ("area", "name", "status", "found", "to fix it")
-    return Made(title, sections=tuple(sections), rows=PlainRows(head, rows_of_all))
+    columns = ("area", "name", "status", "found", "to fix it")
+    return Made(title, sections=tuple(sections), rows=PlainRows(columns, rows_of_all))
 
 
-def _words(finding: DoctorFinding) -> str:
-    """What was found, and how to fix it."""
+def _finding_text(finding: DoctorFinding) -> str:
+    """The finding with its fix."""
     return f"{finding.words}; to fix it: {finding.mend}" if finding.mend else finding.words

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankgate.interface.cli.doctor.doctor_report import DoctorReport
-from rankgate.interface.cli.doctor.machine import machine
-from rankgate.interface.cli.doctor.project import project
-from rankgate.interface.cli.doctor.team import shortfalls
+from rankgate.interface.cli.doctor.machine import check_machine
+from rankgate.interface.cli.doctor.project import check_project
+from rankgate.interface.cli.doctor.team import check_practices
 
 
 def doctor(folder: Path, team: str | None = None) -> DoctorReport:
@@ -23,6 +23,6 @@ def doctor(folder: Path, team: str | None = None) -> DoctorReport:
     ...     [finding.words for finding in doctor(Path(folder)).findings if finding.name == "policy"]
     ['there is no rankgate.toml']
     """
-    policy, findings = project(folder)
-    advice = tuple(shortfalls(team, folder, policy)) if team else ()
-    return DoctorReport((*machine(), *findings, *advice))
+    policy, findings = check_project(folder)
+    advice = tuple(check_practices(team, folder, policy)) if team else ()
+    return DoctorReport((*check_machine(), *findings, *advice))

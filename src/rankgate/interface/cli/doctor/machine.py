@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at on the machine: Python, extras, terminal, programs, plug-ins."""
+"""Findings of ``doctor`` about the machine: Python, extras, terminal, programs, plug-ins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PURPOSES = {
     "spark": "rankgate eval --backend spark",
     "mcp": "rankgate mcp",
 }
-_NO_FEATURES = frozenset({"dev", "docs", "all"})
+_EXTRAS_WITHOUT_FEATURES = frozenset({"dev", "docs", "all"})
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _EXTRA = re.compile(r"extra == [\"']([^\"']+)[\"']")
 _PROGRAMS = {
@@ -29,50 +29,50 @@ _PROGRAMS = {
 }
 
 
-def machine() -> Iterator[DoctorFinding]:
+def check_machine() -> Iterator[DoctorFinding]:
     """Everything about the machine."""
-    yield from _installation()
-    yield from _extras()
-    yield from _programs()
-    yield from _plugins()
+    yield from _check_installation()
+    yield from _check_extras()
+    yield from _check_programs()
+    yield from _check_plugins()
 
 
-def _installation() -> Iterator[DoctorFinding]:
+def _check_installation() -> Iterator[DoctorFinding]:
     area = "installation"
     yield DoctorFinding(area, "Python", "works", platform.python_version())
     for package in ("rankgate", "numpy", "polars", "scipy", "click"):
         yield DoctorFinding(area, package, "works", version(package))
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    good = encoding == "utf8"
+    is_utf8 = encoding == "utf8"
     yield DoctorFinding(
         area,
         "terminal",
-        "works" if good else "advice",
+        "works" if is_utf8 else "advice",
         f"{sys.stdout.encoding or 'no encoding'}, {shutil.get_terminal_size().columns} columns",
-        "" if good else "set PYTHONUTF8=1, so that signs such as ✔ are shown",
+        "" if is_utf8 else "set PYTHONUTF8=1, so that signs such as ✔ are shown",
     )
 
 
-def _extras() -> Iterator[DoctorFinding]:
+def _check_extras() -> Iterator[DoctorFinding]:
     needed: dict[str, list[str]] = {}
     for line in requires("rankgate") or ():
-        if found := _EXTRA.search(line):
-            needed.setdefault(found[1], []).append(str(_NAME.match(line)[0]))  # type: ignore[index]
+        if match := _EXTRA.search(line):
+            needed.setdefault(match[1], []).append(str(_NAME.match(line)[0]))  # type: ignore[index]
     for extra, packages in needed.items():
-        if extra in _NO_FEATURES:
+        if extra in _EXTRAS_WITHOUT_FEATURES:
             continue
-        missing = [each for each in packages if not _installed(each)]
+        missing_packages = [package for package in packages if not _is_installed(package)]
         purpose = _PURPOSES.get(extra, extra)
         yield DoctorFinding(
             "extras",
             extra,
-            "missing" if missing else "works",
-            f"{purpose}: without {', '.join(missing)}" if missing else purpose,
-            f'pip install "rankgate[{extra}]"' if missing else "",
+            "missing" if missing_packages else "works",
+            f"{purpose}: without {', '.join(missing_packages)}" if missing_packages else purpose,
+            f'pip install "rankgate[{extra}]"' if missing_packages else "",
         )
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     try:
         version(package)
     except PackageNotFoundError:
@@ -80,24 +80,24 @@ def _installed(package: str) -> bool:
     return True
 
 
-def _programs() -> Iterator[DoctorFinding]:
-    for name, (words, purpose) in _PROGRAMS.items():
-        place = next((found for word in words if (found := shutil.which(word))), "")
+def _check_programs() -> Iterator[DoctorFinding]:
+    for name, (executables, purpose) in _PROGRAMS.items():
+        executable_path = next((path for word in executables if (path := shutil.which(word))), "")
         yield DoctorFinding(
             "programs",
             name,
-            "works" if place else "missing",
-            f"{purpose}: {place}" if place else purpose,
-            "" if place else f"install {name}, or do without {purpose}",
+            "works" if executable_path else "missing",
+            f"{purpose}: {executable_path}" if executable_path else purpose,
+            "" if executable_path else f"install {name}, or do without {purpose}",
         )
 
 
-def _plugins() -> Iterator[DoctorFinding]:
+def _check_plugins() -> Iterator[DoctorFinding]:
     from rankgate.interface.cli.plugins.installed_plugins import plugins
 
-    for each in plugins().plugins:
-        name = f"{each.plugin}: {each.adds}"
-        if each.status == "works":
-            yield DoctorFinding("plug-ins", name, "works", ", ".join(each.names))
+    for plugin in plugins().plugins:
+        name = f"{plugin.plugin}: {plugin.adds}"
+        if plugin.status == "works":
+            yield DoctorFinding("plug-ins", name, "works", ", ".join(plugin.names))
         else:
-            yield DoctorFinding("plug-ins", name, "wrong", each.problem, "update or remove it")
+            yield DoctorFinding("plug-ins", name, "wrong", plugin.problem, "update or remove it")

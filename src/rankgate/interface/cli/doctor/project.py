@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at in the project: its file, what that names, its baselines."""
+"""Findings of ``doctor`` about the project: its file, what that names, its baselines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rankgate.core.errors import RankgateError
-from rankgate.decisions.gating.policy import Policy, found, read
+from rankgate.decisions.gating.policy import Policy, find_policy, read
 from rankgate.interface.cli.configuration.settings import Settings, settings
 from rankgate.interface.cli.doctor.doctor_report import DoctorFinding
 from rankgate.measurement.metrics.names import parse_all
@@ -16,68 +16,68 @@ _AREA = "project"
 _BASELINES = Path("rankgate/baselines")
 
 
-def project(folder: Path) -> tuple[Policy | None, list[DoctorFinding]]:
+def check_project(folder: Path) -> tuple[Policy | None, list[DoctorFinding]]:
     """The policy of a folder, and everything about its files."""
-    place = found(folder)
-    if place is None:
-        words = "there is no rankgate.toml"
-        return None, [DoctorFinding(_AREA, "policy", "missing", words, "rankgate init")]
-    policy, findings = _policy(place)
-    findings += _settings(folder)
-    findings += _baselines(folder)
+    policy_path = find_policy(folder)
+    if policy_path is None:
+        message = "there is no rankgate.toml"
+        return None, [DoctorFinding(_AREA, "policy", "missing", message, "rankgate init")]
+    policy, findings = _check_policy(policy_path)
+    findings += _check_settings(folder)
+    findings += _check_baselines(folder)
     return policy, findings
 
 
-def _policy(place: Path) -> tuple[Policy | None, list[DoctorFinding]]:
+def _check_policy(policy_path: Path) -> tuple[Policy | None, list[DoctorFinding]]:
     try:
-        policy = read(place)
+        policy = read(policy_path)
     except RankgateError as error:
-        mend = "fix the line; rankgate policy lists the keys"
-        return None, [DoctorFinding(_AREA, "policy", "wrong", str(error), mend)]
-    words = f"{place}: {len(policy.rules)} rules"
-    return policy, [DoctorFinding(_AREA, "policy", "works", words)]
+        remedy = "fix the line; rankgate policy lists the keys"
+        return None, [DoctorFinding(_AREA, "policy", "wrong", str(error), remedy)]
+    message = f"{policy_path}: {len(policy.rules)} rules"
+    return policy, [DoctorFinding(_AREA, "policy", "works", message)]
 
 
-def _settings(folder: Path) -> Iterator[DoctorFinding]:
+def _check_settings(folder: Path) -> Iterator[DoctorFinding]:
     try:
-        known = settings(folder)
+        project_settings = settings(folder)
     except RankgateError as error:
         yield DoctorFinding(_AREA, "settings", "wrong", str(error), "fix the line")
         return
-    yield from _defaults(known)
-    for name, path in known.files.items():
-        there = "://" in path or Path(path).exists()
+    yield from _check_defaults(project_settings)
+    for name, path in project_settings.files.items():
+        exists = "://" in path or Path(path).exists()
         yield DoctorFinding(
             _AREA,
             f"@{name}",
-            "works" if there else "wrong",
-            path if there else f"{known.place(name)}: {path} is missing",
-            "" if there else "make the file, or correct its name",
+            "works" if exists else "wrong",
+            path if exists else f"{project_settings.place(name)}: {path} is missing",
+            "" if exists else "make the file, or correct its name",
         )
 
 
-def _defaults(known: Settings) -> Iterator[DoctorFinding]:
+def _check_defaults(project_settings: Settings) -> Iterator[DoctorFinding]:
     """The names of metrics and of the convention, which later commands would refuse."""
     for key in ("metrics", "convention"):
-        given = known.defaults.get(key)
-        if given is None:
+        default = project_settings.defaults.get(key)
+        if default is None:
             continue
         try:
             if key == "metrics":
-                for name in given:
+                for name in default:
                     parse_all(name)
             else:
-                chosen_convention(given)
+                chosen_convention(default)
         except RankgateError as error:
-            words = f"{known.place(key)}: {error}"
-            yield DoctorFinding(_AREA, key, "wrong", words, "correct the name")
+            message = f"{project_settings.place(key)}: {error}"
+            yield DoctorFinding(_AREA, key, "wrong", message, "correct the name")
         else:
-            text = ", ".join(given) if isinstance(given, tuple) else str(given)
+            text = ", ".join(default) if isinstance(default, tuple) else str(default)
             yield DoctorFinding(_AREA, key, "works", text)
 
 
-def _baselines(folder: Path) -> Iterator[DoctorFinding]:
+def _check_baselines(folder: Path) -> Iterator[DoctorFinding]:
     saved = sorted((folder / _BASELINES).glob("*.json"))
     if saved:
-        names = ", ".join(each.stem for each in saved)
+        names = ", ".join(path.stem for path in saved)
         yield DoctorFinding(_AREA, "baselines", "works", names)

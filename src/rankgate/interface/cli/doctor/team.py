@@ -1,4 +1,4 @@
-"""What evaluation should have, by the size of its team, and what of it a project lacks.
+"""Practices that evaluation should have by the size of its team, and those that projects lack.
 
 Small teams start simple and automate early; mid-sized companies invest in judgments, several
 metrics and experiments; enterprises combine offline metrics, experiments and feedback, gate in CI,
@@ -25,8 +25,18 @@ TEAMS = {
 """The sizes of teams, each with what the smaller ones have."""
 
 _CI_FILES = (".github/workflows/*.y*ml", ".gitlab-ci.yml", ".pre-commit-config.yaml", "Jenkinsfile")
-_OF_LISTS = ("coverage", "gini", "ild", "novelty", "alpha", "awrf", "expo", "entropy", "aplt")
-_FEW = 2
+_BEYOND_ACCURACY_PREFIXES = (
+    "coverage",
+    "gini",
+    "ild",
+    "novelty",
+    "alpha",
+    "awrf",
+    "expo",
+    "entropy",
+    "aplt",
+)
+_MIN_METRICS = 2
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,8 @@ class Practice:
     mend: str
 
 
-def shortfalls(team: str, folder: Path, policy: Policy | None) -> Iterator[DoctorFinding]:
-    """What a project has of what its team can afford, and what it lacks.
+def check_practices(team: str, folder: Path, policy: Policy | None) -> Iterator[DoctorFinding]:
+    """Findings on the practices that a team can afford: those that a project has or lacks.
 
     Args:
         team: one of `TEAMS`.
@@ -55,16 +65,16 @@ def shortfalls(team: str, folder: Path, policy: Policy | None) -> Iterator[Docto
         policy: its policy; None without one.
     """
     sizes = list(TEAMS)
-    for each in PRACTICES:
-        if sizes.index(each.least) > sizes.index(team):
+    for practice in PRACTICES:
+        if sizes.index(practice.least) > sizes.index(team):
             continue
-        sign = each.seen(folder, policy)
+        sign = practice.seen(folder, policy)
         yield DoctorFinding(
             f"for {team}",
-            each.name,
+            practice.name,
             "works" if sign else "advice",
             sign or "nothing in the folder speaks for it",
-            "" if sign else each.mend,
+            "" if sign else practice.mend,
         )
 
 
@@ -72,11 +82,11 @@ def _rules(policy: Policy | None) -> Mapping[str, str]:
     return {rule.id: rule.kind for rule in policy.rules} if policy else {}
 
 
-def _gated(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - one signature for all
+def _gate_rules(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - one signature for all
     return f"{len(policy.rules)} rules" if policy else ""
 
 
-def _in_ci(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
+def _ci_file(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
     for pattern in _CI_FILES:
         for path in sorted(folder.glob(pattern)):
             if "rankgate" in path.read_text(encoding="utf-8", errors="replace"):
@@ -84,23 +94,23 @@ def _in_ci(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as abo
     return ""
 
 
-def _logs(folder: Path, policy: Policy | None) -> str:
+def _online_evidence(folder: Path, policy: Policy | None) -> str:
     kpis = [name for name, kind in _rules(policy).items() if kind.startswith("kpi")]
     if kpis:
         return f"rules on KPIs: {', '.join(kpis)}"
-    return _file(folder, "*event*", "*click*", "*feedback*", "*survey*")
+    return _first_file(folder, "*event*", "*click*", "*feedback*", "*survey*")
 
 
-def _judgments(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
-    return _file(folder, "*ratings*", "*sheets*", "*guideline*", "pool.*", "*.db")
+def _judging_evidence(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
+    return _first_file(folder, "*ratings*", "*sheets*", "*guideline*", "pool.*", "*.db")
 
 
-def _several(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
+def _several_metrics(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
     metrics = policy.metrics if policy else ()
-    return ", ".join(metrics) if len(metrics) >= _FEW else ""
+    return ", ".join(metrics) if len(metrics) >= _MIN_METRICS else ""
 
 
-def _experiments(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
+def _experiment_evidence(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
     return "the policy has an experiment" if policy and policy.experiment else ""
 
 
@@ -110,62 +120,74 @@ def _own_metrics(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - 
     return ", ".join(of_plugins().by_name)
 
 
-def _together(folder: Path, policy: Policy | None) -> str:
+def _offline_and_online(folder: Path, policy: Policy | None) -> str:
     kinds = set(_rules(policy).values())
-    both = any(kind.startswith("kpi") for kind in kinds) and any(
+    has_both = any(kind.startswith("kpi") for kind in kinds) and any(
         not kind.startswith("kpi") for kind in kinds
     )
-    return "offline rules and KPIs in one policy" if both and _logs(folder, policy) else ""
+    return (
+        "offline rules and KPIs in one policy"
+        if has_both and _online_evidence(folder, policy)
+        else ""
+    )
 
 
-def _ramp(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
+def _ramp_steps(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
     return f"{len(policy.ramp)} steps" if policy and policy.ramp else ""
 
 
-def _beyond(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
+def _beyond_accuracy_metrics(folder: Path, policy: Policy | None) -> str:  # noqa: ARG001 - as above
     metrics = policy.metrics if policy else ()
-    return ", ".join(m for m in metrics if m.lower().startswith(_OF_LISTS))
+    return ", ".join(m for m in metrics if m.lower().startswith(_BEYOND_ACCURACY_PREFIXES))
 
 
-def _file(folder: Path, *patterns: str) -> str:
-    found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-    return str(found[0].relative_to(folder)) if found else ""
+def _first_file(folder: Path, *patterns: str) -> str:
+    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    return str(paths[0].relative_to(folder)) if paths else ""
 
 
 PRACTICES = (
-    Practice("a gate with few metrics", "startup", _gated, "rankgate init"),
+    Practice("a gate with few metrics", "startup", _gate_rules, "rankgate init"),
     Practice(
-        "evaluation on every change", "startup", _in_ci, "docs/guides/ci-gate.md: a job in CI"
+        "evaluation on every change", "startup", _ci_file, "docs/guides/ci-gate.md: a job in CI"
     ),
     Practice(
-        "feedback of users", "startup", _logs, "keep clicks, and look at them: rankgate online kpi"
+        "feedback of users",
+        "startup",
+        _online_evidence,
+        "keep clicks, and look at them: rankgate online kpi",
     ),
     Practice(
         "a process for judgments",
         "mid-sized",
-        _judgments,
+        _judging_evidence,
         "docs/guides/judging.md: a pool, a guideline, two raters, agreement",
     ),
-    Practice("several metrics", "mid-sized", _several, "rankgate advise names those that see more"),
+    Practice(
+        "several metrics",
+        "mid-sized",
+        _several_metrics,
+        "rankgate advise names those that see more",
+    ),
     Practice(
         "A/B tests next to offline metrics",
         "mid-sized",
-        _experiments,
+        _experiment_evidence,
         "docs/experiments.md: [experiment] in the policy",
     ),
     Practice("metrics of your own domain", "mid-sized", _own_metrics, "docs/extend/metric.md"),
     Practice(
         "offline metrics, experiments and feedback together",
         "enterprise",
-        _together,
+        _offline_and_online,
         "put rules on metrics and rules on KPIs into one policy",
     ),
-    Practice("launches in steps", "enterprise", _ramp, "docs/experiments.md: [[ramp]]"),
+    Practice("launches in steps", "enterprise", _ramp_steps, "docs/experiments.md: [[ramp]]"),
     Practice(
         "diversity and fairness",
         "enterprise",
-        _beyond,
+        _beyond_accuracy_metrics,
         "docs/recommenders.md: Coverage, Gini, AWRF in [gate] metrics",
     ),
 )
-"""What evaluation should have, the smallest team first."""
+"""The practices that evaluation should have, the smallest team first."""

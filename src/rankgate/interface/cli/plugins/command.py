@@ -13,7 +13,7 @@ from rankgate.interface.cli.plugins.installed_plugins import plugins
 @click.command("plugins")
 @options.form(*FORMS)
 def command(form: str) -> None:
-    """List the plug-ins: from where, what they add, whether they work.
+    """List the plug-ins: where they are from, what they add, and their errors.
 
     Packages are found by their entry points; files are those of --plugin.
 

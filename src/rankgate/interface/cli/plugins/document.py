@@ -5,38 +5,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table, Warnings
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
 
 if TYPE_CHECKING:
     from rankgate.interface.cli.plugins.installed_plugins import InstalledPlugins
 
-_WORDS = frozenset(range(4))
-_HEAD = ("plugin", "adds", "names", "entry", "place", "versions", "status", "problem")
+_TEXT_COLUMNS = frozenset(range(4))
+_COLUMNS = ("plugin", "adds", "names", "entry", "place", "versions", "status", "problem")
 
 
 def document(result: InstalledPlugins) -> Document:
     """Each plug-in with what it adds and whether it works; then what is wrong."""
     rows = tuple(
-        (printable(each.plugin), each.adds, printable(", ".join(each.names)), each.status)
-        for each in result.plugins
+        (
+            make_printable(plugin.plugin),
+            plugin.adds,
+            make_printable(", ".join(plugin.names)),
+            plugin.status,
+        )
+        for plugin in result.plugins
     )
-    places = tuple(dict.fromkeys((each.plugin, each.place) for each in result.plugins))
-    count = len({each.plugin for each in result.plugins})
-    named = f"{count or 'No'} plug-in{'' if count == 1 else 's'}"
+    places = tuple(dict.fromkeys((plugin.plugin, plugin.place) for plugin in result.plugins))
+    count = len({plugin.plugin for plugin in result.plugins})
+    count_text = f"{count or 'No'} plug-in{'' if count == 1 else 's'}"
     return made(
-        f"{named}; version {result.api_version} of the extension points",
+        f"{count_text}; version {result.api_version} of the extension points",
         Warnings(tuple(notice.text for notice in result.notices)),
-        Table("", Grid(("plug-in", "adds", "names", "status"), rows, _WORDS)),
-        Table("from", Grid(("plug-in", "file"), places, _WORDS), prose=True),
+        Table("", Grid(("plug-in", "adds", "names", "status"), rows, _TEXT_COLUMNS)),
+        Table("from", Grid(("plug-in", "file"), places, _TEXT_COLUMNS), prose=True),
         rows=PlainRows(
-            _HEAD,
+            _COLUMNS,
             [
                 (
-                    each.plugin, each.adds, " ".join(each.names), each.entry, each.place,
-                    " ".join(each.versions), each.status, each.problem,
+                    plugin.plugin,
+                    plugin.adds,
+                    " ".join(plugin.names),
+                    plugin.entry,
+                    plugin.place,
+                    " ".join(plugin.versions),
+                    plugin.status,
+                    plugin.problem,
                 )
-                for each in result.plugins
+                for plugin in result.plugins
             ],
         ),
-    )  # fmt: skip
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import ClassVar, Literal
 
-from rankgate.core.declare.plugins import API_VERSION, Loaded, files_in_use, loaded
+from rankgate.core.declare.plugins import API_VERSION, LoadedPlugin, files_in_use, load_plugins
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.result import Notice, Result
 from rankgate.interface.extend.points import EXTENSION_POINTS, ExtensionPoint
@@ -59,9 +59,9 @@ class InstalledPlugins(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Plug-ins that do not work."""
         return tuple(
-            Notice("invalid-plugin", each.problem, each.plugin)
-            for each in self.plugins
-            if each.problem
+            Notice("invalid-plugin", plugin.problem, plugin.plugin)
+            for plugin in self.plugins
+            if plugin.problem
         )
 
 
@@ -71,53 +71,53 @@ def plugins() -> InstalledPlugins:
     >>> plugins().api_version
     1
     """
-    return InstalledPlugins(API_VERSION, (*_packages(), *_files()))
+    return InstalledPlugins(API_VERSION, (*_plugins_of_packages(), *_plugins_of_files()))
 
 
-def _packages() -> Iterator[PluginDetails]:
+def _plugins_of_packages() -> Iterator[PluginDetails]:
     for point in EXTENSION_POINTS:
-        for each in loaded(point.group):
-            if each.origin.group:
-                module = each.origin.entry.partition(" = ")[2].partition(":")[0]
-                yield _details(each, point, _place(module))
+        for plugin in load_plugins(point.group):
+            if plugin.origin.group:
+                module = plugin.origin.entry.partition(" = ")[2].partition(":")[0]
+                yield _plugin_details(plugin, point, _module_file(module))
 
 
-def _files() -> Iterator[PluginDetails]:
-    for each in files_in_use():
-        path = each.origin.name
-        found = [_details(each, point, path) for point in EXTENSION_POINTS]
-        useful = [detail for detail in found if detail.status == "works"]
+def _plugins_of_files() -> Iterator[PluginDetails]:
+    for plugin in files_in_use():
+        path = plugin.origin.name
+        details = [_plugin_details(plugin, point, path) for point in EXTENSION_POINTS]
+        useful = [detail for detail in details if detail.status == "works"]
         yield from useful or [PluginDetails(path, "", (), "", path, (), "adds nothing", "")]
 
 
-def _details(found: Loaded, point: ExtensionPoint, place: str) -> PluginDetails:
-    names = () if found.problem else tuple(dict.fromkeys(_names(found, point)))
-    problem = found.problem
+def _plugin_details(plugin: LoadedPlugin, point: ExtensionPoint, path: str) -> PluginDetails:
+    names = () if plugin.problem else tuple(dict.fromkeys(_object_names(plugin, point)))
+    problem = plugin.problem
     status: Status = "works"
     if problem:
-        status = "fails" if found.origin.compatible else "incompatible"
+        status = "fails" if plugin.origin.compatible else "incompatible"
     elif not names:
-        status, problem = "adds nothing", f"{found.origin} holds no {point.kind.__name__}."
-    origin = found.origin
+        status, problem = "adds nothing", f"{plugin.origin} holds no {point.kind.__name__}."
+    origin = plugin.origin
     return PluginDetails(
-        origin.name, point.name, names, origin.entry, place, origin.versions, status, problem
+        origin.name, point.name, names, origin.entry, path, origin.versions, status, problem
     )
 
 
-def _names(found: Loaded, point: ExtensionPoint) -> Iterator[str]:
+def _object_names(plugin: LoadedPlugin, point: ExtensionPoint) -> Iterator[str]:
     from rankgate.measurement.scoring import CONVENTIONS
 
-    for value in found.values:
+    for value in plugin.values:
         if isinstance(value, point.kind):
             name: str = getattr(value, "name", "")
             if not (point.name == "convention" and CONVENTIONS.get(name) == value):
                 yield name
 
 
-def _place(module: str) -> str:
+def _module_file(module: str) -> str:
     """The file of a module; a plug-in may fail while its package is looked at."""
     try:
-        found = find_spec(module)
+        spec = find_spec(module)
     except Exception:  # noqa: BLE001 - its own code may run
         return ""
-    return (found.origin or "") if found else ""
+    return (spec.origin or "") if spec else ""

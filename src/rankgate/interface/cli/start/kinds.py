@@ -10,7 +10,14 @@ from rankgate.core.frozen import dataclass
 from rankgate.interface.cli.start import sample
 
 _POLICY = "the policy: what a candidate must show; also what commands take by default"
-_CI = "the same gate for every pull request, on GitHub"
+CI_FILES: Mapping[str, Mapping[str, str]] = {
+    "github": {".github/workflows/ranking.yml": "the last command for every pull request"},
+    "gitlab": {
+        ".gitlab/ranking.yml": "the last command for every merge request",
+        ".gitlab-ci.yml": "what GitLab reads; it includes the file above, as one of yours must",
+    },
+}
+"""The files of each service that runs the gate, with what they are."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +27,11 @@ class StartKind:
     Attributes:
         name: as ``--kind`` takes it.
         title: who it is.
-        explained: every file with what it is for.
+        explained: every file with what it is for, but those of CI.
         samples: makes the files that real ones replace.
         commands: those that follow ``rankgate init``, with what each is for.
         extras: of rankgate that the commands need.
+        baseline: the run that a saved baseline replaces in CI; empty without CI.
     """
 
     name: str
@@ -32,27 +40,44 @@ class StartKind:
     samples: Callable[[], Mapping[str, str]]
     commands: tuple[tuple[str, str], ...]
     extras: tuple[str, ...] = ()
+    baseline: str = ""
 
-    def contents(self) -> dict[str, str]:
-        """Every file by its path; the README explains the others."""
-        found = dict(self.samples())
-        for path in self.explained:
-            if path not in found:
-                found[path] = _template(self.name, path)
-        return {"README.md": self._readme(), **{path: found[path] for path in self.explained}}
+    def files(self, ci: str) -> dict[str, str]:
+        """Every file with what it is for.
 
-    def _readme(self) -> str:
-        rows = "".join(f"| `{path}` | {purpose} |\n" for path, purpose in self.explained.items())
+        Args:
+            ci: one of `CI_FILES`.
+        """
+        return {**self.explained, **(CI_FILES[ci] if self.baseline else {})}
+
+    def contents(self, ci: str) -> dict[str, str]:
+        """The text of every file by its path; the README explains the others.
+
+        Args:
+            ci: one of `CI_FILES`.
+        """
+        texts = dict(self.samples())
+        gate = self.commands[-1][0]
+        for path in self.files(ci):
+            if path not in texts:
+                texts[path] = _read_template(self.name, path).replace("RANKGATE_GATE", gate)
+        return {"README.md": self._readme(ci), **{path: texts[path] for path in self.files(ci)}}
+
+    def _readme(self, ci: str) -> str:
+        rows = "".join(f"| `{path}` | {purpose} |\n" for path, purpose in self.files(ci).items())
         steps = "".join(
-            f"{place}. {purpose}\n\n       {command}\n\n"
-            for place, (command, purpose) in enumerate(self._steps(), 1)
+            f"{number}. {purpose}\n\n       {command}\n\n"
+            for number, (command, purpose) in enumerate(self._steps(ci), 1)
         )
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         install = f'pip install "rankgate{extras}"' if extras else "pip install rankgate"
-        return _README.format(title=self.title, rows=rows, steps=steps, install=install)
+        in_ci = _IN_CI[ci].format(baseline=self.baseline) if self.baseline else ""
+        return _README.format(title=self.title, rows=rows, steps=steps, install=install, ci=in_ci)
 
-    def _steps(self) -> tuple[tuple[str, str], ...]:
-        return ((f"rankgate init --kind {self.name}", "This made the folder."), *self.commands)
+    def _steps(self, ci: str) -> tuple[tuple[str, str], ...]:
+        service = f" --ci {ci}" if self.baseline else ""
+        first_command = f"rankgate init --kind {self.name}{service}"
+        return ((first_command, "This made the folder."), *self.commands)
 
 
 _README = """\
@@ -63,16 +88,40 @@ Made by `rankgate init` for {title}. Install what the commands need with `{insta
 ## Five commands
 
 {steps}The last one decides: exit code 0 is pass, 1 fail, 3 inconclusive.
-
+{ci}
 ## Every file
 
 | file | what it is |
 | :-- | :-- |
 {rows}
 The data are samples, so that everything works at once. Replace them with yours: formats are
-detected, and `rankgate formats` lists them. `rankgate doctor` says what is missing or would fail,
-`rankgate config` what commands take from `rankgate.toml`.
+detected, and `rankgate formats` lists them. Where some of these files were here before, no samples
+were written, and the missing files are yours to make. `rankgate doctor` says what is missing or
+would fail, `rankgate config` what commands take from `rankgate.toml`.
 """
+
+_COMMIT = """
+## In CI
+
+Commit this folder with `rankgate/baselines`, where the fourth command has saved the baseline;
+`{baseline}` is not needed any more, and need not be committed.
+"""
+_ON_GITHUB = """
+`.github/workflows/ranking.yml` runs the last command for every pull request and writes the verdict
+into its summary. Add a step before it that makes `runs/candidate.run` with your own system.
+
+GitHub reads workflows at the root of a repository only. If this folder is not the root, move
+`.github` there, and add `defaults: {{run: {{working-directory: FOLDER}}}}` to the job.
+"""
+_ON_GITLAB = """
+`.gitlab/ranking.yml` runs the last command for every merge request. Its report and its page are
+artifacts, and an inconclusive verdict is a warning. Add a line before it that makes
+`runs/candidate.run` with your own system.
+
+GitLab reads `.gitlab-ci.yml` at the root of a repository only. If this folder is not the root, move
+`.gitlab-ci.yml` and `.gitlab` there, and begin `script` with `cd FOLDER`.
+"""
+_IN_CI = {"github": _COMMIT + _ON_GITHUB, "gitlab": _COMMIT + _ON_GITLAB}
 
 _RUNS = {
     "runs/production.run": "what the system in production returns: a sample",
@@ -92,9 +141,8 @@ KINDS = {
                 "queries.tsv": "the queries, with ids: a sample",
                 "qrels.txt": "the judgments, a line each: query, 0, document, grade: a sample",
                 **_RUNS,
-                ".github/workflows/ranking.yml": _CI,
             },
-            lambda: {"queries.tsv": sample.queries(), **sample.judged_runs()},
+            lambda: {"queries.tsv": sample.sample_queries(), **sample.judged_runs()},
             (
                 (f"rankgate validate {_FILES}", "Check the files; every problem has its line."),
                 (f"rankgate compare {_FILES}", "See both systems, query by query."),
@@ -107,6 +155,7 @@ KINDS = {
                     "Decide by the policy.",
                 ),
             ),
+            baseline="runs/production.run",
         ),
         StartKind(
             "recommender",
@@ -118,7 +167,6 @@ KINDS = {
                 "items.csv": "items with their columns: a sample",
                 "runs/popular.run": "the lists of the system in production: a sample",
                 "runs/candidate.run": "the lists of the system that is to replace it: a sample",
-                ".github/workflows/ranking.yml": _CI,
             },
             sample.recommendations,
             (
@@ -134,14 +182,15 @@ KINDS = {
                     "See accuracy, coverage, novelty and diversity of both systems.",
                 ),
                 (
-                    f"rankgate report {_LISTS} -o report.html",
-                    "Write a page to show others.",
+                    "rankgate baseline save production test.qrels runs/popular.run",
+                    "Keep production's values, so that its lists are not needed any more.",
                 ),
                 (
-                    f"rankgate gate {_LISTS}",
+                    "rankgate gate test.qrels production runs/candidate.run",
                     "Decide by the policy.",
                 ),
             ),
+            baseline="runs/popular.run",
         ),
         StartKind(
             "trec",
@@ -194,7 +243,7 @@ KINDS = {
 """The kinds by name."""
 
 
-def kind(name: str) -> StartKind:
+def find_kind(name: str) -> StartKind:
     """The kind of a name.
 
     Raises:
@@ -206,9 +255,11 @@ def kind(name: str) -> StartKind:
     return KINDS[name]
 
 
-def _template(kind_name: str, path: str) -> str:
+def _read_template(kind_name: str, path: str) -> str:
     """The text of a file: that of the kind, or of all kinds."""
     folder = files("rankgate.interface.cli.start") / "templates"
-    plain = path.replace("/", "_").removeprefix(".")
-    own = folder / f"{kind_name}_{plain}"
-    return (own if own.is_file() else folder / plain).read_text(encoding="utf-8")
+    template_name = path.replace("/", "_").removeprefix(".")
+    kind_file = folder / f"{kind_name}_{template_name}"
+    return (kind_file if kind_file.is_file() else folder / template_name).read_text(
+        encoding="utf-8"
+    )

@@ -16,9 +16,9 @@ _DOCUMENTS, _SHOWN = 40, 10
 _NOISE = {"production": 1.9, "candidate": 1.1}  # less noise, better search
 
 
-def queries() -> str:
+def sample_queries() -> str:
     """Queries with their ids, a tab between."""
-    return "".join(f"{_id(text)}\t{text}\n" for text in _QUERIES)
+    return "".join(f"{_query_id(text)}\t{text}\n" for text in _QUERIES)
 
 
 def judged_runs() -> dict[str, str]:
@@ -30,18 +30,18 @@ def judged_runs() -> dict[str, str]:
     qrels: list[str] = []
     runs: dict[str, list[str]] = {name: [] for name in _NOISE}
     for text in _QUERIES:
-        query = _id(text)
+        query = _query_id(text)
         grades = {
             f"{query}-{n}": rng.choice([0, 0, 0, 0, 1, 2, 3]) for n in range(1, _DOCUMENTS + 1)
         }
         judged = set(rng.sample(sorted(grades), 10))
         for name, noise in _NOISE.items():
             score = {document: grade + rng.gauss(0, noise) for document, grade in grades.items()}
-            shown = sorted(score, key=lambda document: -score[document])[:_SHOWN]
-            judged |= set(shown)
+            top_documents = sorted(score, key=lambda document: -score[document])[:_SHOWN]
+            judged |= set(top_documents)
             runs[name] += [
                 f"{query} Q0 {document} {rank} {score[document]:.4f} {name}\n"
-                for rank, document in enumerate(shown, 1)
+                for rank, document in enumerate(top_documents, 1)
             ]
         qrels += [f"{query} 0 {document} {grades[document]}\n" for document in sorted(judged)]
     return {"qrels.txt": "".join(qrels)} | {
@@ -54,27 +54,27 @@ def recommendations() -> dict[str, str]:
     rng = random.Random(7)  # noqa: S311 - as above
     items = [f"item-{n:02}" for n in range(1, 61)]
     genres = ("outdoor", "kitchen", "office")
-    table = ["item_id,genre\n", *(f"{each},{rng.choice(genres)}\n" for each in items)]
-    log, later = ["user_id,item_id,time\n"], []
+    table = ["item_id,genre\n", *(f"{item},{rng.choice(genres)}\n" for item in items)]
+    log, judgment_lines = ["user_id,item_id,time\n"], []
     runs: dict[str, list[str]] = {"popular": [], "candidate": []}
     for n in range(1, 61):
-        user, taste = f"user-{n:02}", {each: rng.random() ** 3 for each in items}
-        liked = sorted(items, key=lambda each: -taste[each])
-        log += [f"{user},{each},{place}\n" for place, each in enumerate(liked[0:12:2])]
-        later += [f"{user} 0 {each} 1\n" for each in liked[1:12:2]]
+        user, taste = f"user-{n:02}", {item: rng.random() ** 3 for item in items}
+        liked = sorted(items, key=lambda item: -taste[item])
+        log += [f"{user},{item},{position}\n" for position, item in enumerate(liked[0:12:2])]
+        judgment_lines += [f"{user} 0 {item} 1\n" for item in liked[1:12:2]]
         for name, noise in (("popular", 1.0), ("candidate", 0.25)):
-            score = {each: taste[each] + rng.gauss(0, noise) for each in items}
-            for each in liked[0:12:2]:
-                del score[each]
-            shown = sorted(score, key=lambda each: -score[each])[:_SHOWN]
+            score = {item: taste[item] + rng.gauss(0, noise) for item in items}
+            for item in liked[0:12:2]:
+                del score[item]
+            recommended = sorted(score, key=lambda item: -score[item])[:_SHOWN]
             runs[name] += [
-                f"{user} Q0 {each} {rank} {score[each]:.4f} {name}\n"
-                for rank, each in enumerate(shown, 1)
+                f"{user} Q0 {item} {rank} {score[item]:.4f} {name}\n"
+                for rank, item in enumerate(recommended, 1)
             ]
-    files = {"train.csv": log, "items.csv": table, "test.qrels": later}
+    files = {"train.csv": log, "items.csv": table, "test.qrels": judgment_lines}
     files |= {f"runs/{name}.run": lines for name, lines in runs.items()}
     return {name: "".join(lines) for name, lines in files.items()}
 
 
-def _id(text: str) -> str:
+def _query_id(text: str) -> str:
     return text.replace(" ", "-")

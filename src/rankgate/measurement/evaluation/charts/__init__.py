@@ -1,1 +1,1 @@
-"""The pictures of evaluation."""
+"""Charts of evaluations."""

@@ -1,4 +1,4 @@
-"""Metrics at k: how the means move with the cutoff."""
+"""Chart of metrics at k: means by cutoff."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.parts import ChartAxis, in_columns, labelled_lines
+from rankgate.core.present.charts.parts import ChartAxis, concat_panels, labelled_lines
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.charts.words import short
+from rankgate.core.present.charts.words import shorten_name
 from rankgate.core.present.numbers import UNDEFINED
-from rankgate.measurement.evaluation.charts.scored import best_first, counted, rows_at
+from rankgate.measurement.evaluation.charts.scored import best_first, query_count, rows_by_number
 
 if TYPE_CHECKING:
-    from rankgate.measurement.evaluation.evaluation import Evaluation
+    from rankgate.measurement.evaluation.scores import Scores
 
-_LEAST = 2
+_FEWEST_CUTOFFS = 2
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_LOG = 8  # a cutoff so many times the first is too far for even steps
+_LOG_RATIO = 8  # a cutoff so many times the first is too far for even steps
 
 
-def draw(result: Evaluation) -> Picture:
-    """One panel with a line a metric for one run; for several a panel a metric, a line a run.
+def draw(result: Scores) -> Picture:
+    """Draw a panel with a line a metric for one run; for several, a panel a metric, a line a run.
 
     Raises:
         UsageError: no metric has two cutoffs or more.
@@ -30,26 +30,30 @@ def draw(result: Evaluation) -> Picture:
     stems = list(dict.fromkeys(row["metric"] for row in rows))
     x = _axis(sorted({row["k"] for row in rows}))
     if len(result.runs) == 1:
-        title = f"{short(result.runs[0].run)}: metrics at k"
-        chart = labelled_lines([row | {"series": row["metric"]} for row in rows], x, _MEAN)
+        title = f"{shorten_name(result.runs[0].run)}: metrics at k"
+        chart = labelled_lines([row | {"series": row["metric"]} for row in rows], x, _MEAN_AXIS)
     else:
         title = f"Metrics at k of {len(result.runs)} runs"
-        chart = in_columns([_panel(best_first(rows, result), stem, x) for stem in stems])
-    about = "Means over queries at each cutoff k."
-    return Picture("cutoffs", title, about, counted(result), result.convention, tuple(rows), chart)
+        chart = concat_panels([_panel(best_first(rows, result), stem, x) for stem in stems])
+    caption = "Means over queries at each cutoff k."
+    return Picture(
+        "cutoffs", title, caption, query_count(result), result.convention, tuple(rows), chart
+    )
 
 
-def _rows(result: Evaluation) -> list[dict[str, Any]]:
+def _rows(result: Scores) -> list[dict[str, Any]]:
     """The means of metrics that have several cutoffs.
 
     Raises:
         UsageError: none has.
     """
-    rows = [row for row in rows_at(result) if float(row["at"]).is_integer() and row["at"] >= 1]
+    rows = [
+        row for row in rows_by_number(result) if float(row["at"]).is_integer() and row["at"] >= 1
+    ]
     stems = [
         stem
         for stem in dict.fromkeys(row["metric"] for row in rows)
-        if len({row["at"] for row in rows if row["metric"] == stem}) >= _LEAST
+        if len({row["at"] for row in rows if row["metric"] == stem}) >= _FEWEST_CUTOFFS
     ]
     rows = [row | {"k": int(row["at"])} for row in rows if row["metric"] in stems]
     if not rows:
@@ -60,32 +64,40 @@ def _rows(result: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-_MEAN = ChartAxis("value", "mean", form=".2f")
+_MEAN_AXIS = ChartAxis("value", "mean", form=".2f")
 
 
 def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:
-    own = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
-    return labelled_lines(own, x, _MEAN, size=(320, 250), title=f"{stem}@k")
+    metric_rows = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
+    return labelled_lines(metric_rows, x, _MEAN_AXIS, size=(320, 250), title=f"{stem}@k")
 
 
 def _axis(cutoffs: list[int]) -> ChartAxis:
-    log = cutoffs[-1] >= _LOG * cutoffs[0]
+    log = cutoffs[-1] >= _LOG_RATIO * cutoffs[0]
     return ChartAxis("k", "cutoff k", (cutoffs[0], cutoffs[-1]), tuple(cutoffs), log=log)
 
 
-def text(result: Evaluation, width: int) -> str:
+def text(result: Scores, width: int) -> str:
     """A line for each metric of one run, or for each run by each metric: means, and their shape."""
     rows = _rows(result)
-    one = len(result.runs) == 1
-    heads = [result.runs[0].run] if one else list(dict.fromkeys(row["metric"] for row in rows))
+    is_single_run = len(result.runs) == 1
+    titles = (
+        [result.runs[0].run]
+        if is_single_run
+        else list(dict.fromkeys(row["metric"] for row in rows))
+    )
     parts = []
-    for head in heads:
-        own = rows if one else [row for row in rows if row["metric"] == head]
+    for name in titles:
+        series_rows = rows if is_single_run else [row for row in rows if row["metric"] == name]
         lines: dict[str, dict[int, float]] = {}
-        for row in own:
-            lines.setdefault(row["metric" if one else "run"], {})[row["k"]] = row["value"]
-        what = f"{short(head)}: metrics at k" if one else f"{head} at k of {len(lines)} runs"
-        title = f"{what}, means over {counted(result)}"
+        for row in series_rows:
+            lines.setdefault(row["metric" if is_single_run else "run"], {})[row["k"]] = row["value"]
+        subject = (
+            f"{shorten_name(name)}: metrics at k"
+            if is_single_run
+            else f"{name} at k of {len(lines)} runs"
+        )
+        title = f"{subject}, means over {query_count(result)}"
         parts.append("\n".join([title, "", *_lines(lines, width)]) + "\n")
     return "\n".join(parts)
 

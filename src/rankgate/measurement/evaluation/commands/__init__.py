@@ -1,1 +1,1 @@
-"""The commands of evaluation."""
+"""Commands of evaluations."""

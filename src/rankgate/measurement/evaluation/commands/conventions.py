@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from rankgate.core.console import options
+from rankgate.core.console.name_types import CONVENTION
 from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
 from rankgate.measurement.evaluation.axes import axes as every_axis
@@ -15,7 +17,7 @@ from rankgate.measurement.scoring.chosen import chosen_convention
 from rankgate.measurement.scoring.presets import of_plugins
 
 
-@click.group("conventions", invoke_without_command=True)
+@click.group("conventions", cls=FullHelpGroup, invoke_without_command=True)
 @options.form(*FORMS)
 @click.pass_context
 def command(ctx: click.Context, form: str) -> None:
@@ -32,13 +34,13 @@ def command(ctx: click.Context, form: str) -> None:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", type=CONVENTION)
 @metric_options.override
 @options.form(*FORMS)
 @click.pass_obj
 def show(before: str, name: str, overrides: tuple[str, ...], form: str) -> None:
     """Show all axes of the convention NAME (or TOML file)."""
-    print_result(convention_details(chosen_convention(name, overrides)), _chosen(before, form))
+    print_result(convention_details(chosen_convention(name, overrides)), _used_form(before, form))
 
 
 @command.command("axes")
@@ -46,9 +48,9 @@ def show(before: str, name: str, overrides: tuple[str, ...], form: str) -> None:
 @click.pass_obj
 def axes(before: str, form: str) -> None:
     """Show every axis: its meaning, its choices, and what each tool does."""
-    print_result(every_axis(), _chosen(before, form))
+    print_result(every_axis(), _used_form(before, form))
 
 
-def _chosen(before: str, form: str) -> str:
-    """``--format`` may be before the word or behind it."""
+def _used_form(before: str, form: str) -> str:
+    """The format, which may be given before or after the sub-command."""
     return form if form != FORMS[0] else before

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.backends import on_backend
-from rankgate.core.console.declared_options import options_of
-from rankgate.core.console.hooks import hook
+from rankgate.core.console.backends import backend_options
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.hooks import find_hook
 from rankgate.core.console.output import print_result
-from rankgate.core.console.progress import Progress
-from rankgate.core.console.recording import recordable
+from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.console.recording import with_record_option
 from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
+from rankgate.data.parts import Need
+from rankgate.data.spark_tables import is_on_spark
 from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -36,15 +38,14 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @metric_options.metrics_from
 @metric_options.convention
 @click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
-@options_of(evaluate, "bounds", "slices TAG --slice")
+@verb_options(evaluate, "bounds", "slices TAG --slice")
 @options.scale
-@store_options.instead_of_files(qrels="judgments", runs="run")
+@of_collection("runs", stored=True)
 @store_options.save_as("Keep the evaluation in the project under this name.")
-@recordable
+@with_record_option
 @options.form(*FORMS)
 @options.output
-@of_collection("runs")
-@on_backend("eval")
+@backend_options
 def command(
     runs: tuple[str, ...],
     *,
@@ -55,13 +56,12 @@ def command(
     save_as: str | None,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Score each RUN against the judgments in QRELS; `-` is standard input.
 
-    QRELS may hold the ratings of single raters under a convention whose tool scores by them
-    (searchtweak, quepid): grades are converted to the metric's scale, several grades become one by
-    the tool's rule, and the runs are scored.
+    With the conventions searchtweak and quepid, QRELS may hold the ratings of several raters:
+    grades are converted to the scale of the metric, and become one by the rule of that tool.
 
     \b
     rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
@@ -69,15 +69,19 @@ def command(
     rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --training train.csv
     rankgate eval gold bm25 dense --project shop --store sqlite:///judging.db
     """
-    convention: Convention = chosen.pop("convention")
-    if convention.name in FROM_RATINGS:
-        with Progress(len(runs)):
-            rated = hook("score_ratings")(
-                collection, runs, how=convention, scale=scale, metrics=chosen["metrics"],
-                bounds=chosen["bounds"],
-            )  # fmt: skip
-        if rated is not None and (chosen["slices"] or collection.sample is not None):
-            flag = "--slice" if chosen["slices"] else "--sample"
+    convention: Convention = arguments.pop("convention")
+    if convention.name in FROM_RATINGS and not is_on_spark(collection.judgments):
+        with TerminalProgress(len(runs)):
+            rated = find_hook("score_ratings")(
+                collection,
+                runs,
+                how=convention,
+                scale=scale,
+                metrics=arguments["metrics"],
+                bounds=arguments["bounds"],
+            )
+        if rated is not None and (arguments["slices"] or collection.sample is not None):
+            flag = "--slice" if arguments["slices"] else "--sample"
             raise UsageError(
                 f"{flag} is for judgments, not for the grades of single raters.",
                 code="conflicting-options",
@@ -94,8 +98,10 @@ def command(
             "check judgments with rankgate validate --scale.",
             code="unused-option",
         )
-    with Progress(len(runs)):
-        result = evaluate(collection, runs, convention=convention, **chosen)
+    with TerminalProgress(len(runs)):
+        result = evaluate(collection, runs, convention=convention, **arguments)
+    if per_query:
+        result.require("--per-query", Need("values"))
     if stored is not None and save_as is not None:
         stored.add_result(result, save_as)
     print_result(result, form, output, per_query=per_query)

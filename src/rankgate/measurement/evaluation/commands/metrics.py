@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rankgate.core.console import options
+from rankgate.core.console.name_types import METRIC
 from rankgate.core.console.output import print_result, print_summary
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
@@ -14,7 +15,7 @@ from rankgate.measurement.metrics.names import of_plugins
 
 
 @click.command("metrics")
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=METRIC)
 @metric_options.metrics_from
 @options.form(*FORMS)
 def command(name: str | None, form: str) -> None:

@@ -14,7 +14,7 @@ import click
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.measurement.evaluation.documents.trec_eval import render
 from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.evaluation.trec.columns import RELEVANCE, atol, columns
+from rankgate.measurement.evaluation.trec.columns import RELEVANCE, atol, parse_columns
 from rankgate.measurement.evaluation.trec.trec_eval import AbsentQueryError, trec_eval
 
 _HELP = """\
@@ -67,17 +67,17 @@ _NUMBERS = {"l": "level", "M": "depth", "N": "documents"}
 _SWITCHES = {"c": "complete", "J": "judged_only", "te9": "te9"}
 _FORMATS = {"R": tuple(RELEVANCE), "T": ("trec_results",)}
 _CANNOT_CALCULATE, _NOTHING = 4, 7  # trec_eval's exit codes
-_USAGE = frozenset({"wrong-arguments", "unknown-measure"})  # its exit code 1
-_APART = "queries-differ"  # exit code 7
-_INCALCULABLE = frozenset({"wrong-coefficients", "unsupported-metric"})  # exit code 4
+_USAGE_CODES = frozenset({"wrong-arguments", "unknown-measure"})  # its exit code 1
+_NO_SHARED_QUERY = "queries-differ"  # exit code 7
+_INCALCULABLE_CODES = frozenset({"wrong-coefficients", "unsupported-metric"})  # exit code 4
 _WITHOUT_RANKING = frozenset({"runid", "num_q"})  # it calculates these before it sees documents
 _MEASURE = re.compile(r"^-m ([^.:]+)")
 _DOCUMENT = re.compile(r"^document '(.*?)' is (?:ranked|judged) twice")
 
 
 @dataclass
-class _Words:
-    """The words of a call, sorted."""
+class _Call:
+    """The arguments of a call, by kind."""
 
     flags: set[str] = field(default_factory=set)
     metrics: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _Words:
 
 
 class _Verbatim(click.Command):
-    """A command that is handed its words as they are, as trec_eval's rules are not click's."""
+    """A command that gets its arguments unparsed, as trec_eval's rules are not click's."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.params["words"] = list(args)
@@ -106,35 +106,35 @@ def command(words: Sequence[str]) -> None:
     try:
         evaluate(words)
     except AbsentQueryError as error:
-        _end_at_absent(error, _read(words))
+        _exit_at_absent(error, _parse_call(words))
     except (InputError, UsageError) as error:
-        _end(error)
+        _exit_with(error)
 
 
-def evaluate(words: Sequence[str]) -> None:
+def evaluate(arguments: Sequence[str]) -> None:
     """Run one call of trec_eval; errors are raised."""
-    said = _read(words)
-    if "v" in said.flags:
-        click.echo(f"trec_eval version {_TE9 if 'te9' in said.options else _TE10}", err=True)
-    elif "h" in said.flags:
-        _explain(said)
+    call = _parse_call(arguments)
+    if "v" in call.flags:
+        click.echo(f"trec_eval version {_TE9 if 'te9' in call.options else _TE10}", err=True)
+    elif "h" in call.flags:
+        _print_help(call)
     else:
-        qrels, run = _files(said)
+        qrels, run = _files(call)
         try:
-            result = trec_eval(qrels, run, said.metrics or ["official"], **said.options)
+            result = trec_eval(qrels, run, call.metrics or ["official"], **call.options)
         except DuplicateError as error:
-            _end_as_trec_eval(error, said)
-        for piece in render(result, per_query="q" in said.flags, summary="n" not in said.flags):
+            _exit_at_duplicate(error, call)
+        for piece in render(result, per_query="q" in call.flags, summary="n" not in call.flags):
             sys.stdout.write(piece)
 
 
-def _end(error: InputError | UsageError) -> NoReturn:
+def _exit_with(error: InputError | UsageError) -> NoReturn:
     """End with trec_eval's exit code, after its line where it has one: 1, 2, 4 or 7."""
-    code = 1 if error.code in _USAGE else _NOTHING if error.code == _APART else 2
-    if error.code in _INCALCULABLE and (measure := _MEASURE.match(str(error))):
+    code = 1 if error.code in _USAGE_CODES else _NOTHING if error.code == _NO_SHARED_QUERY else 2
+    if error.code in _INCALCULABLE_CODES and (measure := _MEASURE.match(str(error))):
         code = _CANNOT_CALCULATE
         click.echo(f"trec_eval: Can't calculate measure '{measure[1]}'", err=True)
-    elif error.code == _APART:
+    elif error.code == _NO_SHARED_QUERY:
         click.echo("trec_eval: No queries with both results and relevance info", err=True)
     elif isinstance(error, InputError) and error.source:
         click.echo(f"trec_eval: Quit in file '{error.source}'", err=True)
@@ -142,63 +142,67 @@ def _end(error: InputError | UsageError) -> NoReturn:
     raise click.exceptions.Exit(code)
 
 
-def _end_as_trec_eval(error: DuplicateError, said: _Words) -> NoReturn:
+def _exit_at_duplicate(error: DuplicateError, call: _Call) -> NoReturn:
     """End with trec_eval's lines and exit code where a document appears twice for a query."""
-    relevance = said.options.get("relevance", "qrels")
-    asked = columns(said.metrics or ["official"], te9="te9" in said.options, relevance=relevance)
-    first = next((each.name for each in asked if each.name not in _WITHOUT_RANKING), "")
-    if found := _DOCUMENT.search(error.problem):
-        click.echo(f"trec_eval.form_res_rels: duplicate docs {found[1]}", err=True)
+    relevance = call.options.get("relevance", "qrels")
+    requested_columns = parse_columns(
+        call.metrics or ["official"], te9="te9" in call.options, relevance=relevance
+    )
+    first = next(
+        (column.name for column in requested_columns if column.name not in _WITHOUT_RANKING), ""
+    )
+    if duplicate_match := _DOCUMENT.search(error.problem):
+        click.echo(f"trec_eval.form_res_rels: duplicate docs {duplicate_match[1]}", err=True)
     click.echo(f"trec_eval: Can't calculate measure '{first}'", err=True)
     click.echo(f"rankgate: {error}", err=True)
     raise click.exceptions.Exit(_CANNOT_CALCULATE)
 
 
-def _end_at_absent(error: AbsentQueryError, said: _Words) -> NoReturn:
+def _exit_at_absent(error: AbsentQueryError, call: _Call) -> NoReturn:
     """End as trec_eval 10 where the run lacks a query: after the queries before it."""
-    for piece in render(error.before, per_query="q" in said.flags, summary=False):
+    for piece in render(error.before, per_query="q" in call.flags, summary=False):
         sys.stdout.write(piece)
     click.echo(f"trec_eval: result qid '{error.query_id}' not found in qrels", err=True)
     click.echo(f"rankgate: {error}", err=True)
     raise click.exceptions.Exit(_CANNOT_CALCULATE)
 
 
-def _read(words: Sequence[str]) -> _Words:
-    """Sort the words of a call, by the rules of GNU's getopt.
+def _parse_call(arguments: Sequence[str]) -> _Call:
+    """Parse the arguments of a call, by the rules of GNU's getopt.
 
     Raises:
         UsageError: an option that trec_eval does not have, or one that is not offered here.
     """
     try:
-        pairs, files = getopt.gnu_getopt(list(words), _SHORT, list(_LONG))
+        pairs, files = getopt.gnu_getopt(list(arguments), _SHORT, list(_LONG))
     except getopt.GetoptError as error:
         raise UsageError(
             f"trec_eval: {error.msg}; -h lists the options.", code="wrong-arguments"
         ) from None
-    said = _Words(files=files)
+    call = _Call(files=files)
     long = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
     for option, value in pairs:
         letter = long.get(option, option.lstrip("-"))
         if letter == "m":
-            said.metrics.append(value)
+            call.metrics.append(value)
         elif letter in _FORMATS:
             if value not in _FORMATS[letter]:
-                known = ", ".join(_FORMATS[letter])
+                formats = ", ".join(_FORMATS[letter])
                 raise UsageError(
-                    f"trec_eval: -{letter} {value}: no such format; known: {known}.",
+                    f"trec_eval: -{letter} {value}: no such format; known: {formats}.",
                     code="invalid-syntax",
                 )
             if letter == "R":
-                said.options["relevance"] = value
+                call.options["relevance"] = value
         elif letter == "Z":
-            said.options["zscores"] = value
+            call.options["zscores"] = value
         elif letter in _NUMBERS:
-            said.options[_NUMBERS[letter]] = _number(letter, value)
+            call.options[_NUMBERS[letter]] = _number(letter, value)
         elif letter in _SWITCHES:
-            said.options[_SWITCHES[letter]] = True
+            call.options[_SWITCHES[letter]] = True
         else:
-            said.flags.add(letter)
-    return said
+            call.flags.add(letter)
+    return call
 
 
 def _number(letter: str, value: str) -> int:
@@ -211,22 +215,22 @@ def _number(letter: str, value: str) -> int:
     return number
 
 
-def _files(said: _Words) -> tuple[str, str]:
-    if len(said.files) != len(("QRELS", "RUN")):
-        found = f"{len(said.files)} file{'s' * (len(said.files) != 1)}"
+def _files(call: _Call) -> tuple[str, str]:
+    if len(call.files) != len(("QRELS", "RUN")):
+        file_count = f"{len(call.files)} file{'s' * (len(call.files) != 1)}"
         raise UsageError(
-            f"trec_eval: {found}, expected QRELS and RUN; -h lists the options.",
+            f"trec_eval: {file_count}, expected QRELS and RUN; -h lists the options.",
             code="wrong-arguments",
         )
-    qrels, run = said.files
+    qrels, run = call.files
     return qrels, run
 
 
-def _explain(said: _Words) -> None:
-    """Print the help, and the details of the metrics named."""
+def _print_help(call: _Call) -> None:
+    """Print the help, and the details of the given metrics."""
     click.echo(_HELP, nl=False)
-    relevance = said.options.get("relevance", "qrels")
-    named = columns(said.metrics, te9="te9" in said.options, relevance=relevance)
-    for name in dict.fromkeys(column.name for column in named if column.metrics):
+    relevance = call.options.get("relevance", "qrels")
+    named_columns = parse_columns(call.metrics, te9="te9" in call.options, relevance=relevance)
+    for name in dict.fromkeys(column.name for column in named_columns if column.metrics):
         if name != "relstring":
             click.echo("\n" + f"{metric_details(name)}\n", nl=False)

@@ -1,4 +1,4 @@
-"""What the commands ndeval and gdeval have in common."""
+"""Shared options of the commands ndeval and gdeval."""
 
 from __future__ import annotations
 
@@ -8,28 +8,37 @@ from typing import Any
 import click
 
 
-def options(program: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def web_track_options(program: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The arguments and options of both programs."""
     declared = (
         click.argument("qrels", type=click.Path(), metavar="QRELS"),
         click.argument("run", type=click.Path(), metavar="RUN"),
         click.option(
-            "-c", "complete", is_flag=True,
+            "-c",
+            "complete",
+            is_flag=True,
             help="Divide by all judged topics, not by those that RUN has.",
         ),
         click.option(
-            "-baseline", type=click.Path(), metavar="RUN",
+            "-baseline",
+            type=click.Path(),
+            metavar="RUN",
             help=f"Print differences from this run, as {program} does.",
         ),
         click.option(
-            "-riskAlpha", "risk", default="0", show_default=True, metavar="A", callback=_number,
+            "-riskAlpha",
+            "risk",
+            default="0",
+            show_default=True,
+            metavar="A",
+            callback=_number,
             help="With -baseline: a loss weighs 1 + A times as much as a gain.",
         ),
-    )  # fmt: skip
+    )
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        for each in reversed(declared):
-            function = each(function)
+        for decorator in reversed(declared):
+            function = decorator(function)
         return function
 
     return decorate

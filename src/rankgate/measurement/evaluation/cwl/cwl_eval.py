@@ -9,11 +9,11 @@ import numpy as np
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.streams.source import source
-from rankgate.data.text.utf8 import decoded
-from rankgate.measurement.evaluation.cwl.names import DEFAULTS, CwlMetric, named
-from rankgate.measurement.metrics.browsing.browsed import Browsed, Going, expected
-from rankgate.measurement.metrics.browsing.declare import chances
+from rankgate.data.streams.source import open_source
+from rankgate.data.text.utf8 import decode_utf8
+from rankgate.measurement.evaluation.cwl.names import DEFAULTS, CwlMetric, parse_metric
+from rankgate.measurement.metrics.browsing.browsed import Browsed, ContinuationModel, measured_value
+from rankgate.measurement.metrics.browsing.declare import checked_continuation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +22,8 @@ MEASURES = ("EU", "ETU", "EC", "ETC", "ED")
 
 
 @dataclass(frozen=True)
-class Ends:
-    """What documents without a judgment gain, and those without a cost cost, at least and most."""
+class Limits:
+    """Bounds of gains of documents without a judgment, and of costs of those without a cost."""
 
     max_gain: float = 1.0
     min_gain: float = 0.0
@@ -33,7 +33,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class CwlRow:
-    """The five measurements of a query and metric, and how much they could still change."""
+    """The five measurements of a query and metric, with their residuals."""
 
     query_id: str
     metric: str
@@ -47,7 +47,7 @@ def cwl_eval(
     metrics: Sequence[CwlMetric] = (),
     *,
     costs: str | Path | None = None,
-    ends: Ends | None = None,
+    ends: Limits | None = None,
     depth: int = 1000,
 ) -> Iterator[CwlRow]:
     """The measurements of each query of a run, in the order of the file.
@@ -66,23 +66,23 @@ def cwl_eval(
     Raises:
         InputError: a line that cannot be read, a gain outside its bounds.
     """
-    bounds = ends or Ends()
+    bounds = ends or Limits()
     judged = _gains(gains, bounds)
-    known = {fields[0]: cost for fields, cost in _numbers(costs, 2)} if costs else {}
-    chosen = metrics or [named(each) for each in DEFAULTS]
+    cost_of_element = {fields[0]: cost for fields, cost in _numbers(costs, 2)} if costs else {}
+    used_metrics = metrics or [parse_metric(name) for name in DEFAULTS]
     for query, rows in _rankings(run):
-        mine = judged.get(query, {})
-        gain = [mine.get(document, np.nan) for document, _ in rows]
-        cost = [known.get(element, np.nan) for _, element in rows]
-        relevant = float(sum(each > 0 for each in mine.values()))
-        worst = _browsed(gain, cost, relevant, depth, bounds.min_gain, bounds.max_cost)
-        best = _browsed(gain, cost, relevant, depth, bounds.max_gain, bounds.min_cost)
-        some = float(np.count_nonzero(best.gain))
-        best = Browsed(best.gain, best.cost, np.array([max(relevant, some)]))
-        for metric in chosen:
-            low, high = (_measured(metric, seen) for seen in (worst, best))
-            apart = tuple(most - least for least, most in zip(low, high, strict=True))
-            yield CwlRow(query, metric.label, low, apart)
+        gain_of_document = judged.get(query, {})
+        gain = [gain_of_document.get(document, np.nan) for document, _ in rows]
+        cost = [cost_of_element.get(element, np.nan) for _, element in rows]
+        relevant = float(sum(document_gain > 0 for document_gain in gain_of_document.values()))
+        worst = _fill_ranking(gain, cost, relevant, depth, bounds.min_gain, bounds.max_cost)
+        best = _fill_ranking(gain, cost, relevant, depth, bounds.max_gain, bounds.min_cost)
+        gain_count = float(np.count_nonzero(best.gain))
+        best = Browsed(best.gain, best.cost, np.array([max(relevant, gain_count)]))
+        for metric in used_metrics:
+            low, high = (_measure(metric, browsed) for browsed in (worst, best))
+            residuals = tuple(highest - lowest for lowest, highest in zip(low, high, strict=True))
+            yield CwlRow(query, metric.label, low, residuals)
 
 
 def read_metrics(path: str | Path) -> list[CwlMetric]:
@@ -91,38 +91,40 @@ def read_metrics(path: str | Path) -> list[CwlMetric]:
     Raises:
         InputError: a line that is not a metric.
     """
-    place = source(path)
+    input_file = open_source(path)
     return [
-        named(line, source=place.label, line=number)
+        parse_metric(line, source=input_file.label, line=number)
         for number, line in _lines(path)
         if line.strip()
     ]
 
 
-def _measured(metric: CwlMetric, seen: Browsed) -> tuple[float, ...]:
-    going: Going = chances(metric.label, metric.goes_on, seen, dict(metric.values))
-    return tuple(float(expected(seen, going, each)[0]) for each in MEASURES)  # type: ignore[arg-type]
+def _measure(metric: CwlMetric, browsed: Browsed) -> tuple[float, ...]:
+    going: ContinuationModel = checked_continuation(
+        metric.label, metric.goes_on, browsed, dict(metric.values)
+    )
+    return tuple(float(measured_value(browsed, going, measure)[0]) for measure in MEASURES)  # type: ignore[arg-type]
 
 
-def _browsed(
+def _fill_ranking(
     gain: list[float], cost: list[float], relevant: float, depth: int, gains: float, costs: float
 ) -> Browsed:
-    """One ranking, filled up to the depth with what is not known."""
+    """One ranking, filled up to the depth with values for unknown documents."""
 
     def filled(
         values: list[float], unknown: float
     ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         out = np.full((1, depth), unknown)
-        part = np.array(values[:depth])
-        out[0, : len(part)] = np.where(np.isnan(part), unknown, part)
+        first_values = np.array(values[:depth])
+        out[0, : len(first_values)] = np.where(np.isnan(first_values), unknown, first_values)
         return out
 
     return Browsed(filled(gain, gains), filled(cost, costs), np.array([relevant]))
 
 
-def _gains(path: str | Path, bounds: Ends) -> Mapping[str, Mapping[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    label = source(path).label
+def _gains(path: str | Path, bounds: Limits) -> Mapping[str, Mapping[str, float]]:
+    gains: dict[str, dict[str, float]] = {}
+    label = open_source(path).label
     for number, (fields, gain) in enumerate(_numbers(path, 4), start=1):
         if not bounds.min_gain <= gain <= bounds.max_gain:
             raise InputError(
@@ -132,12 +134,12 @@ def _gains(path: str | Path, bounds: Ends) -> Mapping[str, Mapping[str, float]]:
                 line=number,
                 code="grade-outside-scale",
             )
-        found.setdefault(fields[0], {})[fields[2]] = gain
-    return found
+        gains.setdefault(fields[0], {})[fields[2]] = gain
+    return gains
 
 
 def _rankings(path: str | Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Queries as their rows follow each other: documents with their types of element."""
+    """Yield queries in the order of the rows: documents with their types of element."""
     current, rows = None, list[tuple[str, str]]()
     for number, line in _lines(path):
         fields = line.split()
@@ -162,18 +164,18 @@ def _numbers(path: str | Path, count: int) -> Iterator[tuple[list[str], float]]:
             yield fields, float(fields[-1])
         except ValueError:
             problem = f"{fields[-1]!r} is not a number."
-            label = source(path).label
+            label = open_source(path).label
             raise InputError(problem, source=label, line=number, code="not-a-number") from None
 
 
-def _malformed(path: str | Path, line: int, found: int, count: int) -> InputError:
-    problem = f"{found} fields, expected {count}."
-    return InputError(problem, source=source(path).label, line=line, code="wrong-field-count")
+def _malformed(path: str | Path, line: int, field_count: int, count: int) -> InputError:
+    problem = f"{field_count} fields, expected {count}."
+    return InputError(problem, source=open_source(path).label, line=line, code="wrong-field-count")
 
 
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    place, line = source(path), 1
-    for piece in place.chunks():
-        lines = decoded(piece, place.label, line).splitlines()
+    input_file, line = open_source(path), 1
+    for piece in input_file.chunks():
+        lines = decode_utf8(piece, input_file.label, line).splitlines()
         yield from enumerate(lines, start=line)
         line += len(lines)

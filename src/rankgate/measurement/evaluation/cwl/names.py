@@ -1,4 +1,4 @@
-"""Names of metrics as cwl_eval writes them, ``INSTCWLMetric(2.0)``, and what they are here."""
+"""Names of metrics as cwl_eval writes them, ``INSTCWLMetric(2.0)``, with our metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CwlMetric:
 
 
 @dataclass(frozen=True)
-class _Class:
+class _MetricClass:
     """A class of cwl_eval: its parameters in order, with defaults (None: required)."""
 
     label: str
@@ -35,51 +35,67 @@ class _Class:
     translate: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
 
-def _same(**names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Values under our names for parameters."""
-    return lambda given: {ours: given[theirs] for theirs, ours in names.items()}
+def _renaming(**names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Make a function that renames parameters to ours."""
+    return lambda arguments: {name: arguments[tool_name] for tool_name, name in names.items()}
 
 
 _GOAL, _RATE = {"T": None, "b1": None, "R1": None}, {"A": None, "b2": None, "R2": None}
-_CLASSES: Mapping[str, _Class] = {
-    "PrecisionCWLMetric": _Class("P@{k}", fixed.precision, {"k": 10}, _same(k="cutoff")),
-    "RBPCWLMetric": _Class("RBP@{theta}", fixed.rank_biased, {"theta": 0.9}, _same(theta="p")),
-    "NDCGCWLMetric": _Class("NDCG-k@{k}", fixed.scaled_dcg, {"k": None}, _same(k="cutoff")),
-    "RRCWLMetric": _Class("RR", fixed.reciprocal_rank, {}),
-    "APCWLMetric": _Class("AP", fixed.truncated_ap, {}),
-    "TrAPCWLMetric": _Class("TrAP", fixed.truncated_ap, {}, lambda _: {"weights": "precision"}),
-    "INSTCWLMetric": _Class("INST-T={T}", adaptive.inst, {"T": 1.0}),
-    "INSQCWLMetric": _Class("INSQ-T={T}", adaptive.insq, {"T": 1.0}),
-    "BPMCWLMetric": _Class(
-        "BPM-Static-T={T}-K={K}", adaptive.bejewelled, {"T": 1.0, "K": 10}, _same(T="T", K="cutoff")
+_CLASSES: Mapping[str, _MetricClass] = {
+    "PrecisionCWLMetric": _MetricClass("P@{k}", fixed.precision, {"k": 10}, _renaming(k="cutoff")),
+    "RBPCWLMetric": _MetricClass(
+        "RBP@{theta}", fixed.rank_biased, {"theta": 0.9}, _renaming(theta="p")
     ),
-    "BPMDCWLMetric": _Class(
+    "NDCGCWLMetric": _MetricClass(
+        "NDCG-k@{k}", fixed.scaled_dcg, {"k": None}, _renaming(k="cutoff")
+    ),
+    "RRCWLMetric": _MetricClass("RR", fixed.reciprocal_rank, {}),
+    "APCWLMetric": _MetricClass("AP", fixed.truncated_ap, {}),
+    "TrAPCWLMetric": _MetricClass(
+        "TrAP", fixed.truncated_ap, {}, lambda _: {"weights": "precision"}
+    ),
+    "INSTCWLMetric": _MetricClass("INST-T={T}", adaptive.inst, {"T": 1.0}),
+    "INSQCWLMetric": _MetricClass("INSQ-T={T}", adaptive.insq, {"T": 1.0}),
+    "BPMCWLMetric": _MetricClass(
+        "BPM-Static-T={T}-K={K}",
+        adaptive.bejewelled,
+        {"T": 1.0, "K": 10},
+        _renaming(T="T", K="cutoff"),
+    ),
+    "BPMDCWLMetric": _MetricClass(
         "BPM-Dynamic-T={T}-K={K}-hb={hb}-hc={hc}",
         adaptive.dynamic_bejewelled,
         {"T": 1, "K": 10, "hb": 1.0, "hc": 1.0, "gain_med": 0.5},
         # there K never changes, whatever hc is
         lambda v: {"T": v["T"], "cutoff": v["K"], "hb": v["hb"], "hc": 0, "median": v["gain_med"]},
     ),
-    "IFTGoalCWLMetric": _Class(
+    "IFTGoalCWLMetric": _MetricClass(
         "IFT-C1-T={T}-b1={b1}-R1={R1}", adaptive.foraging, _GOAL, lambda v: {**v, "by": "goal"}
     ),
-    "IFTRateCWLMetric": _Class(
+    "IFTRateCWLMetric": _MetricClass(
         "IFT-C2-A={A}-b2={b2}-R2={R2}", adaptive.foraging, _RATE, lambda v: {**v, "by": "rate"}
     ),
-    "IFTGoalRateCWLMetric": _Class(
+    "IFTGoalRateCWLMetric": _MetricClass(
         "IFT-C1-C2-T={T}-b1={b1}-R1={R1}-A={A}-b2={b2}-R2={R2}", adaptive.foraging, _GOAL | _RATE
     ),
-    "NERReq8CWLMetric": _Class("NERR-EQ8@k={k}", nearly.truncated, {"k": None}, _same(k="cutoff")),
-    "NERReq9CWLMetric": _Class("NERR-EQ9@k={k}", nearly.discounted, {"k": None}, _same(k="cutoff")),
-    "NERReq10CWLMetric": _Class(
-        "NERR-EQ10@phi={phi}", nearly.persistent, {"phi": 0.9}, _same(phi="p")
+    "NERReq8CWLMetric": _MetricClass(
+        "NERR-EQ8@k={k}", nearly.truncated, {"k": None}, _renaming(k="cutoff")
     ),
-    "NERReq11CWLMetric": _Class("NERR-EQ11@T={T}", nearly.aiming, {"T": 1.0}),
-    "TBGCWLMetric": _Class("TBG-H@{halflife} ", fixed.time_biased, {"halflife": 224}),
-    "UMeasureCWLMetric": _Class("U-L@{L} ", fixed.u_measure, {"L": 1000}),
-    "NPVCWLMetric": _Class("NPV-r@{rate}", fixed.net_present_value, {"rate": 0.1}),
-    "SETCWLMetric": _Class(
-        "SET-k@{k}-b@{beta}", fixed.economic, {"beta": 0.5, "k": 10}, _same(beta="beta", k="cutoff")
+    "NERReq9CWLMetric": _MetricClass(
+        "NERR-EQ9@k={k}", nearly.discounted, {"k": None}, _renaming(k="cutoff")
+    ),
+    "NERReq10CWLMetric": _MetricClass(
+        "NERR-EQ10@phi={phi}", nearly.persistent, {"phi": 0.9}, _renaming(phi="p")
+    ),
+    "NERReq11CWLMetric": _MetricClass("NERR-EQ11@T={T}", nearly.aiming, {"T": 1.0}),
+    "TBGCWLMetric": _MetricClass("TBG-H@{halflife} ", fixed.time_biased, {"halflife": 224}),
+    "UMeasureCWLMetric": _MetricClass("U-L@{L} ", fixed.u_measure, {"L": 1000}),
+    "NPVCWLMetric": _MetricClass("NPV-r@{rate}", fixed.net_present_value, {"rate": 0.1}),
+    "SETCWLMetric": _MetricClass(
+        "SET-k@{k}-b@{beta}",
+        fixed.economic,
+        {"beta": 0.5, "k": 10},
+        _renaming(beta="beta", k="cutoff"),
     ),
 }
 
@@ -92,20 +108,20 @@ DEFAULTS = (
 """The metrics of cwl_eval without a file of metrics."""
 
 
-def named(text: str, *, source: str = "", line: int | None = None) -> CwlMetric:
+def parse_metric(text: str, *, source: str = "", line: int | None = None) -> CwlMetric:
     """The metric of a name with values in parentheses, in cwl_eval's order.
 
     Raises:
         InputError: an unknown class, or values that do not fit it.
     """
     match = _CALL.fullmatch(text.strip())
-    found = _CLASSES.get(match[1]) if match else None
-    words = [word.strip() for word in match[2].split(",") if word.strip()] if match else []
+    metric_class = _CLASSES.get(match[1]) if match else None
+    texts = [word.strip() for word in match[2].split(",") if word.strip()] if match else []
     try:
-        numbers = [float(word) if "." in word else int(word) for word in words]
+        numbers = [float(word) if "." in word else int(word) for word in texts]
     except ValueError:
-        numbers, found = [], None
-    if found is None or len(numbers) > len(found.parameters):
+        numbers, metric_class = [], None
+    if metric_class is None or len(numbers) > len(metric_class.parameters):
         raise InputError(
             f"{text.strip()!r} is not a metric; write one such as INSTCWLMetric(2.0); "
             f"known: {', '.join(_CLASSES)}.",
@@ -113,13 +129,15 @@ def named(text: str, *, source: str = "", line: int | None = None) -> CwlMetric:
             line=line,
             code="unknown-metric",
         )
-    given = dict(zip(found.parameters, numbers, strict=False))
-    values = {**found.parameters, **given}
-    if lacking := [name for name, value in values.items() if value is None]:
+    bound = dict(zip(metric_class.parameters, numbers, strict=False))
+    values = {**metric_class.parameters, **bound}
+    if missing := [name for name, value in values.items() if value is None]:
         raise InputError(
-            f"{text.strip()!r} needs a value for {lacking[0]}.",
+            f"{text.strip()!r} needs a value for {missing[0]}.",
             source=source,
             line=line,
             code="incomplete-metric",
         )
-    return CwlMetric(found.label.format(**values), found.goes_on, found.translate(values))
+    return CwlMetric(
+        metric_class.label.format(**values), metric_class.goes_on, metric_class.translate(values)
+    )

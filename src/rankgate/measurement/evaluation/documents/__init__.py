@@ -1,1 +1,1 @@
-"""The results of evaluation as tables and words."""
+"""Documents of evaluations: tables and sentences."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.present.document import Document, Entries, Entry, PlainRows, Table
-from rankgate.core.present.document import document as made
+from rankgate.core.present.document import make_document as made
 from rankgate.core.present.grid import Grid
 
 if TYPE_CHECKING:
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from rankgate.measurement.evaluation.convention import AxisChoice, ConventionDetails
     from rankgate.measurement.evaluation.conventions import Conventions
 
-_OTHER = "*"
-_WORDS = frozenset(range(3))
+_NOT_USUAL = "*"
+_TEXT_COLUMNS = frozenset(range(3))
 
 
-def listed(result: Conventions) -> Document:
+def conventions_document(result: Conventions) -> Document:
     """One row a convention."""
-    rows = tuple((each.name, each.title) for each in result.conventions)
-    grid = Grid(("convention", "what it reproduces"), rows, _WORDS)
+    rows = tuple((convention.name, convention.title) for convention in result.conventions)
+    grid = Grid(("convention", "what it reproduces"), rows, _TEXT_COLUMNS)
     return made(
         f"{len(result)} conventions", Table("", grid, prose=True), rows=_rows(result.to_polars())
     )
 
 
-def details(result: ConventionDetails) -> Document:
+def convention_document(result: ConventionDetails) -> Document:
     """One convention: source, defects, every choice, its names of metrics."""
-    words = {
+    facts = {
         "source": (result.source,) if result.source else (),
         "checked against": (result.versions,) if result.versions else (),
         "defects": result.defects,
     }
-    entries = tuple(Entry(label, lines) for label, lines in words.items() if lines)
-    names = Grid(("its own name", "here"), tuple(result.spellings.items()), _WORDS)
+    entries = tuple(Entry(label, lines) for label, lines in facts.items() if lines)
+    names = Grid(("its own name", "here"), tuple(result.spellings.items()), _TEXT_COLUMNS)
     return made(
         f"{result.name} ({result.hash})",
         Entries(entries),
@@ -45,7 +45,7 @@ def details(result: ConventionDetails) -> Document:
         _choices("parameters of metrics", "parameter", result.parameters),
         _choices("single metrics", "for a single metric", result.special),
         Table("its own names of metrics", names, prose=True),
-        f"{_OTHER} other than where nothing is said",
+        f"{_NOT_USUAL} other than where nothing is said",
         lead=(result.title,),
         rows=_rows(result.to_polars()),
     )
@@ -67,27 +67,31 @@ def _rows(table: pl.DataFrame) -> PlainRows:
     return PlainRows(tuple(table.columns), table.cast(pl.String).rows())
 
 
-def _choices(heading: str, head: str, choices: Sequence[AxisChoice]) -> Table:
+def _choices(heading: str, header: str, choices: Sequence[AxisChoice]) -> Table:
     rows = tuple(
-        (each.axis + ("" if each.usual else f" {_OTHER}"), each.value, each.about)
-        for each in choices
+        (choice.axis + ("" if choice.usual else f" {_NOT_USUAL}"), choice.value, choice.about)
+        for choice in choices
     )
-    return Table(heading, Grid((head, "choice", "what it decides"), rows, _WORDS), prose=True)
+    return Table(
+        heading, Grid((header, "choice", "what it decides"), rows, _TEXT_COLUMNS), prose=True
+    )
 
 
 def _axis(axis: AxisDetails) -> Table:
     default = axis.default if axis.default == "required" else f"{axis.default} by default"
-    where = "for all metrics or for one" if axis.each and "." not in axis.name else ""
-    words = "; ".join(part for part in (axis.about.rstrip("."), axis.takes, default, where) if part)
-    rows = tuple(_named(axis.chosen).items())
-    return Table(f"{axis.name}: {words}", Grid(("", ""), rows, _WORDS), prose=True)
+    scope = "for all metrics or for one" if axis.each and "." not in axis.name else ""
+    summary = "; ".join(
+        text for text in (axis.about.rstrip("."), axis.takes, default, scope) if text
+    )
+    rows = tuple(_names_by_choice(axis.chosen).items())
+    return Table(f"{axis.name}: {summary}", Grid(("", ""), rows, _TEXT_COLUMNS), prose=True)
 
 
-def _named(chosen: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Who chooses what; the first and most usual choice of many is that of all others."""
-    values = {value: ", ".join(names) for value, names in chosen.items()}
-    first, *others = chosen
-    if not others:
+def _names_by_choice(names_by_choice: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The conventions by choice; if most share the first choice, it is that of all others."""
+    values = {value: ", ".join(names) for value, names in names_by_choice.items()}
+    first, *other_choices = names_by_choice
+    if not other_choices:
         return {first: "all"}
-    many = sum(map(len, chosen.values())) // 2
-    return values | ({first: "all others"} if len(chosen[first]) > many else {})
+    half = sum(map(len, names_by_choice.values())) // 2
+    return values | ({first: "all others"} if len(names_by_choice[first]) > half else {})

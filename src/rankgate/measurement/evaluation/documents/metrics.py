@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.document import Document, Entries, Entry, PlainRows, Table
-from rankgate.core.present.document import document as made
+from rankgate.core.present.document import make_document as made
 from rankgate.core.present.grid import Grid
 from rankgate.measurement.evaluation.metrics import COLUMNS
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from rankgate.measurement.evaluation.metric import MetricDetails, ParameterDetails
     from rankgate.measurement.evaluation.metrics import Metrics
 
-USUAL = "as usual"
+USUAL_TEXT = "as usual"
 """The words for a convention that binds no parameter of a metric."""
 
-_WORDS = frozenset(range(4))
+_TEXT_COLUMNS = frozenset(range(4))
 
 
-def listed(result: Metrics) -> Document:
-    """Every metric with what it measures, its parameters and other names."""
-    rows = tuple((spelled(each), _entry(each)) for each in result.metrics)
+def metrics_document(result: Metrics) -> Document:
+    """Every metric with its title, its parameters and other names."""
+    rows = tuple((written_name(metric), _entry(metric)) for metric in result.metrics)
     return made(
         f"{len(result)} metrics",
-        Table("", Grid(("metric", "what it measures"), rows, _WORDS), prose=True),
+        Table("", Grid(("metric", "what it measures"), rows, _TEXT_COLUMNS), prose=True),
         rows=PlainRows(COLUMNS, result.rows),
     )
 
 
-def details(result: MetricDetails) -> Document:
-    """One metric: formula, values, what it sees, parameters, and what conventions choose."""
+def metric_document(result: MetricDetails) -> Document:
+    """One metric: formula, values, what it sees, parameters, and the choices of conventions."""
     facts = _facts(result)
     return made(
-        spelled(result),
+        written_name(result),
         Entries(tuple(Entry(label, (line,)) for label, line in facts.items())),
         Table("parameters and their defaults", _parameters(result), prose=True),
         *([_conventions(result.conventions)] if result.conventions else []),
@@ -58,9 +58,9 @@ def _facts(metric: MetricDetails) -> dict[str, str]:
     return {label: line for label, line in facts.items() if line}
 
 
-def spelled(metric: MetricDetails) -> str:
-    """How the name is written, with what is after @."""
-    needed = {each.name: each.required for each in metric.parameters}
+def written_name(metric: MetricDetails) -> str:
+    """The name as it is written, with the part after @."""
+    needed = {parameter.name: parameter.required for parameter in metric.parameters}
     if metric.at is None:
         return metric.name
     return metric.name + (f"@{metric.at}" if needed[metric.at] else f"[@{metric.at}]")
@@ -68,36 +68,38 @@ def spelled(metric: MetricDetails) -> str:
 
 def _entry(metric: MetricDetails) -> str:
     names = dict.fromkeys((*metric.aliases, *metric.trec))
-    inside = ", ".join(each.name for each in metric.parameters if each.name != metric.at)
-    items = [f"parameters {inside}"] if inside else []
-    others = ", ".join(name for name in names if name != metric.name)
-    items += [f"also {others}"] if others else []
-    return f"{metric.title} ({'; '.join(items)})" if items else metric.title
+    inside = ", ".join(
+        parameter.name for parameter in metric.parameters if parameter.name != metric.at
+    )
+    notes = [f"parameters {inside}"] if inside else []
+    other_names = ", ".join(name for name in names if name != metric.name)
+    notes += [f"also {other_names}"] if other_names else []
+    return f"{metric.title} ({'; '.join(notes)})" if notes else metric.title
 
 
 def _parameters(metric: MetricDetails) -> Grid:
     rows = tuple(
         (
-            each.name,
-            "required" if each.required else f"{each.default}",
-            takes(each) + _written(each, metric.at),
+            parameter.name,
+            "required" if parameter.required else f"{parameter.default}",
+            permitted_values(parameter) + _at_text(parameter, metric.at),
         )
-        for each in metric.parameters
+        for parameter in metric.parameters
     )
-    return Grid(("parameter", "default", "may be"), rows, _WORDS)
+    return Grid(("parameter", "default", "may be"), rows, _TEXT_COLUMNS)
 
 
-def _written(facts: ParameterDetails, at: str | None) -> str:
-    return f", written @{facts.name}" if facts.name == at else ""
+def _at_text(facts: ParameterDetails, at_parameter: str | None) -> str:
+    return f", written @{facts.name}" if facts.name == at_parameter else ""
 
 
-def takes(facts: ParameterDetails) -> str:
-    """What a parameter may be."""
-    words = " or ".join(facts.choices)
+def permitted_values(facts: ParameterDetails) -> str:
+    """The permitted values of a parameter."""
+    choices = " or ".join(facts.choices)
     if facts.kind == "gain":
-        return f"{words}, or a map such as {{1: 1, 2: 3}}"
+        return f"{choices}, or a map such as {{1: 1, 2: 3}}"
     if facts.choices:
-        return words
+        return choices
     if facts.kind == "bool":
         return "True or False"
     number = "a whole number" if facts.kind == "int" else "a number"
@@ -116,54 +118,60 @@ def values(metric: MetricDetails) -> str:
     joint = {"geometric": "geometric mean", "weighted": "weighted mean"}.get(
         metric.aggregate, metric.aggregate
     )
-    where = "" if "lists" in joint else " over queries"
+    scope = "" if "lists" in joint else " over queries"
     comma = " " if metric.low is not None and metric.high is not None else ", "
-    return f"{low}{comma}{high}; {better}; {joint}{where}"
+    return f"{low}{comma}{high}; {better}; {joint}{scope}"
 
 
-def same_values(conventions: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
-    """The names of conventions by what they do with a metric.
+def group_by_treatment(
+    conventions: Mapping[str, Mapping[str, Any]],
+) -> dict[tuple[str, ...], list[str]]:
+    """Group conventions by their treatment of a metric.
 
-    That is the parameters they bind, and the values where nothing is relevant or retrieved.
+    These are the bound parameters, and the values without relevant or retrieved documents.
     """
     fields: dict[tuple[str, ...], list[str]] = {}
-    for name, how in conventions.items():
-        bound = ", ".join(_bound(key, value) for key, value in how["parameters"].items())
-        empty = (_empty(how[kind]) for kind in ("without_relevant", "nothing_retrieved"))
-        fields.setdefault((bound or USUAL, *empty), []).append(name)
+    for name, treatment in conventions.items():
+        bound = ", ".join(_bound(key, value) for key, value in treatment["parameters"].items())
+        empty = (_empty(treatment[kind]) for kind in ("without_relevant", "nothing_retrieved"))
+        fields.setdefault((bound or USUAL_TEXT, *empty), []).append(name)
     return fields
 
 
 def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> Table:
-    """What each convention does with this metric; those that do the same are together."""
-    if any("called" in how for how in conventions.values()):
+    """The treatment of this metric by each convention, grouped by equal treatment."""
+    if any("called" in treatment for treatment in conventions.values()):
         grid = Grid(
-            ("convention", "parameters", "its tool's name"), tuple(tools(conventions)), _WORDS
+            ("convention", "parameters", "its tool's name"),
+            tuple(tools(conventions)),
+            _TEXT_COLUMNS,
         )
         return Table("conventions", grid, prose=True)
-    rows = tuple((*choice, ", ".join(names)) for choice, names in same_values(conventions).items())
-    head = ("parameters", "nothing relevant", "empty list", "conventions")
-    return Table("conventions", Grid(head, rows, _WORDS), prose=True)
+    rows = tuple(
+        (*choice, ", ".join(names)) for choice, names in group_by_treatment(conventions).items()
+    )
+    headers = ("parameters", "nothing relevant", "empty list", "conventions")
+    return Table("conventions", Grid(headers, rows, _TEXT_COLUMNS), prose=True)
 
 
 def tools(conventions: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """The tools that have a metric on lists: what they bind, and what they call it."""
+    """The tools that have a metric on lists, with their parameters and names for it."""
     return [
         (
             name,
-            ", ".join(_bound(*each) for each in how["parameters"].items()) or USUAL,
-            ", ".join(how["called"]),
+            ", ".join(_bound(*pair) for pair in treatment["parameters"].items()) or USUAL_TEXT,
+            ", ".join(treatment["called"]),
         )
-        for name, how in conventions.items()
+        for name, treatment in conventions.items()
     ]
 
 
 def _bound(key: str, value: object) -> str:
     """A parameter that a convention sets; the least of all numbers means any above 0."""
-    least = isinstance(value, float) and 0 < value < sys.float_info.min
-    return f"{key} above 0" if least else f"{key}={value!r}"
+    is_smallest = isinstance(value, float) and 0 < value < sys.float_info.min
+    return f"{key} above 0" if is_smallest else f"{key}={value!r}"
 
 
 def _empty(value: float | str) -> str:
-    """The substituted value, or what is done instead."""
+    """The substituted value, or the treatment in words."""
     return value if isinstance(value, str) else f"{value:g}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Chart, Document, PlainRows, Table
-from rankgate.core.present.document import document as made
+from rankgate.core.present.document import make_document as made
 from rankgate.core.present.grid import Grid
-from rankgate.core.present.numbers import decimal
+from rankgate.core.present.numbers import format_decimal
 
 if TYPE_CHECKING:
     from rankgate.measurement.evaluation.tradeoff import Tradeoff
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def document(result: Tradeoff) -> Document:
     """A row for each system; the front: no other is as good at everything and better at some."""
     rows = tuple(
-        (name, *map(decimal, means.values()), "front" if name in result.front else "")
+        (name, *map(format_decimal, means.values()), "front" if name in result.front else "")
         for name, means in result.means.items()
     )
     metrics = (f"{metric} {'↑' if higher else '↓'}" for metric, higher in result.higher.items())

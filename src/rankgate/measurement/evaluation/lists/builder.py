@@ -12,28 +12,28 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.data import read_run
-from rankgate.data.columns import renamed
+from rankgate.data.columns import rename_columns
 from rankgate.data.memory.matrices import Dense, MatrixInput
 from rankgate.measurement.evaluation.lists.catalogue import catalogue_facts
-from rankgate.measurement.evaluation.lists.inputs import DEPTH, GIVEN, Tables, named
+from rankgate.measurement.evaluation.lists.inputs import DEPTH, INPUT_OF_NEED, Tables, catalogue_ids
 from rankgate.measurement.evaluation.lists.known_items import (
-    everyone,
+    all_users,
     judged_items,
     names_all_items,
-    relevant,
+    relevant_codes,
 )
 from rankgate.measurement.evaluation.lists.top import TopLists
-from rankgate.measurement.evaluation.rankings import by_ids, rankings_of
-from rankgate.measurement.evaluation.training import Train, restrict_run
+from rankgate.measurement.evaluation.rankings import read_rankings, run_by_ids
+from rankgate.measurement.evaluation.training import TrainingData, restrict_run
 from rankgate.measurement.metrics.judged import PAD
 from rankgate.measurement.metrics.lists import NEEDS, NONE
 from rankgate.measurement.scoring.alignment.sheets import tops_by_number
-from rankgate.measurement.scoring.catalogue import Catalogue, places
+from rankgate.measurement.scoring.catalogue import Catalogue, find_positions
 from rankgate.measurement.scoring.list_values import ListBlock
-from rankgate.measurement.scoring.lists import firsts
+from rankgate.measurement.scoring.lists import top_items
 
 if TYPE_CHECKING:
-    from rankgate.data import Run, Scores
+    from rankgate.data import Run, RunScores
     from rankgate.data.collection import Collection
     from rankgate.data.comparison import ScoredRun
     from rankgate.data.inputs import RunLike
@@ -49,12 +49,12 @@ _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
 
 @dataclass
 class ListBuilder:
-    """How the lists of users are read, and what is known of users and items.
+    """A reader of users' lists, with the tables of users and items.
 
     Attributes:
         metrics: on lists, by label.
         how: the convention, which says how ties are broken.
-        collection: what is known of items and users.
+        collection: the collection, with data on items and users.
         tables: the same, read.
         stated: items that could be shown, in addition to those that are known otherwise.
         history: whether what users had in training is wanted, even if no metric needs it.
@@ -82,35 +82,37 @@ class ListBuilder:
             InputError: a table that cannot be read.
             UsageError: seen items are to leave, and no training says which they are.
         """
-        items = named(collection.items.catalogue)
-        result = cls(metrics, how, collection, Tables.of(collection), items, history)
+        stated_items = catalogue_ids(collection.items.catalogue)
+        result = cls(metrics, how, collection, Tables.of(collection), stated_items, history)
         if result.train is not None:
             result.train.read()
         return result
 
     @property
     def uses_catalogue(self) -> bool:
-        """Whether a metric depends on which items could have been shown."""
-        return any(each.merge == "items" or "seen" in each.wanted for each in self.metrics.values())
+        """True if a metric depends on the items that could have been shown."""
+        return any(
+            metric.merge == "items" or "seen" in metric.wanted for metric in self.metrics.values()
+        )
 
     @property
     def depth(self) -> int | None:
-        """How far lists are looked at; None where a metric looks to their end."""
-        cuts = [each.cutoff for each in self.metrics.values()]
-        known = [cut for cut in cuts if cut is not None]
-        return max(known, default=DEPTH) if len(known) == len(cuts) else None
+        """The depth that the metrics need; None if one needs whole lists."""
+        cuts = [metric.cutoff for metric in self.metrics.values()]
+        finite_cuts = [cutoff for cutoff in cuts if cutoff is not None]
+        return max(finite_cuts, default=DEPTH) if len(finite_cuts) == len(cuts) else None
 
     @cached_property
-    def train(self) -> Train | None:
+    def train(self) -> TrainingData | None:
         """Training, if it is given."""
         training = self.collection.training
         if training is None:
             return None
-        return Train(renamed(training, self.collection.frame_columns))
+        return TrainingData(rename_columns(training, self.collection.frame_columns))
 
     @property
-    def leaving(self) -> Train | None:
-        """Training, where its items leave the lists."""
+    def leaving(self) -> TrainingData | None:
+        """Training, if its items are removed from the lists."""
         return self.train if self.collection.drop_seen else None
 
     def allowed(self, run: Rankings) -> Rankings:
@@ -119,66 +121,70 @@ class ListBuilder:
         return run if pairs is None else restrict_run(read_run(run), pairs, inside=True)
 
     def ranked(self, run: Rankings) -> Run:
-        """A run by ids, without what is no candidate and what leaves the lists."""
-        return by_ids(self.allowed(run), self.leaving)
+        """A run by ids, without items that are not candidates or that users had in training."""
+        return run_by_ids(self.allowed(run), self.leaving)
 
     def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
-        """Items and users: the catalogue is what is given, judged, or shown."""
+        """Items and users: the catalogue has all given, judged and shown items."""
         base = self.base(judged_items(judged), *(top.shown for top in tops))
-        return self.of_batch(base, judged, everyone(judged, tops))
+        return self.of_batch(base, judged, all_users(judged, tops))
 
     def base(self, *names: pl.Series) -> Catalogue:
-        """Items without users: the catalogue is what is given, and some names more."""
+        """Items without users: the catalogue has all given items, and some more."""
         tables, described = self.tables, self.tables.items
         ids = [self.stated, *names]
         ids += [] if self.train is None else [self.train.met.shown]
         ids += [] if described is None else [described.ids]
-        items = pl.concat([each.alias("doc_id") for each in ids]).unique().sort()
+        items = pl.concat([series.alias("doc_id") for series in ids]).unique().sort()
         catalogue = tables.described(
             Catalogue(items, pl.Series([], dtype=pl.String)), self.collection
         )
         return catalogue if self.train is None else catalogue.learned(self.train.met, history=False)
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
-        """The items with some users, and what is known of these."""
+        """Add some users, with their data, to the items."""
         catalogue = replace(base, queries=users)
-        found: dict[str, Any] = {"relevant": relevant(judged, catalogue.items)}
+        facts: dict[str, Any] = {"relevant": relevant_codes(judged, catalogue.items)}
         if len(users) > len(judged.query_ids):
-            row = places(users, judged.query_ids)
-            found = {"relevant": found["relevant"].at(row), "judged": row != NONE}
-        wanted = {need for metric in self.metrics.values() for need in metric.wanted}
-        if self.train is not None and (self.history or "history" in wanted):
-            found["history"] = catalogue.learned(self.train.met).history
+            row = find_positions(users, judged.query_ids)
+            facts = {"relevant": facts["relevant"].at(row), "judged": row != NONE}
+        needs = {need for metric in self.metrics.values() for need in metric.wanted}
+        if self.train is not None and (self.history or "history" in needs):
+            facts["history"] = catalogue.learned(self.train.met).history
         if self.collection.reference is not None:
-            found["baseline"] = catalogue.matrix(self.frame(judged, self.collection.reference))
-        return replace(catalogue, **found)
+            facts["baseline"] = catalogue.matrix(self.frame(judged, self.collection.reference))
+        return replace(catalogue, **facts)
 
     def top(self, judged: JudgmentIndex, run: Rankings) -> TopLists:
         """The first items of every list.
 
         Raises:
-            InputError, DuplicateError: what is wrong with the run.
-            UsageError: whole lists are asked for of a matrix that holds a score for every item.
+            InputError, DuplicateError: an error in the run.
+            UsageError: a metric needs whole lists of a matrix that holds a score for every item.
         """
-        every = not self.collection.judged_users_only
+        include_unjudged = not self.collection.judged_users_only
         run = self.allowed(run)
         if isinstance(run, MatrixInput):
             if self.depth is None and isinstance(run, Dense):
-                label = next(name for name, each in self.metrics.items() if each.cutoff is None)
+                label = next(name for name, metric in self.metrics.items() if metric.cutoff is None)
                 result = (
                     f"{label} is of whole lists, and {run.name} ranks every item; use {label}@10."
                 )
                 raise UsageError(result, code="missing-cutoff")
-            seen = self.leaving.seen(run) if self.leaving else None
-            codes, others = tops_by_number(
-                run, judged, self.how.alignment, self.depth, seen, everyone=every
+            seen_items = self.leaving.seen(run) if self.leaving else None
+            codes, other_users = tops_by_number(
+                run, judged, self.how.alignment, self.depth, seen_items, everyone=include_unjudged
             )
-            users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
+            users = pl.concat([judged.query_ids, other_users.alias(judged.query_ids.name)])
             return TopLists(users, run.items.names, codes, names_all_items(run))
-        names, codes_of_ids, others = firsts(
-            by_ids(run, self.leaving), self.how, self.depth or PAD, judged.query_ids, everyone=every
+        names, codes_of_ids, other_users = top_items(
+            run_by_ids(run, self.leaving),
+            self.how,
+            self.depth or PAD,
+            judged.query_ids,
+            everyone=include_unjudged,
         )
-        users = pl.concat([judged.query_ids, others.alias(judged.query_ids.name)])
+        users = pl.concat([judged.query_ids, other_users.alias(judged.query_ids.name)])
         return TopLists(users, names, codes_of_ids)
 
     def listed(
@@ -188,7 +194,7 @@ class ListBuilder:
         system: Rankings | ScoredRun,
         top: TopLists,
     ) -> Listed:
-        """What metrics see of one system.
+        """The lists of one system, with the data that metrics need.
 
         Args:
             catalogue: users and items.
@@ -198,21 +204,21 @@ class ListBuilder:
         """
         run = getattr(system, "earlier", None)  # a matrix has none
         earlier = None if run is None else self.frame(judged, run)
-        drawn = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
-        items = top.of_users(catalogue.queries).among(catalogue.items)
-        return replace(catalogue.listed(_EMPTY, earlier, drawn), items=items)
+        samples = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
+        item_codes = top.of_users(catalogue.queries).among(catalogue.items)
+        return replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
 
-    def refuse_lacking(self, listed: Listed) -> None:
-        """Check that all is there that metrics need.
+    def refuse_lacking(self, lists: Listed) -> None:
+        """Check that the inputs of all metrics are there.
 
         Raises:
             UsageError: what one of them needs.
         """
         for label, metric in self.metrics.items():
-            for need in metric.lacks(listed):
+            for need in metric.lacks(lists):
                 raise UsageError(
-                    f"{label} needs {NEEDS[need]}; give {GIVEN[need]}, as an option or under "
-                    "[lists] of a policy.",
+                    f"{label} needs {NEEDS[need]}; give {INPUT_OF_NEED[need]}, as an option or "
+                    "under [lists] of a policy.",
                     code="missing-input",
                 )
 
@@ -221,36 +227,36 @@ class ListBuilder:
         plan: Plan,
         judged: JudgmentIndex,
         runs: Sequence[Rankings],
-        scores: Sequence[Scores],
-    ) -> list[Scores]:
-        """The scores of all runs with what a plan's metrics on lists measure.
+        scores: Sequence[RunScores],
+    ) -> list[RunScores]:
+        """Add the values of a plan's metrics on lists to the scores of all runs.
 
         Raises:
-            InputError: what is wrong with a run.
-            UsageError: a metric needs what is not there.
+            InputError: an error in a run.
+            UsageError: a metric lacks an input.
         """
-        found = [self.top(judged, run) for run in runs]
-        catalogue = self.joint_catalogue(judged, found)
-        facts = self.facts(catalogue, judged, found)
-        items = []
-        for run, own in zip(runs, scores, strict=True):
-            listed = self.listed(catalogue, judged, run, found.pop(0))  # used here last
-            self.refuse_lacking(listed)
-            measured = plan.measure(ListBlock(listed, catalogue.queries)).lists
+        top_lists = [self.top(judged, run) for run in runs]
+        catalogue = self.joint_catalogue(judged, top_lists)
+        facts = self.facts(catalogue, judged, top_lists)
+        scored_runs = []
+        for run, run_scores in zip(runs, scores, strict=True):
+            lists = self.listed(catalogue, judged, run, top_lists.pop(0))  # used here last
+            self.refuse_lacking(lists)
+            measured = plan.measure(ListBlock(lists, catalogue.queries)).lists
             assert measured is not None
-            scored = measured.added_to(own)
+            scored = measured.added_to(run_scores)
             counts = replace(
                 scored.counts,
                 served_unjudged=len(catalogue.queries) - len(judged.query_ids),
                 catalogue=facts if self.uses_catalogue else None,
             )
-            items.append(replace(scored, counts=counts))
-        return items
+            scored_runs.append(replace(scored, counts=counts))
+        return scored_runs
 
     def facts(
         self, catalogue: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]
     ) -> Mapping[str, Any]:
-        """How many items there are, and whether the user states them; see `catalogue_facts`."""
+        """The size of the catalogue, and if the user states it; see `catalogue_facts`."""
         ids = [self.stated, *(top.names for top in tops if top.every)]
         ids += [] if self.tables.items is None else [self.tables.items.ids]
         if isinstance(judged.given, MatrixInput) and names_all_items(judged.given):
@@ -259,7 +265,7 @@ class ListBuilder:
 
     def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
-        top = self.top(judged, rankings_of(self.collection.run_source(run), "run"))
-        row, place = np.nonzero(top.codes != NONE)
+        top = self.top(judged, read_rankings(self.collection.run_source(run), "run"))
+        row, position = np.nonzero(top.codes != NONE)
         users = top.users.gather(row).alias("query_id")
-        return pl.DataFrame([users, top.names.gather(top.codes[row, place]).alias("doc_id")])
+        return pl.DataFrame([users, top.names.gather(top.codes[row, position]).alias("doc_id")])

@@ -9,7 +9,7 @@ import polars as pl
 
 
 def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[str, Any]:
-    """What is known of a catalogue.
+    """Count the items of a catalogue, stated and not.
 
     Args:
         items: all items that count: those stated, and those of training, judgments and lists.
@@ -22,13 +22,13 @@ def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[st
     >>> catalogue_facts(pl.Series(["a", "b"]), [pl.Series(["a"])])
     {'items': 2, 'stated': True, 'outside': 1}
     """
-    known = pl.concat([pl.Series([], dtype=pl.String), *stated])
-    outside = int((~items.is_in(known.implode())).sum()) if len(known) else 0
-    return {"items": len(items), "stated": not known.is_empty(), "outside": outside}
+    stated_ids = pl.concat([pl.Series([], dtype=pl.String), *stated])
+    outside = int((~items.is_in(stated_ids.implode())).sum()) if len(stated_ids) else 0
+    return {"items": len(items), "stated": not stated_ids.is_empty(), "outside": outside}
 
 
 def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
-    """That a catalogue is guessed, or has more items than the user states; a sentence each."""
+    """Warn that a catalogue is guessed, or has more items than the user states."""
     if not facts["stated"]:
         yield (
             f"catalogue of {facts['items']:,} items, guessed from what training, judgments and "
@@ -42,7 +42,7 @@ def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def unjudged_users_notice(users: int) -> str:
-    """That users without judgments count in metrics of lists."""
+    """The warning that users without judgments count in metrics of lists."""
     return (
         f"metrics of lists count {users:,} served users without judgments; "
         "--judged-users-only leaves them out"
@@ -50,7 +50,7 @@ def unjudged_users_notice(users: int) -> str:
 
 
 def zero_grades_notice(count: int, convention: str) -> str:
-    """That judgments of grade 0 count as relevant."""
+    """The warning that judgments of grade 0 count as relevant."""
     return (
         f"{count:,} judgments of grade 0 count as relevant, as every judged item does in "
         f"{convention}; remove them, or set for each metric what is relevant, "

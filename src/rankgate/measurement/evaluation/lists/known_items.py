@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from rankgate.data.memory.growing import GrowingArray
-from rankgate.data.memory.ids import present
+from rankgate.data.memory.ids import unique_codes
 from rankgate.data.memory.matrices import MatrixInput, Padded
 from rankgate.measurement.metrics.lists.ragged import Ragged
-from rankgate.measurement.scoring.catalogue import places
+from rankgate.measurement.scoring.catalogue import find_positions
 
 if TYPE_CHECKING:
     from rankgate.measurement.evaluation.lists.top import TopLists
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _PIECE = 1 << 22  # judgments whose items are looked up together
 
 
-def everyone(judged: JudgmentIndex, tops: Sequence[TopLists]) -> pl.Series:
+def all_users(judged: JudgmentIndex, tops: Sequence[TopLists]) -> pl.Series:
     """The judged users and all others who have a list, in byte order."""
-    known = judged.query_ids
-    others = pl.concat([top.users.slice(len(known)) for top in tops]).unique()
-    return pl.concat([known, others]).sort() if len(others) else known
+    judged_users = judged.query_ids
+    other_users = pl.concat([top.users.slice(len(judged_users)) for top in tops]).unique()
+    return pl.concat([judged_users, other_users]).sort() if len(other_users) else judged_users
 
 
 def judged_items(judged: JudgmentIndex) -> pl.Series:
@@ -34,26 +34,26 @@ def judged_items(judged: JudgmentIndex) -> pl.Series:
         return judged.qrels.table["doc_id"].unique()
     if names_all_items(judged.given):
         return judged.given.items.names
-    return judged.numbers.ids.names.gather(present(judged.numbers.items))
+    return judged.numbers.ids.names.gather(unique_codes(judged.numbers.items))
 
 
 def names_all_items(source: MatrixInput) -> bool:
-    """Whether a source names all items there are, and not only those that are in it."""
+    """True if a source names all items that exist, not only those in it."""
     if not isinstance(source, Padded):
         return True
     return source.items.given is not None and source.vocabulary is None
 
 
-def relevant(judged: JudgmentIndex, items: pl.Series) -> Ragged:
-    """The places in a catalogue of what has a grade of 1 or more, a row for each query."""
+def relevant_codes(judged: JudgmentIndex, items: pl.Series) -> Ragged:
+    """The catalogue codes of items with a grade of 1 or more, a row for each query."""
     matrix = isinstance(judged.given, MatrixInput)
-    names = places(judged.numbers.ids.names, items) if matrix else None
+    names = find_positions(judged.numbers.ids.names, items) if matrix else None
     codes = GrowingArray(np.int32)
     for begin in range(0, len(judged.grades), _PIECE):
-        which = begin + np.flatnonzero(judged.grades[begin : begin + _PIECE] >= 1)
+        rows = begin + np.flatnonzero(judged.grades[begin : begin + _PIECE] >= 1)
         if names is None:
-            codes.add(places(judged.documents(which), items))
+            codes.add(find_positions(judged.documents(rows), items))
         else:
-            codes.add(names[judged.numbers.items[which]])
+            codes.add(names[judged.numbers.items[rows]])
     before = np.append(0, np.cumsum(judged.grades >= 1))
     return Ragged.of(codes.values, before[judged.offsets])

@@ -1,4 +1,4 @@
-"""Parts of the catalogue: what is relevant there, and what metrics on lists measure there."""
+"""Parts of the catalogue: relevant items there, and values of metrics on lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.measurement.metrics.lists.restricted import restricted
+from rankgate.measurement.metrics.lists.restricted import restrict_lists
 from rankgate.measurement.scoring.list_values import ListBlock, ListValues
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.lists.listed import Flags, Floats, Sums
 
 
-def relevant_among(judged: Qrels, items: pl.Series) -> Qrels | None:
-    """Judgments of some items, of users to whom one of them is relevant; None if there are none.
+def relevant_judgments(judged: Qrels, items: pl.Series) -> Qrels | None:
+    """Judgments of some items, for users with a relevant one of them; None if there are none.
 
     Args:
         judged: one grade a document.
@@ -29,21 +29,25 @@ def relevant_among(judged: Qrels, items: pl.Series) -> Qrels | None:
     return None if table.is_empty() else replace(judged, table=table, unjudged=())
 
 
-def within(block: ListBlock, metrics: Mapping[str, ListMetric], kept: Flags) -> ListValues:
-    """What metrics measure on lists that are cut first, and then have a part of the items only.
+def measure_part(
+    block: ListBlock, metrics: Mapping[str, ListMetric], is_included: Flags
+) -> ListValues:
+    """Measure metrics on lists that are cut first, and then limited to a part of the items.
 
     Args:
         block: the lists.
         metrics: by label.
-        kept: ``(I,)``, which items there are.
+        is_included: ``(I,)``, True for the items of the part.
 
     Raises:
-        UsageError: something is needed that is not there.
+        UsageError: a metric lacks an input.
     """
-    found: dict[str, Sums | Floats] = {}
-    for cutoff in dict.fromkeys(each.cutoff for each in metrics.values()):
-        some = {label: each for label, each in metrics.items() if each.cutoff == cutoff}
-        own = ListBlock(restricted(block.listed.first(cutoff), kept), block.users)
-        found |= own.measure(some).found
-    values = {label: found[label] for label in metrics}
+    raw_values: dict[str, Sums | Floats] = {}
+    for cutoff in dict.fromkeys(metric.cutoff for metric in metrics.values()):
+        cutoff_metrics = {
+            label: metric for label, metric in metrics.items() if metric.cutoff == cutoff
+        }
+        part_block = ListBlock(restrict_lists(block.listed.first(cutoff), is_included), block.users)
+        raw_values |= part_block.measure(cutoff_metrics).found
+    values = {label: raw_values[label] for label in metrics}
     return ListValues(metrics, block.users, block.listed.lengths == 0, values)

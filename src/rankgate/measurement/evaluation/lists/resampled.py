@@ -1,4 +1,4 @@
-"""Numbers about all lists together, for users drawn again and for users left out."""
+"""Numbers about all lists together, for resampled users and for left-out users."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.metrics.lists.listed import Sums, firsts_of
-from rankgate.measurement.scoring.lists import measured_lists
-from rankgate.measurement.stats.resampling.resampled import Redrawn, added, draws, left_out
+from rankgate.measurement.metrics.lists.listed import Sums, is_first
+from rankgate.measurement.scoring.lists import measure_lists
+from rankgate.measurement.stats.resampling.resampled import (
+    ResampledValues,
+    draw_counts,
+    leave_out_weights,
+    weighted_cell_sums,
+)
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.lists.declare import ListMetric
     from rankgate.measurement.metrics.lists.listed import Floats, Listed
 
-_BUDGET = 10_000_000_000  # places of lists that are counted again for resamples
-_LEAST = 100
+_MOST_PLACES = 10_000_000_000  # places of lists that are counted for all resamples
+_FEWEST_RESAMPLES = 100
 
 
-def redrawn(
+def resample_users(
     lists: Sequence[Listed], together: Mapping[str, ListMetric], resamples: int, seed: int
-) -> tuple[dict[str, Redrawn], int]:
+) -> tuple[dict[str, ResampledValues], int]:
     """Each metric of every system, ``(S, ·)``, under the same users for all systems.
 
     Args:
@@ -34,25 +39,38 @@ def redrawn(
         the numbers by label, and how many resamples were taken.
     """
     users = len(lists[0].items)
-    visits = sum(each.items.size for each in lists)
-    items = any(metric.merge == "items" for metric in together.values())
-    count = min(resamples, max(_LEAST, _BUDGET // max(1, visits))) if items else resamples
+    place_count = sum(system_lists.items.size for system_lists in lists)
+    counts_items = any(metric.merge == "items" for metric in together.values())
+    count = (
+        min(resamples, max(_FEWEST_RESAMPLES, _MOST_PLACES // max(1, place_count)))
+        if counts_items
+        else resamples
+    )
     if not together or not users:
         empty = np.full((len(lists), 0), np.nan)
-        return {label: Redrawn(empty, empty) for label in together}, count
-    ratios = {label: each for label, each in together.items() if each.merge == "ratio"}
-    terms = [measured_lists(ratios, each).found for each in lists]
-    parts = [_weighted(lists, together, terms, weights) for weights in draws(users, count, seed)]
-    apart = [_weighted(lists, together, terms, weights) for weights in left_out(users, seed)]
+        return {label: ResampledValues(empty, empty) for label in together}, count
+    ratios = {label: metric for label, metric in together.items() if metric.merge == "ratio"}
+    terms = [measure_lists(ratios, system_lists).found for system_lists in lists]
+    parts = [
+        _weighted_numbers(lists, together, terms, weights)
+        for weights in draw_counts(users, count, seed)
+    ]
+    left_out_numbers = [
+        _weighted_numbers(lists, together, terms, weights)
+        for weights in leave_out_weights(users, seed)
+    ]
     return {
-        label: Redrawn(
-            *(np.concatenate([each[label] for each in them], axis=1) for them in (parts, apart))
+        label: ResampledValues(
+            *(
+                np.concatenate([numbers[label] for numbers in batches], axis=1)
+                for batches in (parts, left_out_numbers)
+            )
         )
         for label in together
     }, count
 
 
-def _weighted(
+def _weighted_numbers(
     lists: Sequence[Listed],
     together: Mapping[str, ListMetric],
     terms: Sequence[Mapping[str, Any]],
@@ -67,56 +85,56 @@ def _weighted(
         weights: ``(T, B)``.
     """
     out = {label: np.full((len(lists), weights.shape[1]), np.nan) for label in together}
-    for at, listed in enumerate(lists):
-        counted: dict[object, list[Sums]] = {}
+    for system, system_lists in enumerate(lists):
+        sums_by_key: dict[object, list[Sums]] = {}
         for label, metric in together.items():
             sums: Sequence[Sums | Floats]
             if metric.merge == "ratio":
-                sums = list(weights.T @ terms[at][label])
+                sums = list(weights.T @ terms[system][label])
             else:
-                if metric.counted not in counted:
-                    cut = listed.first(metric.cutoff)
-                    looked = metric.looked(cut.items.shape[1])
-                    counted[metric.counted] = _sums(cut, weights, looked)
-                sums = counted[metric.counted]
-            out[label][at] = [metric.of_sums(each) for each in sums]
+                if metric.counted not in sums_by_key:
+                    cut_lists = system_lists.first(metric.cutoff)
+                    exposure_weights = metric.looked(cut_lists.items.shape[1])
+                    sums_by_key[metric.counted] = _sums(cut_lists, weights, exposure_weights)
+                sums = sums_by_key[metric.counted]
+            out[label][system] = [metric.of_sums(system_sums) for system_sums in sums]
     return out
 
 
-def _sums(listed: Listed, weights: Floats, looked: Floats | None) -> list[Sums]:
-    """What `Listed.sums` gives under each of many weightings of the users, ``(T, B)``."""
-    shown, first = listed.shown, firsts_of(listed.items)
-    codes, lengths = listed.items[shown], np.count_nonzero(shown, axis=-1)
-    repeated = not np.array_equal(first, shown)
+def _sums(lists: Listed, weights: Floats, exposure_weights: Floats | None) -> list[Sums]:
+    """The sums of `Listed.sums` under each of many weightings of the users, ``(T, B)``."""
+    is_shown, first = lists.shown, is_first(lists.items)
+    codes, lengths = lists.items[is_shown], np.count_nonzero(is_shown, axis=-1)
+    repeated = not np.array_equal(first, is_shown)
 
     def worths() -> Iterator[Floats]:
-        once = first[shown]
+        is_first = first[is_shown]
         yield np.ones(len(codes))
-        yield np.repeat(1 / np.sqrt(np.maximum(first.sum(axis=-1), 1)), lengths) * once
-        if looked is not None:
-            yield np.broadcast_to(looked, shown.shape)[shown]
+        yield np.repeat(1 / np.sqrt(np.maximum(first.sum(axis=-1), 1)), lengths) * is_first
+        if exposure_weights is not None:
+            yield np.broadcast_to(exposure_weights, is_shown.shape)[is_shown]
         if repeated:
-            yield once.astype(np.float64)
+            yield is_first.astype(np.float64)
 
-    counts, scaled, *rest = (
-        np.ascontiguousarray(added(codes, lengths, worth, weights, listed.catalogue).T)
+    counts, scaled, *more_counts = (
+        np.ascontiguousarray(weighted_cell_sums(codes, lengths, worth, weights, lists.catalogue).T)
         for worth in worths()
     )
-    distinct = rest.pop() if repeated else counts
-    exposure = rest[0][:, None] if rest else [None] * weights.shape[1]
+    distinct = more_counts.pop() if repeated else counts
+    exposure = more_counts[0][:, None] if more_counts else [None] * weights.shape[1]
     full = weights[lengths > 0]
     totals = (weights.sum(axis=0), full.sum(axis=0), (full**2).sum(axis=0))
-    every, filled, squares = (each.tolist() for each in totals)
+    user_totals, filled, squares = (total.tolist() for total in totals)
     return [
         Sums(
             counts[b],
             distinct[b],
             scaled[b, None],
             exposure[b],
-            every[b],
+            user_totals[b],
             filled[b],
             squares[b],
-            listed.known,
+            lists.known,
         )
         for b in range(weights.shape[1])
     ]

@@ -9,11 +9,11 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.lists import NONE
-from rankgate.measurement.scoring.catalogue import by_row, places, rows_at
+from rankgate.measurement.scoring.catalogue import find_positions, pad_by_row, rows_at
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.lists.listed import Codes
-    from rankgate.measurement.scoring.lists import Places
+    from rankgate.measurement.scoring.lists import ItemCodes
 
 
 @dataclass(frozen=True)
@@ -21,43 +21,43 @@ class TopLists:
     """The first items of every user's list.
 
     Attributes:
-        users: ``(T,)``, whose lists they are; as read, the judged ones come first.
+        users: ``(T,)``, the users of the lists; as read, the judged ones come first.
         names: items, each once.
         codes: ``(T, K)``, their places, padded behind; whole numbers of any size.
-        every: whether the names are all items there are, and not only those that are shown.
+        every: True if the names are all items that exist, not only those that are shown.
     """
 
     users: pl.Series
     names: pl.Series
-    codes: Places
+    codes: ItemCodes
     every: bool = False
 
     @classmethod
     def of_rows(cls, users: pl.Series, rows: pl.DataFrame) -> TopLists:
-        """From rows of ``query_id`` and ``doc_id``, the best of each list first."""
+        """Make lists from rows of ``query_id`` and ``doc_id``, the best of each list first."""
         names = rows["doc_id"].unique().sort()
-        owner, item = places(rows["query_id"], users), places(rows["doc_id"], names)
-        by = np.argsort(owner, kind="stable")
-        return cls(users, names, by_row(owner[by], item[by], len(users)))
+        owner, item = find_positions(rows["query_id"], users), find_positions(rows["doc_id"], names)
+        row_order = np.argsort(owner, kind="stable")
+        return cls(users, names, pad_by_row(owner[row_order], item[row_order], len(users)))
 
     @property
     def shown(self) -> pl.Series:
-        """The items there are, as far as these lists say."""
+        """The items of these lists, or all items if known."""
         if self.every:
             return self.names
-        there = np.zeros(len(self.names) + 1, bool)  # the last is where NONE points
-        there[self.codes.ravel()] = True
-        return self.names.filter(pl.Series(there[:-1]))
+        is_shown = np.zeros(len(self.names) + 1, bool)  # the last is where NONE points
+        is_shown[self.codes.ravel()] = True
+        return self.names.filter(pl.Series(is_shown[:-1]))
 
     def among(self, items: pl.Series) -> Codes:
-        """The same by the places of items in a catalogue; `NONE` for those that are not in it."""
-        place = np.append(places(self.names, items), NONE)  # so that NONE stays what it is
-        found: Codes = place[self.codes]
-        return found
+        """The items of the lists by their places in a catalogue; `NONE` for those outside of it."""
+        new_code = np.append(find_positions(self.names, items), NONE)  # so that NONE stays NONE
+        codes: Codes = new_code[self.codes]
+        return codes
 
     def of_users(self, users: pl.Series) -> TopLists:
-        """The lists of these users; of one without a list an empty one."""
+        """The lists of these users; an empty list for a user without one."""
         if len(users) == len(self.users) and (users == self.users).all():
             return self
-        codes = rows_at(self.codes, places(users, self.users))
+        codes = rows_at(self.codes, find_positions(users, self.users))
         return TopLists(users, self.names, codes, self.every)

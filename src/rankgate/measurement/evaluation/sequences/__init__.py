@@ -1,1 +1,1 @@
-"""Rankings that belong together: what belongs to which task, and the scores of tasks."""
+"""Rankings that belong together: the tasks of rankings, and the scores of tasks."""

@@ -1,4 +1,4 @@
-"""Whether a run is scored task by task, and not query by query."""
+"""Decide if a run is scored by task or by query."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
 
 SEQUENCE = "sequence"
-"""The column of a run's queries that says to which task each ranking belongs."""
+"""The column of a run's queries that names the task of each ranking."""
 
 
-def in_tasks(metrics: Sequence[tuple[str, Metric]], collection: Collection, run: Rankings) -> bool:
-    """Whether a run is scored task by task: a metric, a table, or the run itself asks for it."""
-    known = getattr(run, "queries", None)  # a matrix has none
+def is_scored_by_task(
+    metrics: Sequence[tuple[str, Metric]], collection: Collection, run: Rankings
+) -> bool:
+    """True if a run is scored by task: a metric, a table, or the run itself asks for it."""
+    query_table = getattr(run, "queries", None)  # a matrix has none
     return (
         collection.sequences is not None
         or collection.items.document is not None
         or collection.items.length is not None
-        or any(each.view == SEQUENCES for _, each in metrics)
-        or (known is not None and SEQUENCE in known.columns)
+        or any(metric.view == SEQUENCES for _, metric in metrics)
+        or (query_table is not None and SEQUENCE in query_table.columns)
     )
 
 
@@ -35,8 +37,8 @@ def refuse_tasks(metrics: Sequence[tuple[str, Metric]]) -> None:
     Raises:
         UsageError: the metric that does.
     """
-    for label, each in metrics:
-        if each.view == SEQUENCES:
+    for label, metric in metrics:
+        if metric.view == SEQUENCES:
             raise UsageError(
                 f"{label} is about whole tasks; rankgate eval, compare and gate have it, on one "
                 "machine.",
@@ -45,16 +47,16 @@ def refuse_tasks(metrics: Sequence[tuple[str, Metric]]) -> None:
 
 
 def refuse_with_tasks(metrics: Sequence[tuple[str, Metric]], *, bounds: bool = False) -> None:
-    """Check that nothing is asked for that tasks do not have.
+    """Check that bounds and metrics are defined for tasks.
 
     Raises:
         UsageError: bounds, or a metric of lists or subtopics.
     """
-    strange = [label for label, each in metrics if each.view not in {RANKING, SEQUENCES}]
-    if bounds or strange:
-        what = "bounds" if bounds else strange[0]
+    unsupported = [label for label, metric in metrics if metric.view not in {RANKING, SEQUENCES}]
+    if bounds or unsupported:
+        subject = "bounds" if bounds else unsupported[0]
         raise UsageError(
-            f"{what} cannot be computed together with tasks of several rankings or passages; "
+            f"{subject} cannot be computed together with tasks of several rankings or passages; "
             "leave out one of them.",
             code="conflicting-options",
         )

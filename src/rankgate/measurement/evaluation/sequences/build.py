@@ -1,4 +1,4 @@
-"""Lay out the rankings of tasks as metrics on sequences see them."""
+"""Build the input of metrics on sequences from the rankings of tasks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TaskRows:
     """The rankings of tasks as tables.
 
     Attributes:
-        tasks: which rankings belong together.
+        tasks: the tasks of the rankings.
         rows: ``query_id``, ``rank``, ``doc_id``, ``source``, ``grade``, ``score``, and ``tokens``
             where lengths are known.
         values: by the name of a metric its value for each ranking, ``query_id`` to value.
@@ -47,17 +47,18 @@ class TaskRows:
         )
         rows = rows.with_columns(pl.int_range(pl.len()).over("g", "q").alias("k"))
         pool = _pool(self.tasks, table)
-        rows = _coded(rows)
+        rows = _code_documents(rows)
         widest = _size(rows["k"]) * _size(table["q"])
         step = max(1, _CELLS // widest)
         for begin in range(0, len(names), step):
             end = min(begin + step, len(names))
             within = pl.col("g").is_between(begin, end - 1)
-            own = (pl.col("g").cast(pl.Int64) - begin).alias("g")
-            mine, calls, judged = (
-                each.filter(within).with_columns(own) for each in (rows, table, pool)
+            local_code = (pl.col("g").cast(pl.Int64) - begin).alias("g")
+            block_rows, calls, judged = (
+                table_part.filter(within).with_columns(local_code)
+                for table_part in (rows, table, pool)
             )
-            yield slice(begin, end), self._block(mine, calls, judged, names[begin:end])
+            yield slice(begin, end), self._block(block_rows, calls, judged, names[begin:end])
 
     def _block(
         self, rows: pl.DataFrame, table: pl.DataFrame, pool: pl.DataFrame, names: pl.Series
@@ -85,39 +86,41 @@ class TaskRows:
             spent=_array((G, Q), places, table["tokens"], np.nan),
             seconds=_array((G, Q), places, table["latency_ms"] / 1000, np.nan),
             letters=names.str.len_chars().to_numpy().astype(np.int64),
-            right=_right(best, names),
+            right=_has_right_id(best, names),
             **_answers(self.tasks.answers, names, pool, codes),
             values={
                 name: _array(
-                    (G, Q), places, pl.Series([own.get(each) for each in ids], dtype=pl.Float64),
+                    (G, Q),
+                    places,
+                    pl.Series([value_of_query.get(query_id) for query_id in ids], dtype=pl.Float64),
                     np.nan,
                 )
-                for name, own in self.values.items()
+                for name, value_of_query in self.values.items()
             },
-        )  # fmt: skip
+        )
 
 
-def _right(best: pl.DataFrame, names: pl.Series) -> NDArray[np.bool_]:
-    """Whether the id of a task is one of its relevant documents, ``(G,)``."""
-    own = best.filter((pl.col("grade") >= 1) & (names.gather(best["g"]) == best["doc_id"]))
-    found = np.zeros(len(names), bool)
-    found[own["g"].to_numpy()] = True
-    return found
+def _has_right_id(best: pl.DataFrame, names: pl.Series) -> NDArray[np.bool_]:
+    """``(G,)``, True if the id of a task is one of its relevant documents."""
+    matches = best.filter((pl.col("grade") >= 1) & (names.gather(best["g"]) == best["doc_id"]))
+    is_right = np.zeros(len(names), bool)
+    is_right[matches["g"].to_numpy()] = True
+    return is_right
 
 
 def _size(places: pl.Series) -> int:
-    """How many cells hold places that begin with 0; at least one."""
+    """The number of cells for places that begin with 0; at least one."""
     return 1 + int(places.to_numpy().max(initial=0))
 
 
 def _pool(tasks: Tasks, table: pl.DataFrame) -> pl.DataFrame:
     """All judged documents of each task, with their best grades: ``g``, ``doc_id``, ``grade``."""
     owner = table.select("query_id", "g")
-    found = tasks.judgments.table.join(owner, on="query_id").group_by("g", "doc_id")
-    return found.agg(pl.col("grade").max())
+    grouped = tasks.judgments.table.join(owner, on="query_id").group_by("g", "doc_id")
+    return grouped.agg(pl.col("grade").max())
 
 
-def _coded(rows: pl.DataFrame) -> pl.DataFrame:
+def _code_documents(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with documents as numbers."""
     names = pl.concat([rows["doc_id"], rows["source"].alias("doc_id")]).unique().sort()
     ids = pl.DataFrame({"doc_id": names}).with_row_index("doc")
@@ -131,13 +134,13 @@ def _coded(rows: pl.DataFrame) -> pl.DataFrame:
 def _answers(
     answers: pl.DataFrame, names: pl.Series, pool: pl.DataFrame, codes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """What tasks answered: documents that were never shown have codes below `NOTHING`."""
+    """The answers of tasks; documents that were never shown have codes below `NOTHING`."""
     if answers.is_empty():
         return {}
-    known = pl.DataFrame({SEQUENCE: names}).with_row_index("g")
-    known = known.join(answers, on=SEQUENCE, how="left", maintain_order="left")
+    tasks = pl.DataFrame({SEQUENCE: names}).with_row_index("g")
+    tasks = tasks.join(answers, on=SEQUENCE, how="left", maintain_order="left")
     cited = (
-        known.select(pl.col("g").cast(pl.Int64), pl.col("cited").list.unique(maintain_order=True))
+        tasks.select(pl.col("g").cast(pl.Int64), pl.col("cited").list.unique(maintain_order=True))
         .explode("cited")
         .drop_nulls()
     )
@@ -150,17 +153,17 @@ def _answers(
     return {
         "cited": _ragged(graded, len(names), "doc", NOTHING),
         "cited_grade": _ragged(graded, len(names), "grade", np.nan),
-        "answered": known["answered"].to_numpy().astype(np.float64),
+        "answered": tasks["answered"].to_numpy().astype(np.float64),
     }
 
 
 def _array(
     shape: tuple[int, ...], cells: tuple[NDArray[Any], ...], values: pl.Series, empty: float
 ) -> NDArray[Any]:
-    """Values at cells, and something else in all others."""
-    found = values.to_numpy()
-    out = np.full(shape, empty, dtype=np.result_type(found.dtype, type(empty)))
-    out[cells] = found
+    """Put values into cells of an array; all others are empty."""
+    cell_values = values.to_numpy()
+    out = np.full(shape, empty, dtype=np.result_type(cell_values.dtype, type(empty)))
+    out[cells] = cell_values
     return out
 
 

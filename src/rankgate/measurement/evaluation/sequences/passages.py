@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.items import read_described
+from rankgate.data.logs.items import read_described_table
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
@@ -21,13 +21,13 @@ _BEST = ["query_id", "doc_id"]
 
 @dataclass(frozen=True)
 class Passages:
-    """What a table says of passages.
+    """The lengths of passages, and the documents that they are parts of.
 
     Attributes:
         table: ``doc_id``, ``source`` (the document that it is a part of; itself if unknown), and
             ``tokens`` where a column of lengths is named.
-        label: where it comes from.
-        whole: whether judgments are of documents, not of passages.
+        label: the source of the table, for errors.
+        whole: True if judgments are of documents, not of passages.
     """
 
     table: pl.DataFrame
@@ -49,14 +49,14 @@ class Passages:
                 "length and document name columns of a table; give it, as --items passages.csv.",
                 code="missing-input",
             )
-        items = read_described(collection.items.table)
-        ids = items.ids.alias("doc_id")
+        item_table = read_described_table(collection.items.table)
+        ids = item_table.ids.alias("doc_id")
         columns = [ids, ids.alias("source")]
         if collection.items.document is not None:
-            named = items.words(collection.items.document).cast(pl.String)
-            columns[1] = named.fill_null(ids).alias("source")
+            documents = item_table.words(collection.items.document).cast(pl.String)
+            columns[1] = documents.fill_null(ids).alias("source")
         if collection.items.length is not None:
-            lengths = items.numbers(collection.items.length)
+            lengths = item_table.numbers(collection.items.length)
             if (lengths < 0).any():
                 row = int((lengths < 0).fill_null(value=False).arg_max() or 0)
                 problem = (
@@ -64,29 +64,29 @@ class Passages:
                 )
                 raise InputError(
                     problem,
-                    source=items.place.file(row),
-                    line=items.place.line(row),
+                    source=item_table.place.file(row),
+                    line=item_table.place.line(row),
                     code="not-a-number",
                 )
             columns.append(lengths.alias("tokens"))
         table = pl.DataFrame(columns)
         parts = table.filter(pl.col("source") != pl.col("doc_id"))["source"]
-        whole = bool(judged.table["doc_id"].is_in(parts.implode()).any())
-        return cls(table, items.place.label, whole)
+        judges_documents = bool(judged.table["doc_id"].is_in(parts.implode()).any())
+        return cls(table, item_table.place.label, judges_documents)
 
     def judged(self, qrels: Qrels) -> Qrels:
-        """Judgments of documents where they are of documents: the best grade of its passages."""
+        """Map judgments to documents if they are of documents: the best grade of its passages."""
         if not self.whole:
             return qrels
         table = self._sources(qrels.table).group_by(_BEST, maintain_order=True)
         return replace(qrels, table=table.agg(pl.col("grade").max()))
 
     def ranked(self, run: Run, duplicates: Duplicates) -> Run:
-        """Rankings of documents where judgments are: each at the place of its best passage.
+        """Map rankings to documents if judgments are of documents: each at its best passage.
 
         Args:
             run: rankings of passages.
-            duplicates: what a passage ranked twice is.
+            duplicates: the rule for a passage that is ranked twice.
         """
         if not self.whole:
             return run
@@ -100,15 +100,15 @@ class Passages:
         Raises:
             InputError: a document that was retrieved has no length.
         """
-        found = rows.join(self.table, on="doc_id", how="left", maintain_order="left")
-        found = found.with_columns(pl.coalesce("source", "doc_id"))
-        if "tokens" in found.columns and found["tokens"].null_count():
-            doc = found.filter(pl.col("tokens").is_null())["doc_id"][0]
+        described_rows = rows.join(self.table, on="doc_id", how="left", maintain_order="left")
+        described_rows = described_rows.with_columns(pl.coalesce("source", "doc_id"))
+        if "tokens" in described_rows.columns and described_rows["tokens"].null_count():
+            doc = described_rows.filter(pl.col("tokens").is_null())["doc_id"][0]
             problem = f"no length of '{doc}', which was retrieved; a budget needs every length."
             raise InputError(problem, source=self.label, code="missing-lengths")
-        return found
+        return described_rows
 
     def _sources(self, table: pl.DataFrame) -> pl.DataFrame:
-        known = self.table.select("doc_id", "source")
-        found = table.join(known, on="doc_id", how="left", maintain_order="left")
-        return found.with_columns(pl.coalesce("source", "doc_id").alias("doc_id")).drop("source")
+        document_of = self.table.select("doc_id", "source")
+        joined = table.join(document_of, on="doc_id", how="left", maintain_order="left")
+        return joined.with_columns(pl.coalesce("source", "doc_id").alias("doc_id")).drop("source")

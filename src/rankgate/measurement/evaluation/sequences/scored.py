@@ -13,7 +13,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
-from rankgate.data.scores import Counts, Scores
+from rankgate.data.scores import Counts, RunScores
 from rankgate.measurement.evaluation.sequences.asked import SEQUENCE
 from rankgate.measurement.evaluation.sequences.build import TaskRows
 from rankgate.measurement.evaluation.sequences.passages import Passages
@@ -21,10 +21,16 @@ from rankgate.measurement.evaluation.sequences.tasks import Tasks
 from rankgate.measurement.metrics.names import parse
 from rankgate.measurement.metrics.sequences.declare import SequenceMetric
 from rankgate.measurement.metrics.sequences.sequence import Sequences, count
-from rankgate.measurement.scoring.alignment.block import Way
-from rankgate.measurement.scoring.alignment.tops import shown
+from rankgate.measurement.scoring.alignment.block import RankingMode
+from rankgate.measurement.scoring.alignment.tops import top_rows_with_scores
 from rankgate.measurement.scoring.job import Job
-from rankgate.measurement.scoring.mean import MISSING, NO_RELEVANT, NOTHING_JUDGED, filled, mean
+from rankgate.measurement.scoring.mean import (
+    MISSING,
+    NO_RELEVANT,
+    NOTHING_JUDGED,
+    fill_undefined,
+    mean,
+)
 from rankgate.measurement.scoring.score import score
 
 if TYPE_CHECKING:
@@ -51,7 +57,7 @@ class TaskScores:
             first shown.
     """
 
-    scores: Scores
+    scores: RunScores
     lists: pl.DataFrame
 
 
@@ -72,61 +78,69 @@ def score_tasks(
     passages = Passages.of(collection, qrels)
     judged = qrels if passages is None else passages.judged(qrels)
     tasks = Tasks.of(judged, run, collection.sequences)
-    own = {label: each for label, each in metrics if isinstance(each, SequenceMetric)}
-    plain = [pair for pair in metrics if pair[0] not in own]
-    jobs = [Job.of(label, metric, how) for label, metric in own.items()]
+    sequence_metrics = {
+        label: metric for label, metric in metrics if isinstance(metric, SequenceMetric)
+    }
+    plain = [pair for pair in metrics if pair[0] not in sequence_metrics]
+    jobs = [Job.of(label, metric, how) for label, metric in sequence_metrics.items()]
     for job in jobs:
         _refuse_unknown(job, run, tasks, collection)
-    inner = {_inner(each) for each in own.values() if "of" in each.parameters}
-    asked = [*plain, *((f" {name}", _ranking(name)) for name in sorted(inner))]
+    inner = {
+        _inner_metric_name(metric)
+        for metric in sequence_metrics.values()
+        if "of" in metric.parameters
+    }
+    ranking_metrics = [*plain, *((f" {name}", _ranking(name)) for name in sorted(inner))]
     ranked = run if passages is None else passages.ranked(run, how.duplicates)
-    base = score(tasks.index, ranked, asked, how)
-    values = {name: _known(base.per_query(f" {name}")) for name in sorted(inner)}
-    depth = _depth(own)
+    base = score(tasks.index, ranked, ranking_metrics, how)
+    values = {name: _with_nan(base.per_query(f" {name}")) for name in sorted(inner)}
+    depth = _depth(sequence_metrics)
 
     @cache
-    def lay_out(way: Way) -> _LaidOut:
-        rows = _rows(tasks, run, way, depth, passages)
+    def lay_out(mode: RankingMode) -> _TaskBlocks:
+        rows = _rows(tasks, run, mode, depth, passages)
         blocks = list(TaskRows(tasks, rows, values).blocks())
-        return _LaidOut(rows, blocks, _Facts.of(tasks, run, blocks))
+        return _TaskBlocks(rows, blocks, _TaskFacts.of(tasks, run, blocks))
 
-    found = {label: _of_rankings(label, base, tasks) for label, _ in plain}
+    results = {label: _ranking_means(label, base, tasks) for label, _ in plain}
     for job in jobs:
-        laid = lay_out(Way(job.how.duplicates, job.how.alignment))
-        found[job.label] = _of_sequences(job, laid, tasks)
-    every = lay_out(Way(how.duplicates, how.alignment))
+        task_blocks = lay_out(RankingMode(job.how.duplicates, job.how.alignment))
+        results[job.label] = _sequence_values(job, task_blocks, tasks)
+    base_blocks = lay_out(RankingMode(how.duplicates, how.alignment))
     labels = [label for label, _ in metrics]
-    scores = Scores(
+    scores = RunScores(
         run.name,
         run.tag,
         tasks.names.alias("query_id"),
-        {label: found[label][0] for label in labels},
-        {label: found[label][1] for label in labels},
-        {label: found[label][2] for label in labels},
-        every.facts.counts(base.counts),
+        {label: results[label][0] for label in labels},
+        {label: results[label][1] for label in labels},
+        {label: results[label][2] for label in labels},
+        base_blocks.facts.counts(base.counts),
         how.to_dict(),
     )
-    return TaskScores(scores, _lists(every.rows, tasks))
+    return TaskScores(scores, _lists(base_blocks.rows, tasks))
 
 
 @dataclass(frozen=True)
-class _Facts:
-    """What is known of tasks, ``(G,)`` each: in the run, documents shown, relevant documents."""
+class _TaskFacts:
+    """Facts of tasks, ``(G,)`` each: in the run, documents shown, relevant documents."""
 
     present: NDArray[np.bool_]
     retrieved: NDArray[np.int64]
     relevant: NDArray[np.int64]
 
     @classmethod
-    def of(cls, tasks: Tasks, run: Run, blocks: Sequence[tuple[slice, Sequences]]) -> _Facts:
-        ran = set(run.query_ids)
+    def of(cls, tasks: Tasks, run: Run, blocks: Sequence[tuple[slice, Sequences]]) -> _TaskFacts:
+        run_queries = set(run.query_ids)
         if run.queries is not None:
-            ran |= set(run.queries.filter(pl.col("state").is_in(["ok", "zero"]))["query_id"])
-        some = tasks.table.filter(pl.col("query_id").is_in(ran))[SEQUENCE]
+            run_queries |= set(
+                run.queries.filter(pl.col("state").is_in(["ok", "zero"]))["query_id"]
+            )
+        run_tasks = tasks.table.filter(pl.col("query_id").is_in(run_queries))[SEQUENCE]
         return cls(
-            tasks.names.is_in(some.implode()).to_numpy(),
-            np.concatenate([count(each.shown) for _, each in blocks]),
-            np.concatenate([each.relevant(1) for _, each in blocks]),
+            tasks.names.is_in(run_tasks.implode()).to_numpy(),
+            np.concatenate([count(sequences.shown) for _, sequences in blocks]),
+            np.concatenate([sequences.relevant(1) for _, sequences in blocks]),
         )
 
     def counts(self, base: Counts) -> Counts:
@@ -141,15 +155,15 @@ class _Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class _LaidOut:
-    """The rankings of tasks as one way of forming them has them."""
+class _TaskBlocks:
+    """The rankings of tasks, formed by one ranking mode."""
 
     rows: pl.DataFrame
     blocks: list[tuple[slice, Sequences]]
-    facts: _Facts
+    facts: _TaskFacts
 
 
-def _inner(metric: SequenceMetric) -> str:
+def _inner_metric_name(metric: SequenceMetric) -> str:
     """The name of the metric of rankings that a metric is over."""
     return str(dict(metric.given).get("of", metric.parameters["of"].default))
 
@@ -166,26 +180,26 @@ def _ranking(name: str) -> Metric:
     return metric
 
 
-def _known(values: dict[str, float | None]) -> dict[str, float]:
+def _with_nan(values: dict[str, float | None]) -> dict[str, float]:
     return {query: np.nan if value is None else value for query, value in values.items()}
 
 
 def _depth(metrics: dict[str, SequenceMetric]) -> int | None:
-    """How far rankings have to be looked at; None is to their end."""
-    cuts = [dict(each.given).get("cutoff") for each in metrics.values()]
-    return max((int(cut) for cut in cuts if cut), default=1) if all(cuts) else None
+    """The depth to which rankings are needed; None is to their end."""
+    cuts = [dict(metric.given).get("cutoff") for metric in metrics.values()]
+    return max((int(cutoff) for cutoff in cuts if cutoff), default=1) if all(cuts) else None
 
 
 def _rows(
     tasks: Tasks,
     run: Run,
-    way: Way,
+    mode: RankingMode,
     depth: int | None,
     passages: Passages | None,
 ) -> pl.DataFrame:
     """The rows of `TaskRows`; a document that only holds its place has no grade."""
-    rows = shown(run, tasks.index, way, depth)
-    again = rows["doc_id"].str.ends_with("\0")
+    rows = top_rows_with_scores(run, tasks.index, mode, depth)
+    is_placeholder = rows["doc_id"].str.ends_with("\0")
     rows = rows.with_columns(pl.col("doc_id").str.strip_suffix("\0"))
     if passages is None:
         return rows.with_columns(pl.col("doc_id").alias("source"))
@@ -196,30 +210,30 @@ def _rows(
     graded = rows.drop("grade").join(
         grades, on=["query_id", "source"], how="left", maintain_order="left"
     )
-    return graded.with_columns(pl.when(~again).then("grade").alias("grade"))
+    return graded.with_columns(pl.when(~is_placeholder).then("grade").alias("grade"))
 
 
-def _of_rankings(label: str, base: Scores, tasks: Tasks) -> Found:
+def _ranking_means(label: str, base: RunScores, tasks: Tasks) -> Found:
     """A metric of rankings: the mean over the rankings of a task that have a value."""
-    value, why = base.values[label], base.why[label]
+    value, reason_codes = base.values[label], base.why[label]
     table = pl.DataFrame(
-        {"query_id": base.query_ids, "value": value, "why": why.astype(np.int64)}
+        {"query_id": base.query_ids, "value": value, "why": reason_codes.astype(np.int64)}
     ).with_columns(pl.col("value").fill_nan(None))
     by_task = tasks.table.select("query_id", SEQUENCE).join(table, on="query_id", how="left")
-    found = by_task.group_by(SEQUENCE).agg(
+    means_by_task = by_task.group_by(SEQUENCE).agg(
         pl.col("value").mean(), pl.col("why").min().fill_null(MISSING)
     )
-    ordered = pl.DataFrame({SEQUENCE: tasks.names}).join(
-        found, on=SEQUENCE, how="left", maintain_order="left"
+    joined = pl.DataFrame({SEQUENCE: tasks.names}).join(
+        means_by_task, on=SEQUENCE, how="left", maintain_order="left"
     )
-    values = ordered["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    values = joined["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     if tasks.table[SEQUENCE].is_unique().all():  # the mean as it is over queries, to the bit
-        return values, ordered["why"].to_numpy().astype(np.int8), base.means[label]
-    return values, ordered["why"].to_numpy().astype(np.int8), _mean(values)
+        return values, joined["why"].to_numpy().astype(np.int8), base.means[label]
+    return values, joined["why"].to_numpy().astype(np.int8), _mean(values)
 
 
 def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) -> None:
-    """Check that what a metric counts is known of all passages and calls.
+    """Check that the data a metric counts are known for all passages and calls.
 
     Raises:
         UsageError: documents count, and no table says which passages are parts of one.
@@ -249,8 +263,8 @@ def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) ->
         unknown = calls.filter(pl.col(column).is_null())
         if len(unknown):
             call, task = unknown.select("query_id", SEQUENCE).row(0)
-            together = calls.filter(pl.col(SEQUENCE) == task)["query_id"]
-            rows = run.whole("each").frame["query_id"].is_in(together.implode())
+            task_calls = calls.filter(pl.col(SEQUENCE) == task)["query_id"]
+            rows = run.whole("each").frame["query_id"].is_in(task_calls.implode())
             raise InputError(
                 f"call '{call}' has no {cost}, and other calls have; add {cost} to each call.",
                 source=run.place.label,
@@ -259,7 +273,7 @@ def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) ->
             )
 
 
-def _of_sequences(job: Job, laid: _LaidOut, tasks: Tasks) -> Found:
+def _sequence_values(job: Job, task_blocks: _TaskBlocks, tasks: Tasks) -> Found:
     """A metric on sequences.
 
     Raises:
@@ -267,27 +281,31 @@ def _of_sequences(job: Job, laid: _LaidOut, tasks: Tasks) -> Found:
     """
     try:
         with np.errstate(over="raise"):
-            found = _measured(job, laid)
+            result = _measure(job, task_blocks)
     except (FloatingPointError, OverflowError):
-        raise _too_great(job, laid, tasks) from None
-    if np.isinf(found[0]).any():
-        raise _too_great(job, laid, tasks)
-    return found
+        raise _too_great(job, task_blocks, tasks) from None
+    if np.isinf(result[0]).any():
+        raise _too_great(job, task_blocks, tasks)
+    return result
 
 
-def _too_great(job: Job, laid: _LaidOut, tasks: Tasks) -> InputError:
+def _too_great(job: Job, task_blocks: _TaskBlocks, tasks: Tasks) -> InputError:
     """The error for numbers that overflow; it names the one that is farthest from 0."""
     greatest, task, name = 0.0, "", "grade"
-    for place, block in laid.blocks:
-        numbers = {"grade": block.ideal, "length": block.tokens, "tokens": block.spent,
-                   "seconds": block.seconds}  # fmt: skip
-        for what, table in numbers.items():
+    for rows, block in task_blocks.blocks:
+        numbers = {
+            "grade": block.ideal,
+            "length": block.tokens,
+            "tokens": block.spent,
+            "seconds": block.seconds,
+        }
+        for cost, table in numbers.items():
             if table is None or not table.size:
                 continue
             by_task = np.nan_to_num(np.abs(table)).reshape(len(table), -1).max(axis=1)
             if by_task.max() > greatest:
-                greatest, name = float(by_task.max()), what
-                task = tasks.names[place][int(by_task.argmax())]
+                greatest, name = float(by_task.max()), cost
+                task = tasks.names[rows][int(by_task.argmax())]
     problem = (
         f"{job.label}: {name} {greatest:g} of query '{task}' makes the value infinite; bring "
         "these numbers to a smaller scale."
@@ -295,33 +313,37 @@ def _too_great(job: Job, laid: _LaidOut, tasks: Tasks) -> InputError:
     return InputError(problem, source=tasks.judgments.name, code="grade-outside-scale")
 
 
-def _measured(job: Job, laid: _LaidOut) -> Found:
+def _measure(job: Job, task_blocks: _TaskBlocks) -> Found:
     """The values of a metric on sequences; kinds of empty as the convention has them."""
-    metric, blocks, facts = job.metric, laid.blocks, laid.facts
+    metric, blocks, facts = job.metric, task_blocks.blocks, task_blocks.facts
     bound = metric.bound(job.defaults)
-    values = np.concatenate([metric.kernel(each, **bound) for _, each in blocks])
-    lacking = np.concatenate([each.relevant(job.level) == 0 for _, each in blocks])
+    values = np.concatenate([metric.kernel(sequences, **bound) for _, sequences in blocks])
+    has_no_relevant = np.concatenate(
+        [sequences.relevant(job.level) == 0 for _, sequences in blocks]
+    )
     if isinstance(metric, SequenceMetric) and metric.undefined:
         if job.how.missing == "leave_out":
             values = np.where(facts.present, values, np.nan)
-        why = np.where(np.isnan(values), np.where(lacking, NO_RELEVANT, NOTHING_JUDGED), 0)
-        return values, np.where(facts.present, why, MISSING).astype(np.int8), _mean(values)
+        reason_codes = np.where(
+            np.isnan(values), np.where(has_no_relevant, NO_RELEVANT, NOTHING_JUDGED), 0
+        )
+        return values, np.where(facts.present, reason_codes, MISSING).astype(np.int8), _mean(values)
     values = np.where(facts.present, values, np.nan)
-    out, kinds = filled(
-        values, lacking, present=facts.present, retrieved=facts.retrieved, job=job
-    )  # fmt: skip
+    out, kinds = fill_undefined(
+        values, has_no_relevant, present=facts.present, retrieved=facts.retrieved, job=job
+    )
     return out, kinds, mean(out, kinds, job)
 
 
 def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.cumsum(known)[-1] / len(known)) if len(known) else float("nan")
+    defined = values[~np.isnan(values)]
+    return float(np.cumsum(defined)[-1] / len(defined)) if len(defined) else float("nan")
 
 
 def _lists(rows: pl.DataFrame, tasks: Tasks) -> pl.DataFrame:
     """The documents of each task in the order in which they are first shown."""
-    placed = rows.join(tasks.table.select("query_id", SEQUENCE, "position"), on="query_id")
-    first = placed.sort(SEQUENCE, "position", "rank").unique(
+    rows_by_task = rows.join(tasks.table.select("query_id", SEQUENCE, "position"), on="query_id")
+    first = rows_by_task.sort(SEQUENCE, "position", "rank").unique(
         [SEQUENCE, "doc_id"], keep="first", maintain_order=True
     )
     rank = pl.int_range(1, pl.len() + 1).over(SEQUENCE).alias("rank")

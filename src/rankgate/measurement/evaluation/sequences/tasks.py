@@ -1,4 +1,4 @@
-"""Tasks: which rankings belong together, in which order, and by which judgments."""
+"""Tasks: the rankings of each task, their order, and their judgments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats.tags import tags_of
+from rankgate.data.formats.tags import read_tags
 from rankgate.data.qrels import Qrels
 from rankgate.measurement.evaluation.sequences.asked import SEQUENCE
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -34,7 +34,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True)
 class Tasks:
-    """Which rankings belong to which task.
+    """The rankings of each task.
 
     Attributes:
         table: ``query_id``, ``sequence`` (the task), ``position`` (in it, from 1), ``tokens`` and
@@ -48,20 +48,22 @@ class Tasks:
     answers: pl.DataFrame
 
     @classmethod
-    def of(cls, judged: Qrels, run: Run, given: TagsLike | None) -> Tasks:
-        """The tasks of a run: as a table says, else as the run does; else each query is one.
+    def of(cls, judged: Qrels, run: Run, task_table: TagsLike | None) -> Tasks:
+        """Find the tasks of a run: from a table, else from the run; else each query is one.
 
         Raises:
             InputError: a table without a column of tasks, a position that is not a number.
         """
-        bare = pl.Series("query_id", list(judged.unjudged), dtype=pl.String)
-        queries = pl.concat([judged.table["query_id"], bare]).unique().sort()
-        table = _given(given, run, queries)
-        own = table["query_id"].is_in(queries.implode())
-        by_task = pl.when(own).then("query_id").otherwise(SEQUENCE).alias("judged_as")
+        unjudged_queries = pl.Series("query_id", list(judged.unjudged), dtype=pl.String)
+        queries = pl.concat([judged.table["query_id"], unjudged_queries]).unique().sort()
+        table = _task_rows(task_table, run, queries)
+        is_judged = table["query_id"].is_in(queries.implode())
+        by_task = pl.when(is_judged).then("query_id").otherwise(SEQUENCE).alias("judged_as")
         keyed = table.select("query_id", SEQUENCE, by_task)
-        lone = queries.filter(~queries.is_in(keyed["judged_as"].implode()))
-        missing = pl.DataFrame({"query_id": lone, SEQUENCE: lone}).with_columns(position=1.0)
+        single_queries = queries.filter(~queries.is_in(keyed["judged_as"].implode()))
+        missing = pl.DataFrame({"query_id": single_queries, SEQUENCE: single_queries}).with_columns(
+            position=1.0
+        )
         table = pl.concat([table, missing.cast({"position": pl.Float64})], how="diagonal")
         keyed = pl.concat([keyed, missing.select("query_id", SEQUENCE, judged_as="query_id")])
         grades = keyed.select("query_id", "judged_as").join(
@@ -69,15 +71,17 @@ class Tasks:
             on="judged_as",
             maintain_order="left",
         )
-        known = keyed.filter(pl.col("judged_as").is_in(queries.implode()))[SEQUENCE].unique()
-        some = set(grades["query_id"].unique())
-        kept = table.filter(pl.col(SEQUENCE).is_in(known.implode()))
+        judged_tasks = keyed.filter(pl.col("judged_as").is_in(queries.implode()))[SEQUENCE].unique()
+        queries_with_grades = set(grades["query_id"].unique())
+        task_rows = table.filter(pl.col(SEQUENCE).is_in(judged_tasks.implode()))
         qrels = Qrels(
             grades.select("query_id", "doc_id", "grade"),
             judged.name,
-            unjudged=tuple(kept.filter(~pl.col("query_id").is_in(some))["query_id"]),
+            unjudged=tuple(
+                task_rows.filter(~pl.col("query_id").is_in(queries_with_grades))["query_id"]
+            ),
         )
-        return cls(kept.sort(SEQUENCE, "position"), qrels, _answers(run))
+        return cls(task_rows.sort(SEQUENCE, "position"), qrels, _answers(run))
 
     @property
     def names(self) -> pl.Series:
@@ -86,53 +90,63 @@ class Tasks:
 
     @cached_property
     def index(self) -> JudgmentIndex:
-        """The judgments of each ranking, laid out."""
+        """The index of the judgments of each ranking."""
         return JudgmentIndex.of(self.judgments)
 
 
-def _given(given: TagsLike | None, run: Run, judged: pl.Series) -> pl.DataFrame:
+def _task_rows(task_table: TagsLike | None, run: Run, judged: pl.Series) -> pl.DataFrame:
     """The rows of `Tasks.table`, before judgments are known."""
-    if given is not None:
-        ran = run.query_ids
-        ids = pl.concat([judged, ran]).unique().sort().alias("query_id")
-        return _shaped(tags_of(given, ids), str(given) if isinstance(given, str) else "sequences")
+    if task_table is not None:
+        run_queries = run.query_ids
+        ids = pl.concat([judged, run_queries]).unique().sort().alias("query_id")
+        return _rename_columns(
+            read_tags(task_table, ids),
+            str(task_table) if isinstance(task_table, str) else "sequences",
+        )
     if run.queries is not None and SEQUENCE in run.queries.columns:
-        return _shaped(run.queries, run.place.label)
-    ran = run.query_ids
-    ids = ran.filter(ran.is_in(judged.implode()))
-    alone = pl.DataFrame({"query_id": ids, SEQUENCE: ids, "position": [1.0] * len(ids)})
-    more = run.queries
-    if more is not None:
-        known = [name for name in ("tokens", "latency_ms") if name in more.columns]
-        alone = alone.join(more.select("query_id", *known), on="query_id", how="left")
-    return _shaped(alone, run.place.label)
+        return _rename_columns(run.queries, run.place.label)
+    run_queries = run.query_ids
+    ids = run_queries.filter(run_queries.is_in(judged.implode()))
+    single_tasks = pl.DataFrame({"query_id": ids, SEQUENCE: ids, "position": [1.0] * len(ids)})
+    query_table = run.queries
+    if query_table is not None:
+        cost_columns = [name for name in ("tokens", "latency_ms") if name in query_table.columns]
+        single_tasks = single_tasks.join(
+            query_table.select("query_id", *cost_columns), on="query_id", how="left"
+        )
+    return _rename_columns(single_tasks, run.place.label)
 
 
-def _shaped(table: pl.DataFrame, label: str) -> pl.DataFrame:
-    """A table of tasks with our columns and types; without a position, in the order of rows."""
+def _rename_columns(table: pl.DataFrame, label: str) -> pl.DataFrame:
+    """Rename and cast the columns of a table of tasks; rows without a position keep their order."""
     lower = {name.strip().lower(): name for name in reversed(table.columns)}
-    found = {
-        ours: next((lower[name] for name in names if name in lower), None)
-        for ours, names in _NAMES.items()
+    column_of = {
+        column: next((lower[name] for name in names if name in lower), None)
+        for column, names in _NAMES.items()
     }
-    if found[SEQUENCE] is None:
+    if column_of[SEQUENCE] is None:
         problem = (
             f"no column of tasks among {', '.join(table.columns)}; name one sequence, session, "
             "conversation or topic."
         )
         raise InputError(problem, source=label, code="missing-column")
-    chosen = [pl.col("query_id"), pl.col(str(found[SEQUENCE])).cast(pl.String).alias(SEQUENCE)]
-    for ours in ("position", "tokens"):
-        name = found[ours]
-        chosen.append(pl.lit(None).alias(ours) if name is None else pl.col(name).alias(ours))
+    expressions = [
+        pl.col("query_id"),
+        pl.col(str(column_of[SEQUENCE])).cast(pl.String).alias(SEQUENCE),
+    ]
+    for column in ("position", "tokens"):
+        name = column_of[column]
+        expressions.append(
+            pl.lit(None).alias(column) if name is None else pl.col(name).alias(column)
+        )
     latency = pl.col("latency_ms") if "latency_ms" in table.columns else pl.lit(None)
-    frame = table.select(*chosen, latency.alias("latency_ms")).drop_nulls(SEQUENCE)
+    frame = table.select(*expressions, latency.alias("latency_ms")).drop_nulls(SEQUENCE)
     for name in ("position", "tokens"):
         number = frame[name].cast(pl.Float64, strict=False)
-        wrong = frame[name].is_not_null() & ~number.is_finite().fill_null(value=False)
-        if wrong.any():
-            shown = frame[name].filter(wrong)[0]
-            problem = f"{name} '{shown}' is not a number."
+        is_invalid = frame[name].is_not_null() & ~number.is_finite().fill_null(value=False)
+        if is_invalid.any():
+            cell_text = frame[name].filter(is_invalid)[0]
+            problem = f"{name} '{cell_text}' is not a number."
             raise InputError(problem, source=label, code="not-a-number")
         frame = frame.with_columns(number)
     row = pl.int_range(1, pl.len() + 1).over(SEQUENCE).cast(pl.Float64)
@@ -141,16 +155,16 @@ def _shaped(table: pl.DataFrame, label: str) -> pl.DataFrame:
 
 
 def _answers(run: Run) -> pl.DataFrame:
-    """What is known of the answers of tasks."""
+    """The answers of tasks, from the run's queries."""
     schema: dict[str, Any] = {
         SEQUENCE: pl.String,
         "cited": pl.List(pl.String),
         "answered": pl.Float64,
     }
-    known = run.queries
-    if known is None or not {SEQUENCE, "cited", "answered"} <= set(known.columns):
+    queries = run.queries
+    if queries is None or not {SEQUENCE, "cited", "answered"} <= set(queries.columns):
         return pl.DataFrame(schema=schema)
-    rows = known.select(*schema).cast({"answered": pl.Float64})
+    rows = queries.select(*schema).cast({"answered": pl.Float64})
     return rows.group_by(SEQUENCE).agg(
         pl.col("cited").drop_nulls().first(), pl.col("answered").drop_nulls().first()
     )

@@ -1,4 +1,4 @@
-"""Output columns of trec_eval: what each name after ``-m`` prints."""
+"""Output columns of trec_eval: the lines that each name after ``-m`` prints."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.evaluation.trec.relstring import pieces
+from rankgate.measurement.evaluation.trec.relstring import relstring_metrics
 from rankgate.measurement.metrics.preferences.ideal import PrefsCompat
 from rankgate.measurement.metrics.ranking.interpolated import IPrec
-from rankgate.measurement.metrics.trec import CUTS, NAMED
+from rankgate.measurement.metrics.trec import CUTS, METRICS_BY_TREC_NAME
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.declare import Metric
@@ -23,16 +23,63 @@ Kind = Literal["number", "count", "relstring", "runid"]
 Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
 
 ORDER = (
-    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
-    "recip_rank", "iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult",
-    "utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut",
-    "relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
-    "num_nonrel_judged_ret", "prefs_num_prefs_poss", "prefs_num_prefs_ful",
-    "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel",
-    "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret",
-    "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp", "map_avgjg", "P_avgjg",
-    "Rprec_mult_avgjg", "yaap", "rbp", "rbp_resid", "unj", "prefs_compat",
-)  # fmt: skip
+    "runid",
+    "num_q",
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    "map",
+    "gm_map",
+    "Rprec",
+    "bpref",
+    "recip_rank",
+    "iprec_at_recall",
+    "P",
+    "relstring",
+    "recall",
+    "infAP",
+    "gm_bpref",
+    "Rprec_mult",
+    "utility",
+    "11pt_avg",
+    "binG",
+    "G",
+    "ndcg",
+    "ndcg_rel",
+    "Rndcg",
+    "ndcg_cut",
+    "map_cut",
+    "relative_P",
+    "success",
+    "set_P",
+    "set_relative_P",
+    "set_recall",
+    "set_map",
+    "set_F",
+    "num_nonrel_judged_ret",
+    "prefs_num_prefs_poss",
+    "prefs_num_prefs_ful",
+    "prefs_num_prefs_ful_ret",
+    "prefs_simp",
+    "prefs_pair",
+    "prefs_avgjg",
+    "prefs_avgjg_Rnonrel",
+    "prefs_simp_ret",
+    "prefs_pair_ret",
+    "prefs_avgjg_ret",
+    "prefs_avgjg_Rnonrel_ret",
+    "prefs_simp_imp",
+    "prefs_pair_imp",
+    "prefs_avgjg_imp",
+    "map_avgjg",
+    "P_avgjg",
+    "Rprec_mult_avgjg",
+    "yaap",
+    "rbp",
+    "rbp_resid",
+    "unj",
+    "prefs_compat",
+)
 """Every name, in the order of the output; the last is not one of trec_eval."""
 
 SINCE_10 = frozenset({"rbp", "rbp_resid", "unj"})
@@ -69,7 +116,7 @@ RELEVANCE: Mapping[Relevance, frozenset[str]] = MappingProxyType(
 CUT_NAMES = frozenset(CUTS)
 """The names that print a line for each cutoff."""
 
-_METRICS = {**NAMED, PrefsCompat.name: PrefsCompat}
+_METRIC_BY_NAME = {**METRICS_BY_TREC_NAME, PrefsCompat.name: PrefsCompat}
 _SUMMARY_ONLY = frozenset({"runid", "num_q", "gm_map", "gm_bpref"})
 _COUNTS = frozenset(
     {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", *_PREFERENCES[:3]}
@@ -86,12 +133,12 @@ class Column:
 
     Attributes:
         name: trec_eval's name of the metric, without parameters.
-        label: what is printed, with parameters.
+        label: the printed label, with parameters.
         kind: how the value is printed.
         metrics: what is computed: nothing for ``runid``, the pieces of a ``relstring``, and
             several where their mean is the value.
         length: documents of a ``relstring``.
-        prefix: what is printed before the label: ``Z`` for z-scores.
+        prefix: the text before the label: ``Z`` for z-scores.
     """
 
     name: str
@@ -103,30 +150,30 @@ class Column:
 
     @property
     def per_query(self) -> bool:
-        """Whether the blocks of queries have this line."""
+        """True if the blocks of queries have this line."""
         return self.name not in _SUMMARY_ONLY
 
     @property
     def in_summary(self) -> bool:
-        """Whether the summary has this line."""
+        """True if the summary has this line."""
         return self.kind != "relstring"
 
 
-def columns(
-    words: Sequence[str],
+def parse_columns(
+    requested: Sequence[str],
     *,
     level: int = 1,
     documents: int = 0,
     te9: bool = False,
     relevance: Relevance = "qrels",
 ) -> tuple[Column, ...]:
-    """The columns that the words after ``-m`` ask for, in trec_eval's order.
+    """The columns for the names after ``-m``, in trec_eval's order.
 
     Parameters are after a dot, as in ``P.5,10``; where one name is given parameters twice,
     the first count, as in trec_eval.
 
     Args:
-        words: names and nicknames.
+        requested: names and nicknames.
         level: the smallest grade that counts as relevant.
         documents: documents in the collection, for ``utility``.
         te9: only names that trec_eval 9 has.
@@ -136,60 +183,64 @@ def columns(
         UsageError: a name that trec_eval does not have, parameters that cannot be read, a name
             that needs another format.
     """
-    wanted: dict[str, str] = {}
-    for word in words:
+    parameters_of: dict[str, str] = {}
+    for word in requested:
         name, dot, parameters = word.partition(".")
         if dot and not parameters:
             raise UsageError(
                 f"-m {word}: nothing follows the dot; give parameters or no dot.",
                 code="unknown-measure",
             )
-        for each in NICKNAMES.get(name, (name,)):
-            if not (te9 and each in SINCE_10):
-                wanted[each] = wanted.get(each, "") or (parameters if each == name else "")
-            elif each == name:
+        for member in NICKNAMES.get(name, (name,)):
+            if not (te9 and member in SINCE_10):
+                parameters_of[member] = parameters_of.get(member, "") or (
+                    parameters if member == name else ""
+                )
+            elif member == name:
                 raise UsageError(
                     f"-m {word}: trec_eval 9 has no {name}; leave out --te9.",
                     code="unknown-measure",
                 )
-    unknown = next((name for name in wanted if name not in ORDER), None)
+    unknown = next((name for name in parameters_of if name not in ORDER), None)
     if unknown is not None:
         raise _unknown(unknown)
-    refused = next((n for n in ORDER if n in wanted and n not in RELEVANCE[relevance]), None)
+    refused = next((n for n in ORDER if n in parameters_of and n not in RELEVANCE[relevance]), None)
     if refused is not None:
-        others = " or ".join(f"-R {name}" for name, known in RELEVANCE.items() if refused in known)
+        formats = " or ".join(
+            f"-R {name}" for name, supported in RELEVANCE.items() if refused in supported
+        )
         raise UsageError(
-            f"-m {refused}: has no value with -R {relevance}; it needs {others}.",
+            f"-m {refused}: has no value with -R {relevance}; it needs {formats}.",
             code="unsupported-metric",
         )
-    found: list[Column] = []
+    result: list[Column] = []
     for name in ORDER:
-        if name in wanted:
-            bind = partial(_bound, level=level, documents=documents)
-            found += _columns(name, wanted[name], bind)
-    return tuple(found)
+        if name in parameters_of:
+            bind = partial(_bind_options, level=level, documents=documents)
+            result += _columns(name, parameters_of[name], bind)
+    return tuple(result)
 
 
 def _unknown(name: str) -> UsageError:
     near = get_close_matches(name, (*NICKNAMES, *ORDER), n=1, cutoff=0.6)
-    several = ", ".join(NICKNAMES)
+    nicknames = ", ".join(NICKNAMES)
     hint = (
-        f"did you mean {near[0]}?" if near else f"there are {several}, map, P, ndcg_cut and more."
+        f"did you mean {near[0]}?" if near else f"there are {nicknames}, map, P, ndcg_cut and more."
     )
     return UsageError(
         f"-m {name}: trec_eval has no metric of that name; {hint}", code="unknown-measure"
     )
 
 
-def _bound(metric: Metric, *, level: int, documents: int) -> Metric:
-    """The metric with what options say, where it takes that."""
+def _bind_options(metric: Metric, *, level: int, documents: int) -> Metric:
+    """Bind the options to a metric, where it takes them."""
     options = {"rel": level, "documents": documents}
-    known = metric.parameters  # the level has no effect on gains, and so none on RBP
+    metric_parameters = metric.parameters  # the level has no effect on gains, and so none on RBP
     return metric(
         **{
             name: value
             for name, value in options.items()
-            if name in known and not known[name].only_with
+            if name in metric_parameters and not metric_parameters[name].only_with
         }
     )
 
@@ -202,32 +253,34 @@ def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[
         return [_relstring(written)]
     kind: Kind = "count" if name in _COUNTS else "number"
     by_group = name.removesuffix("_avgjg") if name in RELEVANCE["qrels_jg"] else name
-    metric = bind(_METRICS[by_group])
+    metric = bind(_METRIC_BY_NAME[by_group])
     if by_group in CUTS:
         cuts = _cuts(name, written or ",".join(CUTS[by_group]))
-        place = "{}_{:.2f}" if name in _SHARES else "{}_{}"
-        return [Column(name, place.format(name, cut), kind, (metric @ cut,)) for cut in cuts]
-    special = _special(name, written, metric) if written else None
+        template = "{}_{:.2f}" if name in _SHARES else "{}_{}"
+        return [
+            Column(name, template.format(name, cutoff), kind, (metric @ cutoff,)) for cutoff in cuts
+        ]
+    special = _special_metrics(name, written, metric) if written else None
     if special is None:  # other names take parameters and do nothing with them
         return [Column(name, name, kind, (metric,))]
     return [Column(name, f"{name}_{written}", kind, special)]
 
 
-def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | None:
-    """What a name with its own parameters computes; None for one without."""
+def _special_metrics(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | None:
+    """The metrics of a name with its own parameters; None for one without."""
     if name in _GAINS:
         pairs = _pairs(name, written)
         gain = {atol(level): atof(value) for level, value in pairs}
         return (metric(gain=gain, levels="truncated"),)
     if name in ("rbp", "rbp_resid", "prefs_compat"):
-        given = dict(_pairs(name, written))
-        if set(given) - {"p"}:
+        bound = dict(_pairs(name, written))
+        if set(bound) - {"p"}:
             raise UsageError(
                 f"-m {name}.{written}: only p can be set, as in {name}.p=0.5.",
                 code="invalid-parameter",
             )
-        return (metric(p=atof(given["p"])),)
-    values = [atof(part) for part in written.split(",")]
+        return (metric(p=atof(bound["p"])),)
+    values = [atof(text) for text in written.split(",")]
     if name == "set_F":  # its parameter is the square of beta
         if values[0] < 0:
             raise UsageError(
@@ -249,8 +302,8 @@ def _special(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | No
 
 
 def _cuts(name: str, written: str) -> list[float]:
-    read: Callable[[str], float] = atof if name in _SHARES else atol
-    cuts = sorted(read(part) for part in written.split(","))
+    parse_cutoff: Callable[[str], float] = atof if name in _SHARES else atol
+    cuts = sorted(parse_cutoff(text) for text in written.split(","))
     if name not in _SHARES and cuts[0] <= 0:
         raise UsageError(
             f"-m {name}.{written}: a cutoff is a whole number of 1 or more.", code="invalid-cutoff"
@@ -261,9 +314,9 @@ def _cuts(name: str, written: str) -> list[float]:
 
 
 def _pairs(name: str, written: str) -> list[tuple[str, str]]:
-    parts = [part.split("=") for part in written.split(",")]
-    if any(len(part) != 2 for part in parts):  # a pair
-        example = "p=0.5" if "p" in _METRICS[name].parameters else "1=3,2=9"
+    parts = [text.split("=") for text in written.split(",")]
+    if any(len(pair) != 2 for pair in parts):  # a pair
+        example = "p=0.5" if "p" in _METRIC_BY_NAME[name].parameters else "1=3,2=9"
         raise UsageError(
             f"-m {name}.{written}: give pairs, as in {name}.{example}.", code="invalid-parameter"
         )
@@ -290,4 +343,4 @@ def _relstring(written: str) -> Column:
             code="out-of-range",
         )
     label = f"relstring_{written}" if written else "relstring"
-    return Column("relstring", label, "relstring", pieces(length), max(length, 0))
+    return Column("relstring", label, "relstring", relstring_metrics(length), max(length, 0))

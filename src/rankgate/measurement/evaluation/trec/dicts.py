@@ -1,7 +1,7 @@
 """Evaluate rankings that are dictionaries, without making a table of them.
 
-Only judged documents have to be placed, and a document's place is the number of scores above
-its own. So the names of the other documents, by far the most, are never looked at.
+Only judged documents need a rank, and a document's rank is one more than the number of scores
+above its own. So the names of the other documents, by far the most, are never read.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
 from rankgate.data.rankings import Rankings
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.alignment.align import condensed
+from rankgate.measurement.scoring.alignment.align import without_unjudged
 from rankgate.measurement.scoring.alignment.block import Block
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.alignment.mapping import align_mapping
-from rankgate.measurement.scoring.mean import filled
+from rankgate.measurement.scoring.mean import fill_undefined
 from rankgate.measurement.scoring.plan import Plan
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from rankgate.measurement.evaluation.trec.columns import Column
     from rankgate.measurement.metrics.declare import Metric
-    from rankgate.measurement.scoring.alignment.align import Aligned
+    from rankgate.measurement.scoring.alignment.align import JudgedRanks
 
-_HOW = CONVENTIONS["pytrec_eval"]
+_CONVENTION = CONVENTIONS["pytrec_eval"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class DictEvaluator:
         judgments: ``{query_id: {doc_id: grade}}``, at least one query, no query without grades.
         columns: what to compute.
         judged_only: documents without a judgment leave the rankings.
-        index: the judgments as scoring wants them.
+        index: the index of the judgments.
     """
 
     judgments: Mapping[str, Mapping[str, int]]
@@ -56,7 +56,7 @@ class DictEvaluator:
         *,
         judged_only: bool = False,
     ) -> DictEvaluator:
-        """Lay out judgments; raises InputError as `read_qrels` does."""
+        """Index judgments; raises InputError as `read_qrels` does."""
         index = JudgmentIndex.of(read_qrels(judgments))
         return cls(judgments, tuple(columns), judged_only, index)
 
@@ -73,21 +73,25 @@ class DictEvaluator:
         if not queries:
             return [], [None] * len(self.columns)
         rankings = Rankings.of({query: run[query] for query in queries}, "run", finite=False)
-        aligned = align_mapping(rankings, self.index, _HOW.alignment)
+        aligned = align_mapping(rankings, self.index, _CONVENTION.alignment)
         if self.judged_only:
-            aligned = condensed(aligned)
+            aligned = without_unjudged(aligned)
         plain = [column.metrics if column.kind != "relstring" else () for column in self.columns]
-        found = iter(self._values(aligned, [each for some in plain for each in some]))
-        means = [np.mean([next(found) for _ in some], axis=0) if some else None for some in plain]
+        values = iter(self._values(aligned, [metric for group in plain for metric in group]))
+        means = [
+            np.mean([next(values) for _ in group], axis=0) if group else None for group in plain
+        ]
         return queries, means
 
-    def _values(self, aligned: Aligned, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
+    def _values(self, aligned: JudgedRanks, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
         """The values of each metric, in the order of the queries."""
-        plan = Plan.of([(str(metric), metric) for metric in metrics], [_HOW])
-        (jobs,), way = plan.jobs, plan.way(_HOW)
-        part = plan.measure(Block(way, aligned, self.index)).parts[0]
+        plan = Plan.of([(str(metric), metric) for metric in metrics], [_CONVENTION])
+        (jobs,), mode = plan.jobs, plan.way(_CONVENTION)
+        block_values = plan.measure(Block(mode, aligned, self.index)).parts[0]
         present, retrieved = aligned.present, aligned.retrieved
         return [
-            filled(values.value, values.lacking, present=present, retrieved=retrieved, job=job)[0]
-            for values, job in zip(part.values, jobs, strict=True)
+            fill_undefined(
+                values.value, values.lacking, present=present, retrieved=retrieved, job=job
+            )[0]
+            for values, job in zip(block_values.values, jobs, strict=True)
         ]

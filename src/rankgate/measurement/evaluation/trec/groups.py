@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels
-from rankgate.data.streams.source import source
-from rankgate.data.text.lines import Layout, frames, line_of
+from rankgate.data.streams.source import open_source
+from rankgate.data.text.lines import Layout, line_of, read_line_frames
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.mean import MISSING
 from rankgate.measurement.scoring.score import score
@@ -37,43 +37,47 @@ def read_groups(path: str | Path) -> dict[str, Qrels]:
         InputError: a line that is not a judgment.
         DuplicateError: a document judged twice for one query by one group.
     """
-    place = source(path)
+    input_file = open_source(path)
     layout = Layout(_FIELDS, "grade", _FIELDS, loose=True)
-    rows = pl.concat(list(frames(place, layout))).with_row_index("row")
-    whole = Place(place.label, partial(line_of, place))
-    found = {}
+    rows = pl.concat(list(read_line_frames(input_file, layout))).with_row_index("row")
+    file_place = RowLocation(input_file.label, partial(line_of, input_file))
+    qrels_by_group = {}
     for group in sorted(rows["group"].unique(), key=str.encode):
-        mine = rows.filter(pl.col("group") == group)
-        grades = mine["grade"].cast(pl.Int64).cast(pl.Float64)
-        table = mine.select("query_id", "doc_id", grades)
-        found[group] = Qrels(table, name=place.stem, place=whole.among(mine["row"].to_list()))
-    return found
+        group_rows = rows.filter(pl.col("group") == group)
+        grades = group_rows["grade"].cast(pl.Int64).cast(pl.Float64)
+        table = group_rows.select("query_id", "doc_id", grades)
+        qrels_by_group[group] = Qrels(
+            table, name=input_file.stem, place=file_place.among(group_rows["row"].to_list())
+        )
+    return qrels_by_group
 
 
 def group_values(
     groups: dict[str, Qrels], run: Run, metrics: Sequence[tuple[Metric, ...]], how: Convention
 ) -> tuple[list[str], list[NDArray[np.float64]], NDArray[np.bool_]]:
-    """The mean over groups of each metric, for every judged query, and whether the run has it."""
+    """The mean over groups of each metric for every judged query, and True if the run has it."""
     query_ids = sorted(
-        {q for each in groups.values() for q in each.table["query_id"]}, key=str.encode
+        {q for qrels in groups.values() for q in qrels.table["query_id"]}, key=str.encode
     )
-    place = {query: i for i, query in enumerate(query_ids)}
-    added = [np.zeros(len(place)) for _ in metrics]
-    number, present = np.zeros(len(place)), np.zeros(len(place), bool)
-    named = [(str(i), metric) for i, some in enumerate(metrics) for metric in some]
-    named = named or [("", _any())]
+    position = {query: i for i, query in enumerate(query_ids)}
+    added = [np.zeros(len(position)) for _ in metrics]
+    number, present = np.zeros(len(position)), np.zeros(len(position), bool)
+    keyed_metrics = [
+        (str(i), metric) for i, group_metrics in enumerate(metrics) for metric in group_metrics
+    ]
+    keyed_metrics = keyed_metrics or [("", _any_metric())]
     for qrels in groups.values():
-        scores = score(JudgmentIndex.of(qrels), run, named, replace(how, missing="zero"))
-        rows = np.array([place[query] for query in scores.query_ids])
+        scores = score(JudgmentIndex.of(qrels), run, keyed_metrics, replace(how, missing="zero"))
+        rows = np.array([position[query] for query in scores.query_ids])
         number[rows] += 1
-        present[rows] = scores.why[named[0][0]] != MISSING
-        for i, some in enumerate(metrics):
-            if some:
+        present[rows] = scores.why[keyed_metrics[0][0]] != MISSING
+        for i, group_metrics in enumerate(metrics):
+            if group_metrics:
                 added[i][rows] += scores.values[str(i)]
     return query_ids, [values / number for values in added], present
 
 
-def _any() -> Metric:
+def _any_metric() -> Metric:
     from rankgate.measurement.metrics.ranking.counts import NumRet
 
     return NumRet

@@ -13,16 +13,16 @@ import polars as pl
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.evaluation.trec import files
-from rankgate.measurement.evaluation.trec.columns import Column, Relevance, columns
+from rankgate.measurement.evaluation.trec.columns import Column, Relevance, parse_columns
 from rankgate.measurement.evaluation.trec.groups import group_values, read_groups
 from rankgate.measurement.evaluation.trec.preferences import (
     grades_as_preferences,
     preference_values,
     read_preferences,
 )
-from rankgate.measurement.evaluation.trec.relstring import strings
-from rankgate.measurement.evaluation.trec.zscores import converted, read_zscores
-from rankgate.measurement.metrics.trec import NAMED
+from rankgate.measurement.evaluation.trec.relstring import relstrings
+from rankgate.measurement.evaluation.trec.zscores import read_zscores, to_zscores
+from rankgate.measurement.metrics.trec import METRICS_BY_TREC_NAME
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 from rankgate.measurement.scoring.mean import MISSING
@@ -31,19 +31,19 @@ from rankgate.measurement.scoring.score import score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data import Run, Scores
+    from rankgate.data import Run, RunScores
     from rankgate.data.inputs import QrelsLike, RunLike
     from rankgate.measurement.evaluation.trec.zscores import ZScores
     from rankgate.measurement.metrics.declare import Metric
     from rankgate.measurement.scoring import Convention
 
-_LEAST = 0.00001  # the floor of a geometric mean
+_GEOMETRIC_FLOOR = 0.00001  # the floor of a geometric mean
 _RETRIEVED, _RELEVANT = "retrieved", "relevant"
 
 
 @dataclass(frozen=True)
 class TrecEvaluation:
-    """What trec_eval would print, before it is rounded.
+    """The output of trec_eval, before rounding.
 
     Attributes:
         columns: the lines of a query's block and of the summary, in order.
@@ -100,31 +100,46 @@ def trec_eval(
         UsageError: an unknown metric, or a query that the run lacks without ``complete``
             (trec_eval 10 ends there too; trec_eval 9 leaves such queries out).
     """
-    asked = columns(metrics, level=level, documents=documents, te9=te9, relevance=relevance)
-    how = replace(
+    requested_columns = parse_columns(
+        metrics, level=level, documents=documents, te9=te9, relevance=relevance
+    )
+    used_convention = replace(
         CONVENTIONS["trec9" if te9 else "trec"],
         missing="leave_out" if te9 else "zero",
         depth=depth,
         judged_only=judged_only,
     )
-    tagged = any(column.kind == "runid" for column in asked)
-    ranking = files.ranking(run, te9=te9, tagged=tagged)
+    tagged = any(column.kind == "runid" for column in requested_columns)
+    ranking = files.read_ranking(run, te9=te9, tagged=tagged)
     if relevance == "qrels":
-        found = _of_grades(qrels, ranking, asked, how, level=level, complete=complete)
+        query_values = _values_by_grades(
+            qrels, ranking, requested_columns, used_convention, level=level, complete=complete
+        )
     else:
-        found = _of_others(relevance, qrels, ranking, asked, how)
+        query_values = _values_by_preferences(
+            relevance, qrels, ranking, requested_columns, used_convention
+        )
     if zscores is not None:
-        asked, found = _standardised(read_zscores(zscores), asked, found)
-    if found.absent.any() and not complete:
-        raise AbsentQueryError(asked, found.until(int(found.absent.argmax())), found)
-    lacking = found.lacking if complete else 0
-    summary = [_summary(*each, lacking) for each in zip(asked, found.values, strict=True)]
-    for i, column in enumerate(asked):
+        requested_columns, query_values = _to_zscores(
+            read_zscores(zscores), requested_columns, query_values
+        )
+    if query_values.absent.any() and not complete:
+        raise AbsentQueryError(
+            requested_columns, query_values.until(int(query_values.absent.argmax())), query_values
+        )
+    missing_count = query_values.lacking if complete else 0
+    summary = [
+        _summary(*column_and_values, missing_count)
+        for column_and_values in zip(requested_columns, query_values.values, strict=True)
+    ]
+    for i, column in enumerate(requested_columns):
         if column.kind == "runid":
             summary[i] = ranking.tag or ranking.name
-        elif column.name == "num_rel" and found.relevant is not None:
-            summary[i] = found.relevant
-    return TrecEvaluation(asked, found.query_ids, found.values, tuple(summary))
+        elif column.name == "num_rel" and query_values.relevant is not None:
+            summary[i] = query_values.relevant
+    return TrecEvaluation(
+        requested_columns, query_values.query_ids, query_values.values, tuple(summary)
+    )
 
 
 class AbsentQueryError(UsageError):
@@ -135,18 +150,20 @@ class AbsentQueryError(UsageError):
         before: the values of the queries before it, which trec_eval 10 prints.
     """
 
-    def __init__(self, asked: Sequence[Column], before: _Found, found: _Found) -> None:
-        self.query_id = found.query_ids[len(before.query_ids)]
+    def __init__(
+        self, requested_columns: Sequence[Column], before: _QueryValues, query_values: _QueryValues
+    ) -> None:
+        self.query_id = query_values.query_ids[len(before.query_ids)]
         super().__init__(
             f"query '{self.query_id}' is not in the run; with -c such queries count as 0.",
             code="unknown-query",
         )
-        self.before = TrecEvaluation(tuple(asked), before.query_ids, before.values, ())
+        self.before = TrecEvaluation(tuple(requested_columns), before.query_ids, before.values, ())
 
 
 @dataclass(frozen=True)
-class _Found:
-    """The values of queries, before they are summed up.
+class _QueryValues:
+    """The values of queries, before they are summarised.
 
     Attributes:
         query_ids: queries with values.
@@ -162,29 +179,33 @@ class _Found:
     lacking: int = 0
     relevant: float | None = None
 
-    def until(self, end: int) -> _Found:
-        """The same for the queries before a place."""
+    def until(self, end: int) -> _QueryValues:
+        """The values of the first queries, up to a position."""
         return replace(
-            self, query_ids=self.query_ids[:end], values=tuple(each[:end] for each in self.values)
+            self,
+            query_ids=self.query_ids[:end],
+            values=tuple(column_values[:end] for column_values in self.values),
         )
 
 
-def _of_grades(
+def _values_by_grades(
     qrels: QrelsLike,
     run: Run,
-    asked: Sequence[Column],
+    requested_columns: Sequence[Column],
     how: Convention,
     *,
     level: int,
     complete: bool,
-) -> _Found:
+) -> _QueryValues:
     """The values with ordinary judgments."""
     te9 = how.missing == "leave_out"
-    index = JudgmentIndex.of(files.judgments(qrels, te9=te9))
-    scores = _scored(index, run, [*_keyed(asked), *_known(level)], how)
+    index = JudgmentIndex.of(files.read_judgments(qrels, te9=te9))
+    scores = _score(index, run, [*_keyed_metrics(requested_columns), *_needed_metrics(level)], how)
     empty = how.judged_only or how.depth == 0
-    values = tuple(_values(i, column, scores, empty=empty) for i, column in enumerate(asked))
-    return _Found(
+    values = tuple(
+        _values(i, column, scores, empty=empty) for i, column in enumerate(requested_columns)
+    )
+    return _QueryValues(
         tuple(scores.query_ids.to_list()),
         values,
         scores.why[_RETRIEVED] == MISSING,
@@ -194,26 +215,33 @@ def _of_grades(
     )
 
 
-def _of_others(
-    relevance: Relevance, qrels: QrelsLike, run: Run, asked: Sequence[Column], how: Convention
-) -> _Found:
+def _values_by_preferences(
+    relevance: Relevance,
+    qrels: QrelsLike,
+    run: Run,
+    requested_columns: Sequence[Column],
+    how: Convention,
+) -> _QueryValues:
     """The values with preferences, or with judgments by several groups."""
     te9 = how.missing == "leave_out"
     if relevance == "qrels_jg":
-        metrics = [() if column.name == "num_q" else column.metrics for column in asked]
-        found = group_values(read_groups(_path(qrels)), run, metrics, how)
+        metrics = [() if column.name == "num_q" else column.metrics for column in requested_columns]
+        result = group_values(read_groups(_path(qrels)), run, metrics, how)
     else:
-        read = read_preferences(_path(qrels)) if relevance == "prefs" else None
-        judgments = read or grades_as_preferences(qrels, te9=te9)
-        plain = [replace(each, metrics=()) if each.name == "num_q" else each for each in asked]
-        found = preference_values(judgments, run, plain, depth=how.depth, te9=te9)
-    query_ids, values, present = found
+        preferences = read_preferences(_path(qrels)) if relevance == "prefs" else None
+        judgments = preferences or grades_as_preferences(qrels, te9=te9)
+        plain = [
+            replace(column, metrics=()) if column.name == "num_q" else column
+            for column in requested_columns
+        ]
+        result = preference_values(judgments, run, plain, depth=how.depth, te9=te9)
+    query_ids, values, present = result
     if not present.any():
         raise InputError("no query of the run is judged.", code="queries-differ")
     rows = np.flatnonzero(present) if te9 else np.arange(len(query_ids))
-    return _Found(
+    return _QueryValues(
         tuple(query_ids[i] for i in rows),
-        tuple(each[rows] for each in values),
+        tuple(column_values[rows] for column_values in values),
         ~present[rows],
         len(query_ids) - len(rows),
     )
@@ -228,41 +256,44 @@ def _path(qrels: QrelsLike) -> str | Path:
     )
 
 
-def _standardised(
-    known: ZScores, asked: Sequence[Column], found: _Found
-) -> tuple[tuple[Column, ...], _Found]:
+def _to_zscores(
+    zscores: ZScores, requested_columns: Sequence[Column], query_values: _QueryValues
+) -> tuple[tuple[Column, ...], _QueryValues]:
     """Columns and values as z-scores; strings stay."""
-    shown, values = [], []
-    for column, value in zip(asked, found.values, strict=True):
+    new_columns, values = [], []
+    for column, value in zip(requested_columns, query_values.values, strict=True):
         plain = column.kind in ("runid", "relstring") or isinstance(value, list)
-        shown.append(column if plain else replace(column, prefix="Z", kind="number"))
+        new_columns.append(column if plain else replace(column, prefix="Z", kind="number"))
         unchanged = plain or column.name == "num_q"
         values.append(
             value
             if unchanged
-            else converted(known, column.label, found.query_ids, np.asarray(value))
+            else to_zscores(zscores, column.label, query_values.query_ids, np.asarray(value))
         )
-    return tuple(shown), replace(found, values=tuple(values))
+    return tuple(new_columns), replace(query_values, values=tuple(values))
 
 
-def _keyed(asked: Sequence[Column]) -> list[tuple[str, Metric]]:
+def _keyed_metrics(requested_columns: Sequence[Column]) -> list[tuple[str, Metric]]:
     """Every metric to compute, with its own key."""
     return [
         (f"{i}.{j}", metric)
-        for i, column in enumerate(asked)
+        for i, column in enumerate(requested_columns)
         for j, metric in enumerate(column.metrics)
     ]
 
 
-def _known(level: int) -> list[tuple[str, Metric]]:
-    """What has to be known of each query in any case."""
-    return [(_RETRIEVED, NAMED["num_ret"]), (_RELEVANT, NAMED["num_rel"](rel=level))]
+def _needed_metrics(level: int) -> list[tuple[str, Metric]]:
+    """The metrics that every query needs: documents retrieved, and relevant."""
+    return [
+        (_RETRIEVED, METRICS_BY_TREC_NAME["num_ret"]),
+        (_RELEVANT, METRICS_BY_TREC_NAME["num_rel"](rel=level)),
+    ]
 
 
-def _scored(
+def _score(
     index: JudgmentIndex, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
-) -> Scores:
-    """Scores; a document twice is a fault only in a query that is evaluated."""
+) -> RunScores:
+    """Score the run; a repeated document is an error only in a query that is evaluated."""
     try:
         return score(index, run, metrics, how)
     except DuplicateError as error:
@@ -279,46 +310,50 @@ def _scored(
 
 
 def _values(
-    i: int, column: Column, scores: Scores, *, empty: bool
+    i: int, column: Column, scores: RunScores, *, empty: bool
 ) -> NDArray[np.float64] | list[str]:
-    """The values of a column, with what trec_eval 10 has for a query that the run lacks.
+    """The values of a column, with those of trec_eval 10 for a query that the run lacks.
 
     There it evaluates a ranking of one unjudged document, which judged-only evaluation empties,
     and then sets what would show that document to 0, but only under names without parameters.
     """
-    found = [scores.values[f"{i}.{j}"] for j in range(len(column.metrics))]
+    metric_values = [scores.values[f"{i}.{j}"] for j in range(len(column.metrics))]
     absent = scores.why[_RETRIEVED] == MISSING
     written = column.label != column.name
     if column.kind == "relstring":
         lengths = np.minimum(scores.values[_RETRIEVED], column.length)
         lengths[absent] = min(column.length, written and not empty)
-        return strings(found, lengths.astype(int).tolist())
-    if not found:
+        return relstrings(metric_values, lengths.astype(int).tolist())
+    if not metric_values:
         return []
-    value = np.sum(found, axis=0) / len(found) if len(found) > 1 else found[0].copy()
-    given = dict(column.metrics[0].given)
+    value = (
+        np.sum(metric_values, axis=0) / len(metric_values)
+        if len(metric_values) > 1
+        else metric_values[0].copy()
+    )
+    parameters = dict(column.metrics[0].given)
     if empty and column.name in ("iprec_at_recall", "11pt_avg"):
-        none_needed = given.get("recall", 0) * scores.values[_RELEVANT] < 0.5  # rounds to 0
+        none_needed = parameters.get("recall", 0) * scores.values[_RELEVANT] < 0.5  # rounds to 0
         value[absent & none_needed] = np.nan
     elif not empty and written and column.name == "utility":
-        value[absent] += given["noise"] - given["avoided"]
+        value[absent] += parameters["noise"] - parameters["avoided"]
     elif not empty and written and column.name == "rbp_resid":
         value[absent] = 1
     return np.where(np.isnan(value), -np.nan, value)  # the sign that 0/0 has in C
 
 
 def _summary(
-    column: Column, values: NDArray[np.float64] | Sequence[str], lacking: int
+    column: Column, values: NDArray[np.float64] | Sequence[str], missing_count: int
 ) -> float | str | None:
     """The summary of a column; queries that have no block but count have the value 0."""
     if not column.metrics or column.kind == "relstring":
         return None
-    how = column.metrics[0].aggregate
-    queries = len(values) + lacking
+    aggregate = column.metrics[0].aggregate
+    queries = len(values) + missing_count
     if column.name == "num_q":
         return float(queries)
-    if how == "geometric":
-        logs = np.cumsum(np.log(np.maximum(values, _LEAST)))
-        return float(np.exp((logs[-1] + lacking * np.log(_LEAST)) / queries))
+    if aggregate == "geometric":
+        logs = np.cumsum(np.log(np.maximum(values, _GEOMETRIC_FLOOR)))
+        return float(np.exp((logs[-1] + missing_count * np.log(_GEOMETRIC_FLOOR)) / queries))
     added = float(np.cumsum(values)[-1])
-    return added if how == "sum" else added / queries
+    return added if aggregate == "sum" else added / queries

@@ -1,4 +1,4 @@
-"""Values as z-scores of other runs, ``-Z``: how many standard deviations above their mean."""
+"""Values as z-scores of other runs, ``-Z``: standard deviations above their mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.errors import InputError
-from rankgate.data.streams.source import source
+from rankgate.data.streams.source import open_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     ZScores = Mapping[tuple[str, str], tuple[float, float]]
 
 UNKNOWN = -1_000_000.0
-"""What trec_eval prints where the file has no mean of a query and metric."""
+"""The value that trec_eval prints if the file has no mean of a query and metric."""
 _FIELDS = 4
 
 
 def read_zscores(path: str | Path) -> ZScores:
-    """Mean and standard deviation by query and metric: ``query metric mean deviation``.
+    """Read mean and standard deviation by query and metric: ``query metric mean deviation``.
 
     Raises:
         InputError: a line that has not four fields, or a number that is not one.
     """
-    place = source(path)
-    found = {}
-    lines = (line for piece in place.chunks() for line in piece.decode().splitlines())
+    input_file = open_source(path)
+    mean_and_deviation = {}
+    lines = (line for piece in input_file.chunks() for line in piece.decode().splitlines())
     for number, line in enumerate(lines, start=1):
         fields = line.split()
         if not fields:
@@ -38,29 +38,29 @@ def read_zscores(path: str | Path) -> ZScores:
         try:
             if len(fields) != _FIELDS:
                 raise ValueError  # noqa: TRY301 - one error for both
-            found[fields[0], fields[1]] = float(fields[2]), float(fields[3])
+            mean_and_deviation[fields[0], fields[1]] = float(fields[2]), float(fields[3])
         except ValueError:
             raise InputError(
                 "expected 4 fields (query_id metric mean deviation), the last two being numbers.",
-                source=place.label,
+                source=input_file.label,
                 line=number,
                 code="wrong-field-count",
             ) from None
-    return found
+    return mean_and_deviation
 
 
-def converted(
-    known: ZScores, label: str, query_ids: Sequence[str], values: NDArray[np.float64]
+def to_zscores(
+    zscores: ZScores, label: str, query_ids: Sequence[str], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Values of a metric as z-scores, `UNKNOWN` where there is none.
+    """Convert values of a metric to z-scores; `UNKNOWN` without a mean in the file.
 
     A deviation of 0 gives 0 for a value equal to the mean. NaN in the file gives NaN.
     """
     out = np.full(len(values), UNKNOWN)
     for t, query in enumerate(query_ids):
-        if (query, label) not in known:
+        if (query, label) not in zscores:
             continue
-        mean, deviation = known[query, label]
+        mean, deviation = zscores[query, label]
         if deviation:
             with np.errstate(invalid="ignore", over="ignore"):  # as in C, without a word
                 out[t] = (values[t] - mean) / deviation

@@ -9,13 +9,13 @@ from rankgate.core.declare import Range
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.web_track.reading import (
     AFTER_LAST_HYPHEN,
-    judgments,
-    ranking,
+    read_judgments,
+    read_ranking,
     relevant_topics,
     tag,
     topic_ids,
 )
-from rankgate.measurement.evaluation.web_track.risk import Values, compared, named
+from rankgate.measurement.evaluation.web_track.risk import Values, compare_topics, difference_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,17 +46,17 @@ def gdeval(
         InputError: a line that gdeval does not read.
         DuplicateError: a document twice for one topic.
     """
-    judged = judgments(qrels, topics=AFTER_LAST_HYPHEN, subtopics=False, grades=_GRADES)
+    judged = read_judgments(qrels, topics=AFTER_LAST_HYPHEN, subtopics=False, grades=_GRADES)
     metrics = [f"ndcg@{cutoff}", f"err@{cutoff}"]
 
     def values(path: str | Path) -> Values:
-        ranked = ranking(path, topics=AFTER_LAST_HYPHEN, by="score")
+        ranked = read_ranking(path, topics=AFTER_LAST_HYPHEN, by="score")
         result = evaluate(judged, ranked, metrics, "gdeval").runs[0]
-        found = [result.per_query(each) for each in metrics]
+        query_values = [result.per_query(metric) for metric in metrics]
         return {
-            topic: tuple(float(each[topic] or 0) for each in found)
+            topic: tuple(float(by_topic[topic] or 0) for by_topic in query_values)
             for topic in topic_ids(ranked)
-            if found[0].get(topic) is not None
+            if query_values[0].get(topic) is not None
         }
 
     rows, name = values(run), tag(run, last=True)
@@ -64,8 +64,8 @@ def gdeval(
     count = len(relevant) if complete else len(rows)
     if baseline:
         missing = [topic for topic in relevant if topic not in rows] if complete else []
-        rows = compared(rows, values(baseline), float(risk), [*rows, *missing])
-        name = named(name, tag(baseline, last=True), risk, separator=",")
+        rows = compare_topics(rows, values(baseline), float(risk), [*rows, *missing])
+        name = difference_name(name, tag(baseline, last=True), risk, separator=",")
     yield ",".join(("runid", "topic", *metrics))
     for topic, row in rows.items():
         yield ",".join((name, topic, *(f"{value:.5f}" for value in row)))

@@ -11,21 +11,21 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.web_track.reading import (
     AFTER_FIRST_HYPHEN,
     PLAIN,
-    judgments,
-    ranking,
+    read_judgments,
+    read_ranking,
     relevant_topics,
     tag,
     topic_ids,
 )
-from rankgate.measurement.evaluation.web_track.risk import Values, compared, named
+from rankgate.measurement.evaluation.web_track.risk import Values, compare_topics, difference_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rankgate.data import Qrels
-    from rankgate.data.scores import Scores
+    from rankgate.data.scores import RunScores
 
-_MOST = 100_000  # the greatest number that ndeval reads, about
+_HIGHEST_GRADE = 100_000  # the greatest number that ndeval reads, about
 _CUTOFFS = (5, 10, 20)
 _COLUMNS = {
     **{f"ERR-IA@{k}": f"ERR_IA(alpha={{alpha}})@{k}" for k in _CUTOFFS},
@@ -69,45 +69,48 @@ def ndeval(
         InputError: a line that ndeval does not read.
         DuplicateError: a document or rank twice for one topic.
     """
-    judged = judgments(qrels, topics=PLAIN, subtopics=True, grades=(0, _MOST))
-    metrics = [each.format(alpha=alpha, beta=beta) for each in _COLUMNS.values()]
-    by = "score" if traditional else "rank"
+    judged = read_judgments(qrels, topics=PLAIN, subtopics=True, grades=(0, _HIGHEST_GRADE))
+    metrics = [template.format(alpha=alpha, beta=beta) for template in _COLUMNS.values()]
+    sort_field = "score" if traditional else "rank"
 
     def values(path: str | Path) -> Values:
-        ranked = ranking(path, topics=AFTER_FIRST_HYPHEN, by=by, depth=depth)
+        ranked = read_ranking(path, topics=AFTER_FIRST_HYPHEN, by=sort_field, depth=depth)
         topics = topic_ids(ranked)
         return _values(judged, evaluate(judged, ranked, metrics).runs[0], metrics, topics)
 
-    own, other = values(run), values(baseline) if baseline else None
-    known = topic_ids(judged)
-    count = len(known) if complete else len(set(known) & own.keys())
+    run_values, baseline_values = values(run), values(baseline) if baseline else None
+    judged_topics = topic_ids(judged)
+    count = len(judged_topics) if complete else len(set(judged_topics) & run_values.keys())
     name = tag(run, last=False)
-    if baseline and other:
-        topics = sorted({*own, *(other if complete else ())}, key=int)
-        rows = compared(own, other, float(risk), topics)
-        name = named(name, tag(baseline, last=False), risk, separator=";")
+    if baseline and baseline_values:
+        topics = sorted({*run_values, *(baseline_values if complete else ())}, key=int)
+        rows = compare_topics(run_values, baseline_values, float(risk), topics)
+        name = difference_name(name, tag(baseline, last=False), risk, separator=";")
         count = max(count, len(rows))
     else:
-        rows = own
+        rows = run_values
     yield ",".join(("runid", "topic", *_COLUMNS))
     for topic, row in rows.items():
-        yield ",".join((name, topic, *map(_written, row)))
+        yield ",".join((name, topic, *map(_number_text, row)))
     means = (sum(column) / count for column in zip(*rows.values(), strict=True))
-    yield ",".join((name, "amean", *map(_written, means)))
+    yield ",".join((name, "amean", *map(_number_text, means)))
 
 
-def _values(judged: Qrels, result: Scores, metrics: list[str], topics: list[str]) -> Values:
+def _values(judged: Qrels, result: RunScores, metrics: list[str], topics: list[str]) -> Values:
     """The values of each topic of a run; 0 without judgments."""
-    found = [result.per_query(each) for each in metrics]
-    at, barren = list(_COLUMNS).index("nNRBP"), {*topic_ids(judged)} - {*relevant_topics(judged)}
+    query_values = [result.per_query(metric) for metric in metrics]
+    column, topics_without_relevant = (
+        list(_COLUMNS).index("nNRBP"),
+        {*topic_ids(judged)} - {*relevant_topics(judged)},
+    )
     rows: dict[str, tuple[float, ...]] = {}
     for topic in topics:
-        row = [float(each.get(topic) or 0) for each in found]
-        if topic in barren:
-            row[at] = math.nan  # it divides 0 by 0
+        row = [float(by_topic.get(topic) or 0) for by_topic in query_values]
+        if topic in topics_without_relevant:
+            row[column] = math.nan  # it divides 0 by 0
         rows[topic] = tuple(row)
     return rows
 
 
-def _written(value: float) -> str:
+def _number_text(value: float) -> str:
     return "-nan" if math.isnan(value) else f"{value:.6f}"

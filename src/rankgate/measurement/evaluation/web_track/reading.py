@@ -8,8 +8,8 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Qrels, read_qrels, read_run
-from rankgate.data.streams.source import source
-from rankgate.data.text.lines import Layout, frames, line_of
+from rankgate.data.streams.source import open_source
+from rankgate.data.text.lines import Layout, line_of, read_line_frames
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 PLAIN = r"^(\d+)$"
 AFTER_FIRST_HYPHEN = r"^(?:(\d+)|(?:[^\d-][^-]*)?-(\d+))$"
 AFTER_LAST_HYPHEN = r"^(?:.*-)?(\d+)$"
-"""How a program finds the number of a topic: ``wt09-51`` is topic 51."""
+"""Patterns of the number of a topic in each program: ``wt09-51`` is topic 51."""
 
 _QRELS = ("query_id", "subtopic", "doc_id", "grade")
 _RUN = ("query_id", "q0", "doc_id", "rank", "score", "tag")
 
 
-def judgments(path: str | Path, *, topics: str, subtopics: bool, grades: tuple[int, int]) -> Qrels:
+def read_judgments(
+    path: str | Path, *, topics: str, subtopics: bool, grades: tuple[int, int]
+) -> Qrels:
     """Judgments of a file.
 
     Args:
@@ -38,33 +40,33 @@ def judgments(path: str | Path, *, topics: str, subtopics: bool, grades: tuple[i
     Raises:
         InputError: a topic that is not a number, or a grade outside the scale.
     """
-    place = source(path)
-    rows = _rows(place, Layout(_QRELS, "grade", _QRELS))
+    input_file = open_source(path)
+    rows = _rows(input_file, Layout(_QRELS, "grade", _QRELS))
     outside = ~pl.col("grade").is_between(*grades) | (pl.col("grade") % 1 != 0)
     for row, grade in rows.with_row_index().filter(outside).select("index", "grade").iter_rows():
-        least, most = grades
-        fault = f"below {least}" if grade < least else f"above {most}"
-        fault = "not a whole number" if least <= grade <= most else fault
+        lowest, highest = grades
+        fault = f"below {lowest}" if grade < lowest else f"above {highest}"
+        fault = "not a whole number" if lowest <= grade <= highest else fault
         raise InputError(
             f"grade {grade:g} is {fault}, which the program does not read; map the grades.",
-            source=place.label,
-            line=line_of(place, row),
+            source=input_file.label,
+            line=line_of(input_file, row),
             code="grade-outside-scale",
         )
-    kept = ["query_id", "doc_id", "grade", *(["subtopic"] if subtopics else [])]
-    return read_qrels(_numbered(rows, topics, place).select(kept))
+    columns = ["query_id", "doc_id", "grade", *(["subtopic"] if subtopics else [])]
+    return read_qrels(_number_topics(rows, topics, input_file).select(columns))
 
 
-def _rows(place: InputFile, layout: Layout) -> pl.DataFrame:
+def _rows(input_file: InputFile, layout: Layout) -> pl.DataFrame:
     """All rows of a file, which must have one."""
-    pieces = list(frames(place, layout))
-    if not pieces:
+    tables = list(read_line_frames(input_file, layout))
+    if not tables:
         problem = "the file is empty; check whether it was written completely."
-        raise InputError(problem, source=place.label, code="empty-file")
-    return pl.concat(pieces)
+        raise InputError(problem, source=input_file.label, code="empty-file")
+    return pl.concat(tables)
 
 
-def ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None) -> Run:
+def read_ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None) -> Run:
     """A run of a file, in the order of a field.
 
     Args:
@@ -77,18 +79,18 @@ def ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None)
         InputError: a topic or rank that is not a number.
         DuplicateError: a rank or document twice for one topic.
     """
-    place = source(path)
-    rows = _numbered(_rows(place, Layout(_RUN, by, _RUN)), topics, place)
+    input_file = open_source(path)
+    rows = _number_topics(_rows(input_file, Layout(_RUN, by, _RUN)), topics, input_file)
     keys = ["doc_id", *(["rank"] if by == "rank" else [])]
     for key in keys:
-        twice = ~pl.struct("query_id", key).is_first_distinct()
-        found = rows.with_row_index().filter(twice).select("index", "query_id", key)
-        for row, query, value in found.iter_rows():
+        is_repeat = ~pl.struct("query_id", key).is_first_distinct()
+        repeated = rows.with_row_index().filter(is_repeat).select("index", "query_id", key)
+        for row, query, value in repeated.iter_rows():
             raise DuplicateError(
                 f"{'rank' if key == 'rank' else 'document'} '{value}' appears twice for topic "
                 f"{query}; remove one.",
-                source=place.label,
-                line=line_of(place, row),
+                source=input_file.label,
+                line=line_of(input_file, row),
             )
     if by == "rank":
         rows = rows.with_columns(score=-pl.col("rank"))
@@ -99,33 +101,33 @@ def ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None)
 
 def tag(path: str | Path, *, last: bool) -> str:
     """The name of a run: that of its first line, or of its last."""
-    rows = _rows(source(path), Layout(_RUN, "", ("tag",)))
+    rows = _rows(open_source(path), Layout(_RUN, "", ("tag",)))
     return str(rows["tag"][-1 if last else 0])
 
 
 def topic_ids(table: Qrels | Run) -> list[str]:
     """The topics by number."""
-    pieces = [table.table] if isinstance(table, Qrels) else list(table.pieces())
-    found = pl.concat([each.select("query_id") for each in pieces])["query_id"].unique()
-    return sorted(found.to_list(), key=int)
+    tables = [table.table] if isinstance(table, Qrels) else list(table.pieces())
+    ids = pl.concat([frame.select("query_id") for frame in tables])["query_id"].unique()
+    return sorted(ids.to_list(), key=int)
 
 
 def relevant_topics(qrels: Qrels) -> list[str]:
     """The topics with a relevant document, by number."""
-    found = qrels.table.filter(pl.col("grade") > 0)["query_id"].unique()
-    return sorted(found.to_list(), key=int)
+    ids = qrels.table.filter(pl.col("grade") > 0)["query_id"].unique()
+    return sorted(ids.to_list(), key=int)
 
 
-def _numbered(rows: pl.DataFrame, pattern: str, place: InputFile) -> pl.DataFrame:
-    """The same rows with the number of each topic, as it is printed."""
+def _number_topics(rows: pl.DataFrame, pattern: str, input_file: InputFile) -> pl.DataFrame:
+    """Replace topics by their numbers, as they are printed."""
     groups = range(1, pattern.count(r"(\d+)") + 1)
     number = pl.coalesce([pl.col("query_id").str.extract(pattern, i) for i in groups])
-    wrong = rows.with_row_index().filter(number.is_null()).select("index", "query_id")
-    for row, query in wrong.iter_rows():
+    invalid_rows = rows.with_row_index().filter(number.is_null()).select("index", "query_id")
+    for row, query in invalid_rows.iter_rows():
         raise InputError(
             f"topic '{query}' is not a number, which the program needs.",
-            source=place.label,
-            line=line_of(place, row),
+            source=input_file.label,
+            line=line_of(input_file, row),
             code="not-a-number",
         )
     return rows.with_columns(query_id=number.cast(pl.Int64).cast(pl.String))

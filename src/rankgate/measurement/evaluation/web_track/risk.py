@@ -8,7 +8,7 @@ Values = Mapping[str, tuple[float, ...]]
 """The values of each topic, topics by number."""
 
 
-def compared(run: Values, baseline: Values, risk: float, topics: Iterable[str]) -> Values:
+def compare_topics(run: Values, baseline: Values, risk: float, topics: Iterable[str]) -> Values:
     """Differences topic by topic; what a run lacks counts 0.
 
     Args:
@@ -27,6 +27,6 @@ def compared(run: Values, baseline: Values, risk: float, topics: Iterable[str]) 
     }
 
 
-def named(run: str, baseline: str, risk: str, *, separator: str) -> str:
-    """What the rows of differences are called."""
+def difference_name(run: str, baseline: str, risk: str, *, separator: str) -> str:
+    """The name in the rows of differences."""
     return f"{run} (rel to. {baseline}{separator} rs=1+a{separator} a={risk})"

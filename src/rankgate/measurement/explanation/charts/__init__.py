@@ -1,1 +1,1 @@
-"""The pictures of explanation."""
+"""Charts of explanations."""

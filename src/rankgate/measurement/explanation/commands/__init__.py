@@ -1,1 +1,1 @@
-"""The commands of explanation."""
+"""Commands of explanations."""

@@ -1,4 +1,4 @@
-"""``rankgate explain``: show how one value came about, document by document."""
+"""``rankgate explain``: show how one value was computed, document by document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result
 from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.present.write import FORMS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("explain", cls=SectionedCommand)
 @options.qrels
 @options.run
-@options_of(explain, "query ID")
+@verb_options(explain, "query ID")
 @metric_options.metric
 @metric_options.metrics_from
 @metric_options.convention
@@ -48,14 +48,14 @@ def command(
     all_parameters: bool,
     form: str,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Show how the value of one metric for one query of RUN was computed.
 
     \b
     rankgate explain qrels.txt bm25.run --query q7 -m nDCG@10
     """
-    result = explain(collection, run, **chosen)
+    result = explain(collection, run, **arguments)
     if form == "json":  # it has every parameter in any case
         print_result(result, form, output)
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankgate.core.console import options
+from rankgate.core.console.name_types import CONVENTION
 from rankgate.core.console.output import print_result
 from rankgate.core.console.sections import SectionedCommand
 from rankgate.core.errors import UsageError
@@ -14,7 +15,7 @@ from rankgate.core.present.write import FORMS
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.explanation.reconcile import bridge, reconcile
-from rankgate.measurement.explanation.reported import reported
+from rankgate.measurement.explanation.reported import find_reported
 
 if TYPE_CHECKING:
     from rankgate.core.present.result import Result
@@ -25,14 +26,22 @@ if TYPE_CHECKING:
 @options.qrels
 @options.run
 @metric_options.metric
-@click.option("--from", "begin", metavar="NAME", help="The convention to start from.")
-@click.option("--to", "end", metavar="NAME", help="The target convention, reached axis by axis.")
+@click.option(
+    "--from", "begin", metavar="NAME", type=CONVENTION, help="The convention to start from."
+)
+@click.option(
+    "--to",
+    "end",
+    metavar="NAME",
+    type=CONVENTION,
+    help="The target convention, reached axis by axis.",
+)
 @click.option(
     "--value",
     metavar="NUMBER",
     help="Find the conventions that give this reported value.",
 )
-@of_collection("run")
+@of_collection("run", from_flag="--from-format")
 @options.form(*FORMS)
 @options.output
 def command(
@@ -66,7 +75,7 @@ def command(
     if begin is not None and end is not None:
         result = bridge(collection, run, metric, begin, end)
     elif value is not None:
-        result = reported(collection, run, metric, value)
+        result = find_reported(collection, run, metric, value)
     else:
         result = reconcile(collection, run, metric)
     print_result(result, form, output)

@@ -1,1 +1,1 @@
-"""The results of explanation as tables and words."""
+"""Documents of explanations: tables and sentences."""

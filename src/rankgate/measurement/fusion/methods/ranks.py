@@ -63,8 +63,8 @@ def _rbc(
         phi: the chance that a reader goes on to the next rank.
         weights: of the runs; all 1 by default.
     """
-    worth = (1 - phi) * phi ** (candidates.ranks - 1.0)
-    return _weighted(np.where(candidates.present, worth, 0.0), weights)
+    rank_weights = (1 - phi) * phi ** (candidates.ranks - 1.0)
+    return _weighted(np.where(candidates.present, rank_weights, 0.0), weights)
 
 
 def _borda(candidates: Candidates, *, weights: Any = None) -> Fused:
@@ -85,34 +85,59 @@ def _weighted(worth: NDArray[np.float64], weights: NDArray[np.float64] | None) -
 
 METHODS = (
     Method(
-        "rrf", _rrf, "ranks", source="Cormack, Clarke and Buettcher, SIGIR 2009",
-        title="reciprocal rank fusion", formula="sum of w / (k + rank)",
+        "rrf",
+        _rrf,
+        "ranks",
+        source="Cormack, Clarke and Buettcher, SIGIR 2009",
+        title="reciprocal rank fusion",
+        formula="sum of w / (k + rank)",
         grid={"k": (1.0, 5.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0)},
     ),
     Method(
-        "isr", _isr, "ranks", source=_MOURAO, title="inverse square rank",
+        "isr",
+        _isr,
+        "ranks",
+        source=_MOURAO,
+        title="inverse square rank",
         formula="m x sum of 1 / rank^2",
     ),
     Method(
-        "logisr", _log_isr, "ranks", aliases=("log_isr",), source=_MOURAO,
+        "logisr",
+        _log_isr,
+        "ranks",
+        aliases=("log_isr",),
+        source=_MOURAO,
         title="inverse square rank with the logarithm of the number of runs; a document of one "
-        "run gets 0", formula="log(m) x sum of 1 / rank^2",
+        "run gets 0",
+        formula="log(m) x sum of 1 / rank^2",
     ),
     Method(
-        "lognisr", _logn_isr, "ranks", aliases=("logn_isr",), source=_MOURAO,
+        "lognisr",
+        _logn_isr,
+        "ranks",
+        aliases=("logn_isr",),
+        source=_MOURAO,
         title="logisr, but documents of one run get more than 0",
         formula="log(m + sigma) x sum of 1 / rank^2",
         grid={"sigma": (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)},
     ),
     Method(
-        "rbc", _rbc, "ranks", source="Bailey, Moffat, Scholer and Thomas, SIGIR 2017",
-        title="rank-biased centroids", formula="sum of w (1 - phi) phi^(rank - 1)",
+        "rbc",
+        _rbc,
+        "ranks",
+        source="Bailey, Moffat, Scholer and Thomas, SIGIR 2017",
+        title="rank-biased centroids",
+        formula="sum of w (1 - phi) phi^(rank - 1)",
         grid={"phi": (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)},
     ),
     Method(
-        "borda", _borda, "ranks", aliases=("bordafuse", "w_bordafuse"),
+        "borda",
+        _borda,
+        "ranks",
+        aliases=("bordafuse", "w_bordafuse"),
         source="Aslam and Montague, SIGIR 2001",
         title="Borda count: points by rank among all candidates; documents that a run lacks share "
-        "its points that are left", formula="sum of w (c - rank + 1), or w (c - length + 1) / 2",
+        "its points that are left",
+        formula="sum of w (c - rank + 1), or w (c - length + 1) / 2",
     ),
-)  # fmt: skip
+)

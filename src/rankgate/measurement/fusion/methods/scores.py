@@ -38,9 +38,9 @@ def _min(candidates: Candidates) -> Fused:
 
 
 def _median(candidates: Candidates) -> Fused:
-    ordered = np.sort(np.where(candidates.present, candidates.scores, np.inf), axis=0)
-    votes, every = candidates.votes, np.arange(ordered.shape[1])
-    return (ordered[(votes - 1) // 2, every] + ordered[votes // 2, every]) / 2
+    sorted_scores = np.sort(np.where(candidates.present, candidates.scores, np.inf), axis=0)
+    votes, columns = candidates.votes, np.arange(sorted_scores.shape[1])
+    return (sorted_scores[(votes - 1) // 2, columns] + sorted_scores[votes // 2, columns]) / 2
 
 
 def _gmnz(candidates: Candidates, *, gamma: Annotated[float, Range(0)] = 1.0) -> Fused:
@@ -54,63 +54,113 @@ def _gmnz(candidates: Candidates, *, gamma: Annotated[float, Range(0)] = 1.0) ->
 
 
 def _linear(candidates: Candidates, *, weights: Any = None) -> Fused:
-    return _of(weights, candidates) @ candidates.scores
+    return _weights_or_ones(weights, candidates) @ candidates.scores
 
 
 def _wmnz(candidates: Candidates, *, weights: Any = None) -> Fused:
-    return candidates.scores.sum(axis=0) * (_of(weights, candidates) @ candidates.present)
+    return candidates.scores.sum(axis=0) * (
+        _weights_or_ones(weights, candidates) @ candidates.present
+    )
 
 
 def _mixed(candidates: Candidates, *, weights: Any = None) -> Fused:
     return _linear(candidates, weights=weights) * np.sqrt(candidates.votes)
 
 
-def _of(weights: NDArray[np.float64] | None, candidates: Candidates) -> NDArray[np.float64]:
+def _weights_or_ones(
+    weights: NDArray[np.float64] | None, candidates: Candidates
+) -> NDArray[np.float64]:
     return np.ones(len(candidates.scores)) if weights is None else weights
 
 
 METHODS = (
     Method(
-        "combsum", _sum, "scores", aliases=("sum",), source=_FOX,
-        title="the sum of the scores", formula="sum of s",
+        "combsum",
+        _sum,
+        "scores",
+        aliases=("sum",),
+        source=_FOX,
+        title="the sum of the scores",
+        formula="sum of s",
     ),
     Method(
-        "combmnz", _mnz, "scores", aliases=("mnz",), source=_FOX,
+        "combmnz",
+        _mnz,
+        "scores",
+        aliases=("mnz",),
+        source=_FOX,
         title="the sum of the scores times the number of runs that have the document",
         formula="m x sum of s",
     ),
     Method(
-        "combanz", _anz, "scores", aliases=("anz",), source=_FOX,
-        title="the mean score of the runs that have the document", formula="sum of s / m",
+        "combanz",
+        _anz,
+        "scores",
+        aliases=("anz",),
+        source=_FOX,
+        title="the mean score of the runs that have the document",
+        formula="sum of s / m",
     ),
     Method(
-        "combmax", _max, "scores", aliases=("max",), source=_FOX,
-        title="the highest score", formula="max of s",
+        "combmax",
+        _max,
+        "scores",
+        aliases=("max",),
+        source=_FOX,
+        title="the highest score",
+        formula="max of s",
     ),
     Method(
-        "combmin", _min, "scores", aliases=("min",), source=_FOX,
-        title="the lowest score of the runs that have the document", formula="min of s",
+        "combmin",
+        _min,
+        "scores",
+        aliases=("min",),
+        source=_FOX,
+        title="the lowest score of the runs that have the document",
+        formula="min of s",
     ),
     Method(
-        "combmed", _median, "scores", aliases=("med",), source=_FOX,
-        title="the median score of the runs that have the document", formula="median of s",
+        "combmed",
+        _median,
+        "scores",
+        aliases=("med",),
+        source=_FOX,
+        title="the median score of the runs that have the document",
+        formula="median of s",
     ),
     Method(
-        "combgmnz", _gmnz, "scores", aliases=("gmnz",), source="Lee, SIGIR 1997",
-        title="CombMNZ with a power of the number of runs", formula="m^gamma x sum of s",
+        "combgmnz",
+        _gmnz,
+        "scores",
+        aliases=("gmnz",),
+        source="Lee, SIGIR 1997",
+        title="CombMNZ with a power of the number of runs",
+        formula="m^gamma x sum of s",
         grid={"gamma": (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)},
     ),
     Method(
-        "linear", _linear, "scores", aliases=("wsum",), source="Vogt and Cottrell, IRJ 1999",
-        title="the weighted sum of the scores", formula="sum of w s",
+        "linear",
+        _linear,
+        "scores",
+        aliases=("wsum",),
+        source="Vogt and Cottrell, IRJ 1999",
+        title="the weighted sum of the scores",
+        formula="sum of w s",
     ),
     Method(
-        "wmnz", _wmnz, "scores", source=_WU,
+        "wmnz",
+        _wmnz,
+        "scores",
+        source=_WU,
         title="the sum of the scores times the weights of the runs that have the document",
         formula="sum of s x sum of w over the runs that have it",
     ),
     Method(
-        "mixed", _mixed, "scores", source=_WU,
-        title="the weighted sum times the root of the number of runs", formula="sqrt(m) sum of w s",
+        "mixed",
+        _mixed,
+        "scores",
+        source=_WU,
+        title="the weighted sum times the root of the number of runs",
+        formula="sqrt(m) sum of w s",
     ),
-)  # fmt: skip
+)

@@ -12,41 +12,41 @@ from rankgate.measurement.metrics.judged import Floats
 Goal = Annotated[float, Range(0)]
 
 
-def inst(seen: Browsed, *, T: Goal = 1.0) -> Floats:
+def inst(browsed: Browsed, *, T: Goal = 1.0) -> Floats:
     """Users who want T of gain, and go on the less, the more of it they have.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         T: the gain that users want.
     """
-    left = T - seen.total_gain
-    return ((seen.rank + T + left - 1) / (seen.rank + T + left)) ** 2
+    remaining_gain = T - browsed.total_gain
+    return ((browsed.rank + T + remaining_gain - 1) / (browsed.rank + T + remaining_gain)) ** 2
 
 
-def insq(seen: Browsed, *, T: Goal = 1.0) -> Floats:
+def insq(browsed: Browsed, *, T: Goal = 1.0) -> Floats:
     """Users who want T of gain, and go on the more, the deeper they are.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         T: the gain that users want.
     """
-    on = ((seen.rank + 2 * T - 1) / (seen.rank + 2 * T)) ** 2
-    return np.broadcast_to(on, seen.gain.shape)
+    continuation = ((browsed.rank + 2 * T - 1) / (browsed.rank + 2 * T)) ** 2
+    return np.broadcast_to(continuation, browsed.gain.shape)
 
 
-def bejewelled(seen: Browsed, *, cutoff: Cutoff, T: Goal = 1.0) -> Floats:
+def bejewelled(browsed: Browsed, *, cutoff: Cutoff, T: Goal = 1.0) -> Floats:
     """Users who stop when they have T of gain, or have spent K.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         cutoff: K, the cost that users spend; with a cost of 1 the ranks they see.
         T: the gain that users want.
     """
-    return ((seen.total_gain < T) & (seen.total_cost < cutoff)).astype(np.float64)
+    return ((browsed.total_gain < T) & (browsed.total_cost < cutoff)).astype(np.float64)
 
 
 def dynamic_bejewelled(
-    seen: Browsed,
+    browsed: Browsed,
     *,
     cutoff: Cutoff,
     T: Goal = 1.0,
@@ -57,22 +57,24 @@ def dynamic_bejewelled(
     """Users as of BPM whose T and K grow with what they find: good documents make them want more.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         cutoff: K at the beginning.
         T: the gain that users want at the beginning.
         hb: how much T changes with a gain above the median; cwl_eval's dynamic model has hc=0.
         hc: how much K changes with it.
         median: the gain that changes nothing.
     """
-    change = np.cumsum(seen.gain - median, axis=1) - (seen.gain - median)  # of the ranks above
-    wants = seen.total_gain < T + hb * change
-    affords = seen.total_cost < cutoff + hc * change
-    until = [np.logical_and.accumulate(each, axis=1) for each in (wants, affords)]
-    return (until[0] & until[1]).astype(np.float64)
+    change = np.cumsum(browsed.gain - median, axis=1) - (
+        browsed.gain - median
+    )  # of the ranks above
+    wants = browsed.total_gain < T + hb * change
+    affords = browsed.total_cost < cutoff + hc * change
+    continues = [np.logical_and.accumulate(condition, axis=1) for condition in (wants, affords)]
+    return (continues[0] & continues[1]).astype(np.float64)
 
 
 def foraging(
-    seen: Browsed,
+    browsed: Browsed,
     *,
     by: Literal["goal", "rate", "both"] = "both",
     T: Annotated[float, Range(0), OnlyWith("by", "goal", "both")] = 2.0,
@@ -85,7 +87,7 @@ def foraging(
     """Users who stop near a goal of gain, or where the rate of gain is low.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         by: the `goal`, the `rate`, or `both`.
         T: the gain that users want.
         b1: how likely they stop with nothing to decide by, for the goal.
@@ -94,14 +96,14 @@ def foraging(
         b2: how likely they stop with nothing to decide by, for the rate.
         R2: how strictly they follow the rate; 0 not at all.
     """
-    on = np.ones(seen.gain.shape)
+    continuation = np.ones(browsed.gain.shape)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         if by != "rate":
-            on = on * (1 - 1 / (1 + b1 * np.exp((T - seen.total_gain) * R1)))
+            continuation = continuation * (1 - 1 / (1 + b1 * np.exp((T - browsed.total_gain) * R1)))
         if by != "goal":
-            rate = seen.total_gain / seen.total_cost
-            on = on / (1 + b2 * np.exp((A - rate) * R2))
-    return on
+            rate = browsed.total_gain / browsed.total_cost
+            continuation = continuation / (1 + b2 * np.exp((A - rate) * R2))
+    return continuation
 
 
 INST = user_model(

@@ -1,4 +1,4 @@
-"""What users meet rank by rank, and what follows from how likely they go on.
+"""Gains and costs by rank, and measurements by the probability that users go on.
 
 Shapes: T queries, N ranks down to the horizon.
 """
@@ -49,8 +49,8 @@ class Browsed:
 
 
 @dataclass(frozen=True, eq=False)
-class Going:
-    """How likely users go on.
+class ContinuationModel:
+    """The probability that users go on from each rank to the next.
 
     Attributes:
         on: ``(T, N)``, C: having seen a rank, the chance to look at the next one.
@@ -65,25 +65,27 @@ class Going:
         """``(T, N)``, W: the share of all looks that each rank gets."""
         if self.weights is not None:
             return self.weights
-        reached: Floats = np.ones_like(self.on)
-        np.cumprod(self.on[:, :-1], axis=1, out=reached[:, 1:])
-        return reached / total(reached)[:, None]
+        reach_chance: Floats = np.ones_like(self.on)
+        np.cumprod(self.on[:, :-1], axis=1, out=reach_chance[:, 1:])
+        return reach_chance / total(reach_chance)[:, None]
 
     @property
     def last(self) -> Floats:
         """``(T, N)``, L: how likely each rank is the last one seen."""
-        before = np.concatenate([np.ones((len(self.on), 1)), self.on[:, :-1]], axis=1)
-        return np.cumprod(before, axis=1) * (1 - self.on)
+        previous_continuation = np.concatenate(
+            [np.ones((len(self.on), 1)), self.on[:, :-1]], axis=1
+        )
+        return np.cumprod(previous_continuation, axis=1) * (1 - self.on)
 
 
 def from_weights(weights: Floats) -> Floats:
     """The continuation function that weights follow from: C = W(i + 1) / W(i)."""
-    on = np.zeros_like(weights)
-    np.divide(weights[:, 1:], weights[:, :-1], out=on[:, :-1], where=weights[:, :-1] > 0)
-    return on
+    continuation = np.zeros_like(weights)
+    np.divide(weights[:, 1:], weights[:, :-1], out=continuation[:, :-1], where=weights[:, :-1] > 0)
+    return continuation
 
 
-def expected(seen: Browsed, going: Going, measure: Measure) -> Floats:
+def measured_value(browsed: Browsed, going: ContinuationModel, measure: Measure) -> Floats:
     """One of the five measurements, ``(T,)``.
 
     EU = Σ_i W(i)·g(i)   ETU = Σ_i L(i)·Σ_{j≤i} g(j)   ED = 1 / W(1)
@@ -92,14 +94,14 @@ def expected(seen: Browsed, going: Going, measure: Measure) -> Floats:
     if measure == "ED":
         return 1 / going.weight[:, 0]
     if measure in ("EU", "EC"):
-        return total(going.weight * (seen.gain if measure == "EU" else seen.cost))
-    return total(going.last * (seen.total_gain if measure == "ETU" else seen.total_cost))
+        return total(going.weight * (browsed.gain if measure == "EU" else browsed.cost))
+    return total(going.last * (browsed.total_gain if measure == "ETU" else browsed.total_cost))
 
 
-def met(
+def make_browsed(
     judged: Judged, horizon: int, scale: tuple[float, float], cost: float, *, best: bool
 ) -> Browsed:
-    """Gains rank by rank; what is not judged or not there gains nothing, or all in the best case.
+    """Gains by rank; unjudged and missing documents gain 0, or 1 in the best case.
 
     Args:
         judged: the block.

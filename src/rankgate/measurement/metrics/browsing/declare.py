@@ -16,16 +16,16 @@ from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.browsing.browsed import (
     Browsed,
     Case,
-    Going,
+    ContinuationModel,
     Measure,
-    expected,
-    met,
+    make_browsed,
+    measured_value,
 )
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Floats, Judged
 
-Continuation = Callable[..., Floats | Going]
-"""A function of `Browsed` and keyword-only parameters to C, ``(T, N)`` or what spreads to it."""
+Continuation = Callable[..., Floats | ContinuationModel]
+"""A function of `Browsed` and keyword-only parameters to C, ``(T, N)`` or broadcastable to it."""
 
 _CELLS = 1 << 22  # of gains at one time
 _HELP = """
@@ -42,13 +42,13 @@ _HELP = """
 
 @dataclass(frozen=True, repr=False)
 class BrowsingMetric(Metric):
-    """A metric that follows from how likely users go on; everything else is as of `Metric`."""
+    """A metric by a continuation function; everything else is inherited from `Metric`."""
 
     def __call__(self, **values: object) -> BrowsingMetric:
         """As of `Metric`; less cost is better."""
-        made = cast("BrowsingMetric", super().__call__(**values))
-        costs = dict(made.given).get("measure") in ("EC", "ETC")
-        return replace(made, higher_is_better=not costs)
+        metric = cast("BrowsingMetric", super().__call__(**values))
+        costs = dict(metric.given).get("measure") in ("EC", "ETC")
+        return replace(metric, higher_is_better=not costs)
 
 
 def user_model(
@@ -84,7 +84,7 @@ def user_model(
     array([0.625])
     """
     kernel = _kernel(name, goes_on)
-    at = "cutoff" if "cutoff" in inspect.signature(goes_on).parameters else None
+    cutoff_name = "cutoff" if "cutoff" in inspect.signature(goes_on).parameters else None
     return BrowsingMetric(
         name,
         kernel,
@@ -92,7 +92,7 @@ def user_model(
         formula=f"{name} = Σ_i W(i)·g(i),   {formula or 'W by C(i)'}",
         source=source,
         aliases=aliases,
-        at=at,
+        at=cutoff_name,
         high=None,
         sees="gains and ranks, as users meet them until they stop",
         blind_to="how much there was to find",
@@ -100,46 +100,48 @@ def user_model(
     )
 
 
-def chances(name: str, goes_on: Continuation, seen: Browsed, values: dict[str, Any]) -> Going:
-    """What a continuation function gives for a block, checked.
+def checked_continuation(
+    name: str, goes_on: Continuation, browsed: Browsed, values: dict[str, Any]
+) -> ContinuationModel:
+    """Call a continuation function for a block and check its chances.
 
     Raises:
         UsageError: a chance outside [0, 1], or a shape that does not fit.
     """
-    found = goes_on(seen, **values)
-    if isinstance(found, Going):
-        return found
+    returned = goes_on(browsed, **values)
+    if isinstance(returned, ContinuationModel):
+        return returned
     try:
-        on = np.broadcast_to(np.asarray(found, np.float64), seen.gain.shape)
+        chance = np.broadcast_to(np.asarray(returned, np.float64), browsed.gain.shape)
     except ValueError:
         raise UsageError(
-            f"{name}: the continuation function gave an array of shape {np.shape(found)}, "
-            f"where {seen.gain.shape} is needed.",
+            f"{name}: the continuation function gave an array of shape {np.shape(returned)}, "
+            f"where {browsed.gain.shape} is needed.",
             code="function-value",
         ) from None
-    wrong = on[~((on >= 0) & (on <= 1))]
+    wrong = chance[~((chance >= 0) & (chance <= 1))]
     if wrong.size:
         raise UsageError(
             f"{name}: the continuation function gave {wrong[0]:g}; "
             "a chance to go on is from 0 to 1.",
             code="continuation-outside-range",
         )
-    return Going(on)
+    return ContinuationModel(chance)
 
 
 @functools.cache
-def _stops(name: str, goes_on: Continuation, values: tuple[tuple[str, Any], ...]) -> bool:
-    """Whether users stop at all: on lists that gain nothing, or all."""
+def _users_stop(name: str, goes_on: Continuation, values: tuple[tuple[str, Any], ...]) -> bool:
+    """True if users stop on lists of constant gain 0, 0.5 or 1."""
     gain = np.array([[0.0], [0.5], [1.0]]) * np.ones(1000)
-    seen = Browsed(gain, np.ones_like(gain), gain.sum(axis=1))
-    return bool((chances(name, goes_on, seen, dict(values)).on < 1).any())
+    browsed = Browsed(gain, np.ones_like(gain), gain.sum(axis=1))
+    return bool((checked_continuation(name, goes_on, browsed, dict(values)).on < 1).any())
 
 
 def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
-    own = [
-        each
-        for each in list(inspect.signature(goes_on).parameters.values())[1:]
-        if each.kind is inspect.Parameter.KEYWORD_ONLY
+    own_parameters = [
+        parameter
+        for parameter in list(inspect.signature(goes_on).parameters.values())[1:]
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     ]
 
     def kernel(
@@ -153,49 +155,58 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
         horizon: Annotated[int, Range(2)] = 1000,
         **values: Any,
     ) -> Floats:
-        if not _stops(name, goes_on, tuple(values.items())):
+        if not _users_stop(name, goes_on, tuple(values.items())):
             raise UsageError(
                 f"{name}: users never stop, whatever they find; "
                 "let the continuation function be below 1 somewhere.",
                 code="endless-continuation",
             )
 
-        def value(part: Judged, *, best: bool) -> Floats:
-            seen = met(part, horizon, (min_grade, max_grade), cost, best=best)
-            return expected(seen, chances(name, goes_on, seen, values), measure)
+        def value(rows: Judged, *, best: bool) -> Floats:
+            browsed = make_browsed(rows, horizon, (min_grade, max_grade), cost, best=best)
+            return measured_value(
+                browsed, checked_continuation(name, goes_on, browsed, values), measure
+            )
 
-        found = np.empty(len(judged.rank))
+        query_values = np.empty(len(judged.rank))
         step = max(1, _CELLS // horizon)
-        for begin in range(0, len(found), step):
-            part = _rows(judged, slice(begin, begin + step))
-            least = value(part, best=False) if case != "best" else 0.0
-            most = value(part, best=True) if case != "worst" else 0.0
-            found[begin : begin + step] = most - least if case == "residual" else most + least
-        return found
+        for begin in range(0, len(query_values), step):
+            chunk = _select_rows(judged, slice(begin, begin + step))
+            lowest = value(chunk, best=False) if case != "best" else 0.0
+            highest = value(chunk, best=True) if case != "worst" else 0.0
+            query_values[begin : begin + step] = (
+                highest - lowest if case == "residual" else highest + lowest
+            )
+        return query_values
 
-    shared = [
-        each
-        for each in inspect.signature(kernel).parameters.values()
-        if each.kind is not inspect.Parameter.VAR_KEYWORD
+    common_parameters = [
+        parameter
+        for parameter in inspect.signature(kernel).parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
     ]
-    notes = {**goes_on.__annotations__, **kernel.__annotations__}
-    said = inspect.getdoc(goes_on) or ""
-    _, _, args = said.partition("Args:\n")
+    annotations = {**goes_on.__annotations__, **kernel.__annotations__}
+    docstring = inspect.getdoc(goes_on) or ""
+    _, _, args = docstring.partition("Args:\n")
     kernel.__name__ = name
-    kernel.__doc__ = f"{said.partition(chr(10))[0]}\n\nArgs:\n{args.rstrip()}{_HELP}"
+    kernel.__doc__ = f"{docstring.partition(chr(10))[0]}\n\nArgs:\n{args.rstrip()}{_HELP}"
     kernel.__module__ = goes_on.__module__
     if not {"cost", "total_cost"} & set(goes_on.__code__.co_names):
         only = OnlyWith("measure", "EC", "ETC")
-        notes["cost"] = Annotated[float, Range(0), only]
-    known = [each.name for each in (*own, *shared) if each.name in notes]
-    kernel.__annotations__ = {name: notes[name] for name in known}
-    kernel.__signature__ = inspect.Signature([shared[0], *own, *shared[1:]])  # type: ignore[attr-defined]
+        annotations["cost"] = Annotated[float, Range(0), only]
+    annotated_names = [
+        parameter.name
+        for parameter in (*own_parameters, *common_parameters)
+        if parameter.name in annotations
+    ]
+    kernel.__annotations__ = {name: annotations[name] for name in annotated_names}
+    parameters = [common_parameters[0], *own_parameters, *common_parameters[1:]]
+    kernel.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return kernel
 
 
-def _rows(judged: Judged, rows: slice) -> Judged:
+def _select_rows(judged: Judged, rows: slice) -> Judged:
     """Some of the queries of a block."""
     if rows.start == 0 and rows.stop >= len(judged.rank):
         return judged
-    names = [each for each in Judged.__slots__ if each != "level"]
+    names = [field_name for field_name in Judged.__slots__ if field_name != "level"]
     return replace(judged, **{name: getattr(judged, name)[rows] for name in names})

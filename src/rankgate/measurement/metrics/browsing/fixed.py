@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.browsing.browsed import Browsed, Going, from_weights
+from rankgate.measurement.metrics.browsing.browsed import Browsed, ContinuationModel, from_weights
 from rankgate.measurement.metrics.browsing.declare import user_model
 from rankgate.measurement.metrics.judged import Floats
 
@@ -13,108 +13,116 @@ _CWL = "Moffat, Bailey, Scholer & Thomas, ACM TOIS 35(3), 2017, doi:10.1145/3052
 
 
 def time_biased(
-    seen: Browsed, *, halflife: Annotated[float, Range(0, exclusive=True)] = 224
+    browsed: Browsed, *, halflife: Annotated[float, Range(0, exclusive=True)] = 224
 ) -> Floats:
     """Users who stop with time: half of them are gone after the half-life.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         halflife: h, in units of cost, such as seconds.
     """
-    before = seen.total_cost - seen.cost
-    return from_weights(np.exp2(-before / halflife))
+    cost_above = browsed.total_cost - browsed.cost
+    return from_weights(np.exp2(-cost_above / halflife))
 
 
-def u_measure(seen: Browsed, *, L: Annotated[float, Range(0, exclusive=True)] = 1000) -> Floats:
+def u_measure(browsed: Browsed, *, L: Annotated[float, Range(0, exclusive=True)] = 1000) -> Floats:
     """Users who stop with the text read: all of them are gone after L characters.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         L: the text after which nobody reads on, in units of cost.
     """
-    before = seen.total_cost - seen.cost
-    weights = np.maximum(0, 1 - before / L)
+    cost_above = browsed.total_cost - browsed.cost
+    weights = np.maximum(0, 1 - cost_above / L)
     weights[:, -1] = 0
     return from_weights(weights)
 
 
 def truncated_ap(
-    seen: Browsed, *, weights: Literal["ahead", "precision"] = "ahead"
-) -> Floats | Going:
+    browsed: Browsed, *, weights: Literal["ahead", "precision"] = "ahead"
+) -> Floats | ContinuationModel:
     """Users of average precision over the documents retrieved, who know what is ahead.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         weights: as the gain over rank still ahead (`ahead`), or the precision over the number
             of relevant documents (`precision`, TrAPCWLMetric of cwl_eval).
     """
     if weights == "precision":
-        gained = np.where(seen.total_gain == 0, 1, seen.total_gain)
-        gained[:, -1] = seen.total_gain[:, -1]
-        share = gained / seen.total_cost / np.where(seen.relevant > 0, seen.relevant, 1)[:, None]
-        return Going(from_weights(share), share)
-    ahead = np.cumsum((seen.gain / seen.rank)[:, ::-1], axis=1)[:, ::-1]
-    return from_weights(ahead)
+        total_gain = np.where(browsed.total_gain == 0, 1, browsed.total_gain)
+        total_gain[:, -1] = browsed.total_gain[:, -1]
+        share = (
+            total_gain
+            / browsed.total_cost
+            / np.where(browsed.relevant > 0, browsed.relevant, 1)[:, None]
+        )
+        return ContinuationModel(from_weights(share), share)
+    gain_below = np.cumsum((browsed.gain / browsed.rank)[:, ::-1], axis=1)[:, ::-1]
+    return from_weights(gain_below)
 
 
-def precision(seen: Browsed, *, cutoff: Cutoff) -> Floats:
+def precision(browsed: Browsed, *, cutoff: Cutoff) -> Floats:
     """Users who see k documents.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         cutoff: k.
     """
-    return np.broadcast_to((seen.rank < cutoff).astype(np.float64), seen.gain.shape)
+    return np.broadcast_to((browsed.rank < cutoff).astype(np.float64), browsed.gain.shape)
 
 
-def rank_biased(seen: Browsed, *, p: Annotated[float, Range(0, 1)] = 0.9) -> Floats:
+def rank_biased(browsed: Browsed, *, p: Annotated[float, Range(0, 1)] = 0.9) -> Floats:
     """Users who go on with probability p.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         p: the persistence.
     """
-    return np.full(seen.gain.shape, p)
+    return np.full(browsed.gain.shape, p)
 
 
-def reciprocal_rank(seen: Browsed) -> Floats:
+def reciprocal_rank(browsed: Browsed) -> Floats:
     """Users who stop at the first document that gains anything."""
-    return np.where(seen.total_gain == 0, 1.0, 0.0)
+    return np.where(browsed.total_gain == 0, 1.0, 0.0)
 
 
-def scaled_dcg(seen: Browsed, *, cutoff: Cutoff) -> Floats:
+def scaled_dcg(browsed: Browsed, *, cutoff: Cutoff) -> Floats:
     """Users who go on as the logarithmic discount says, down to rank k.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         cutoff: k.
     """
-    on = np.where(seen.rank < cutoff, np.log2(seen.rank + 1) / np.log2(seen.rank + 2), 0)
-    return np.broadcast_to(on, seen.gain.shape)
+    continuation = np.where(
+        browsed.rank < cutoff, np.log2(browsed.rank + 1) / np.log2(browsed.rank + 2), 0
+    )
+    return np.broadcast_to(continuation, browsed.gain.shape)
 
 
-def net_present_value(seen: Browsed, *, rate: Annotated[float, Range(0)] = 0.1) -> Floats:
+def net_present_value(browsed: Browsed, *, rate: Annotated[float, Range(0)] = 0.1) -> Floats:
     """Users to whom the next document is worth 1/(1 + rate) of this one.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         rate: what waiting for one document costs, as a share.
     """
-    return np.full(seen.gain.shape, 1 / (1 + rate))
+    return np.full(browsed.gain.shape, 1 / (1 + rate))
 
 
-def economic(seen: Browsed, *, cutoff: Cutoff, beta: Annotated[float, Range(0, 1)] = 0.5) -> Floats:
+def economic(
+    browsed: Browsed, *, cutoff: Cutoff, beta: Annotated[float, Range(0, 1)] = 0.5
+) -> Floats:
     """Users to whom k documents are worth k^β.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         cutoff: k.
         beta: how little less the next document is worth; 1 is precision.
     """
-    weight = (seen.rank + 1) ** beta - seen.rank**beta
-    after = (seen.rank + 2) ** beta - (seen.rank + 1) ** beta
-    on = np.divide(after, weight, out=np.zeros_like(weight), where=weight > 0)
-    return np.broadcast_to(np.where(seen.rank < cutoff, on, 0), seen.gain.shape)
+    weight = (browsed.rank + 1) ** beta - browsed.rank**beta
+    next_weight = (browsed.rank + 2) ** beta - (browsed.rank + 1) ** beta
+    continuation = np.divide(next_weight, weight, out=np.zeros_like(weight), where=weight > 0)
+    return np.broadcast_to(np.where(browsed.rank < cutoff, continuation, 0), browsed.gain.shape)
 
 
 TBG = user_model(

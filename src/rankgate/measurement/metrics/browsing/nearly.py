@@ -12,44 +12,46 @@ from rankgate.measurement.metrics.judged import Floats
 _SOURCE = "Azzopardi, Mackenzie & Moffat, ICTIR 2021, doi:10.1145/3471158.3472239; cwl_eval"
 
 
-def truncated(seen: Browsed, *, cutoff: Cutoff) -> Floats:
+def truncated(browsed: Browsed, *, cutoff: Cutoff) -> Floats:
     """Users whom a document satisfies as likely as it gains, down to rank k.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         cutoff: k.
     """
-    return np.where(seen.rank < cutoff, 1 - seen.gain, 0)
+    return np.where(browsed.rank < cutoff, 1 - browsed.gain, 0)
 
 
-def discounted(seen: Browsed, *, cutoff: Cutoff) -> Floats:
+def discounted(browsed: Browsed, *, cutoff: Cutoff) -> Floats:
     """The same, who also give up the less the deeper they are.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         cutoff: k.
     """
-    return np.where(seen.rank < cutoff, seen.rank / (seen.rank + 1) * (1 - seen.gain), 0)
+    return np.where(
+        browsed.rank < cutoff, browsed.rank / (browsed.rank + 1) * (1 - browsed.gain), 0
+    )
 
 
-def persistent(seen: Browsed, *, p: Annotated[float, Range(0, 1)] = 0.9) -> Floats:
+def persistent(browsed: Browsed, *, p: Annotated[float, Range(0, 1)] = 0.9) -> Floats:
     """Users whom a document satisfies as likely as it gains, and who go on with probability p.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         p: the persistence.
     """
-    return p * (1 - seen.gain)
+    return p * (1 - browsed.gain)
 
 
-def aiming(seen: Browsed, *, T: Annotated[float, Range(0)] = 1.0) -> Floats:
+def aiming(browsed: Browsed, *, T: Annotated[float, Range(0)] = 1.0) -> Floats:
     """Users whom a document satisfies as likely as it gains, and who want T as of INSQ.
 
     Args:
-        seen: what users meet.
+        browsed: gains and costs by rank.
         T: the gain that users want.
     """
-    return ((seen.rank + 2 * T - 1) / (seen.rank + 2 * T)) ** 2 * (1 - seen.gain)
+    return ((browsed.rank + 2 * T - 1) / (browsed.rank + 2 * T)) ** 2 * (1 - browsed.gain)
 
 
 NERR8 = user_model(

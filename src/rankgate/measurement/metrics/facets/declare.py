@@ -7,7 +7,7 @@ from rankgate.measurement.metrics.views import SUBTOPICS, View
 
 @dataclass(frozen=True, repr=False)
 class FacetMetric(Metric):
-    """A metric whose kernel sees a `Faceted` block; everything else is as of `Metric`."""
+    """A metric whose kernel takes a `Faceted` block; everything else is inherited from `Metric`."""
 
     sees: str = "which subtopics each document answers, and its rank"
     blind_to: str = "how well it answers them beyond the level rel; unjudged documents"

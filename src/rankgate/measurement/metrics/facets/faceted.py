@@ -1,4 +1,4 @@
-"""What intent-aware metrics see: which subtopics the documents of a ranking answer, by rank.
+"""The input of intent-aware metrics: the subtopics that the documents of a ranking answer, by rank.
 
 Shapes: T queries, J relevant documents retrieved, D relevant documents judged, S subtopics.
 """
@@ -21,7 +21,7 @@ Answers = AbstractSet[int] | Mapping[int, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Faceted:
-    """Documents that are relevant to a subtopic or more; others matter through ranks alone.
+    """Documents that are relevant to a subtopic or more; others matter only through ranks.
 
     Attributes:
         rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
@@ -39,8 +39,8 @@ class Faceted:
     weights: Floats | None = None
 
     def __post_init__(self) -> None:
-        for each in (self.rank, self.grades, self.pool_grades):
-            each.setflags(write=False)  # kernels share the block: none may write into it
+        for array in (self.rank, self.grades, self.pool_grades):
+            array.setflags(write=False)  # kernels share the block: none may write into it
 
     def at_level(self, rel: float) -> Faceted:
         """The same block where a grade of ``rel`` answers a subtopic."""
@@ -48,34 +48,37 @@ class Faceted:
 
     @property
     def covers(self) -> Flags:
-        """Which subtopics each document retrieved answers, ``(T, J, S)``."""
+        """True for each subtopic that a retrieved document answers, ``(T, J, S)``."""
         return self._answers(self.grades)
 
     @property
     def pool(self) -> Flags:
-        """Which subtopics each relevant document judged answers, ``(T, D, S)``."""
+        """True for each subtopic that a relevant judged document answers, ``(T, D, S)``."""
         return self._answers(self.pool_grades)
 
     @property
     def subtopics(self) -> Counts:
         """Subtopics with a relevant document, ``(T,)``."""
-        found: Counts = np.count_nonzero(self.pool.any(axis=1), axis=-1)
-        return found
+        counts: Counts = np.count_nonzero(self.pool.any(axis=1), axis=-1)
+        return counts
 
     @property
     def worth(self) -> Floats:
-        """What each subtopic with a relevant document weighs, ``(T, S)``, 1 on average.
+        """The weight of each subtopic with a relevant document, ``(T, S)``, 1 on average.
 
         NaN for a query whose subtopics with a relevant document weigh nothing together.
         """
-        known: Flags = np.any(self.pool, axis=1)
+        has_relevant: Flags = np.any(self.pool, axis=1)
         if self.weights is None:
-            return np.ones(known.shape)
-        own = np.where(known, self.weights, 0.0)
-        whole, count = own.sum(axis=-1, keepdims=True), known.sum(axis=-1, keepdims=True)
-        out: Floats = np.where(count > 0, np.nan, 0.0) + np.zeros(known.shape)
-        np.divide(own * count, whole, out=out, where=whole > 0)
-        return out
+            return np.ones(has_relevant.shape)
+        known_weights = np.where(has_relevant, self.weights, 0.0)
+        total_weight, count = (
+            known_weights.sum(axis=-1, keepdims=True),
+            has_relevant.sum(axis=-1, keepdims=True),
+        )
+        weights: Floats = np.where(count > 0, np.nan, 0.0) + np.zeros(has_relevant.shape)
+        np.divide(known_weights * count, total_weight, out=weights, where=total_weight > 0)
+        return weights
 
     def _answers(self, grades: Grades) -> Flags:
         answers: Flags = (grades >= self.level) & (grades > 0)
@@ -83,19 +86,19 @@ class Faceted:
 
     @property
     def relevant(self) -> Counts:
-        """How many documents answer each subtopic, ``(T, S)``."""
+        """Count the documents that answer each subtopic, ``(T, S)``."""
         counts: Counts = np.count_nonzero(self.pool, axis=1)
         return counts
 
 
-def gains(covers: Flags, alpha: float, worth: Floats) -> Floats:
-    """What each document adds, ``(T, J, S) -> (T, J)``.
+def gains(covers: Flags, alpha: float, weights: Floats) -> Floats:
+    """The gain that each document adds, ``(T, J, S) -> (T, J)``.
 
     Σ_s worth(s) · covers(i, s) · (1 − α)^(how often s was answered above)
     """
-    before = np.cumsum(covers, axis=1, dtype=np.float64) - covers
-    added: Floats = np.where(covers, worth[:, None] * (1 - alpha) ** before, 0).sum(axis=-1)
-    return added
+    covered_above = np.cumsum(covers, axis=1, dtype=np.float64) - covers
+    gain: Floats = np.where(covers, weights[:, None] * (1 - alpha) ** covered_above, 0).sum(axis=-1)
+    return gain
 
 
 def ideal_gains(pool: Flags, alpha: float, depth: int, weights: Floats) -> Floats:
@@ -106,18 +109,18 @@ def ideal_gains(pool: Flags, alpha: float, depth: int, weights: Floats) -> Float
     ndeval do: with another rounding other documents would be equals.
     """
     rows = np.arange(len(pool))
-    left = np.ascontiguousarray(np.moveaxis(pool, -1, 0), np.float64)  # (S, T, D)
+    remaining = np.ascontiguousarray(np.moveaxis(pool, -1, 0), np.float64)  # (S, T, D)
     worth = weights.T.copy()  # of another document on each subtopic
-    out = np.zeros((len(pool), min(pool.shape[1], depth)))
-    for place in range(out.shape[1]):
-        added = np.zeros(left.shape[1:])
-        for subtopic, each in zip(left, worth, strict=True):
-            added += subtopic * each[:, None]
-        best = added.argmax(axis=1)
-        out[:, place] = added[rows, best]
-        worth = np.where(left[:, rows, best] > 0, worth * (1 - alpha), worth)
-        left[:, rows, best] = 0
-    return out
+    gains_by_rank = np.zeros((len(pool), min(pool.shape[1], depth)))
+    for rank_index in range(gains_by_rank.shape[1]):
+        added_gain = np.zeros(remaining.shape[1:])
+        for subtopic, subtopic_worth in zip(remaining, worth, strict=True):
+            added_gain += subtopic * subtopic_worth[:, None]
+        best_document = added_gain.argmax(axis=1)
+        gains_by_rank[:, rank_index] = added_gain[rows, best_document]
+        worth = np.where(remaining[:, rows, best_document] > 0, worth * (1 - alpha), worth)
+        remaining[:, rows, best_document] = 0
+    return gains_by_rank
 
 
 def block(rankings: Sequence[Sequence[Answers]], pools: Sequence[Sequence[Answers]]) -> Faceted:
@@ -131,17 +134,17 @@ def block(rankings: Sequence[Sequence[Answers]], pools: Sequence[Sequence[Answer
     >>> block([[{0}, set(), {0, 1}]], [[{0}, {0, 1}]]).rank
     array([[1, 3]], dtype=int32)
     """
-    size = 1 + max((s for pool in pools for each in pool for s in each), default=0)
-    ranked = [[(i, each) for i, each in enumerate(row, 1) if each] for row in rankings]
+    size = 1 + max((s for pool in pools for answers in pool for s in answers), default=0)
+    ranked = [[(i, answers) for i, answers in enumerate(row, 1) if answers] for row in rankings]
     rank = np.full((len(ranked), max([1, *map(len, ranked)])), PAD, np.int32)
     grades = np.zeros((*rank.shape, size), np.float32)
     pool = np.zeros((len(ranked), max([1, *map(len, pools)]), size), np.float32)
-    for t, (row, all_of_it) in enumerate(zip(ranked, pools, strict=True)):
-        for j, (i, each) in enumerate(row):
+    for t, (row, pool_answers) in enumerate(zip(ranked, pools, strict=True)):
+        for j, (i, answers) in enumerate(row):
             rank[t, j] = i
-            grades[t, j, list(each)] = _grades(each)
-        for j, each in enumerate(all_of_it):
-            pool[t, j, list(each)] = _grades(each)
+            grades[t, j, list(answers)] = _grades(answers)
+        for j, answers in enumerate(pool_answers):
+            pool[t, j, list(answers)] = _grades(answers)
     return Faceted(rank, grades, pool)
 
 

@@ -20,8 +20,8 @@ def precision_ia(faceted: Faceted, *, cutoff: Cutoff, rel: float = 1) -> Floats:
     array([0.75])
     """
     faceted = faceted.at_level(rel)
-    found = (faceted.covers & _inside(faceted, cutoff)).sum(axis=1) * faceted.worth
-    return _mean(found.sum(axis=-1) / cutoff, faceted)
+    relevant_counts = (faceted.covers & _inside(faceted, cutoff)).sum(axis=1) * faceted.worth
+    return _mean(relevant_counts.sum(axis=-1) / cutoff, faceted)
 
 
 def average_precision_ia(
@@ -38,9 +38,9 @@ def average_precision_ia(
     faceted = faceted.at_level(rel)
     covers = faceted.covers & _inside(faceted, cutoff)
     rank = np.where(faceted.rank < PAD, faceted.rank, 1)[:, :, None]
-    precise = np.where(covers, np.cumsum(covers, axis=1) / rank, 0).sum(axis=1)
-    each = precise / np.maximum(faceted.relevant, 1) * faceted.worth
-    return _mean(each.sum(axis=-1), faceted)
+    precision_sums = np.where(covers, np.cumsum(covers, axis=1) / rank, 0).sum(axis=1)
+    intent_precision = precision_sums / np.maximum(faceted.relevant, 1) * faceted.worth
+    return _mean(intent_precision.sum(axis=-1), faceted)
 
 
 def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
@@ -58,15 +58,15 @@ def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None, rel: floa
 
 
 def _inside(faceted: Faceted, cutoff: int | None) -> Flags:
-    inside: Flags = (faceted.rank <= (cutoff or PAD))[:, :, None]
-    return inside
+    is_inside: Flags = (faceted.rank <= (cutoff or PAD))[:, :, None]
+    return is_inside
 
 
 def _mean(total: Floats, faceted: Faceted) -> Floats:
     """A sum over subtopics as a mean; NaN without any."""
     count = faceted.subtopics
-    found: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return found
+    mean: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return mean
 
 
 PIA = FacetMetric(

@@ -47,7 +47,7 @@ def alpha_dcg(
     array([1.9464])
     """
     faceted = faceted.at_level(rel)
-    return _normed(faceted, "log2", cutoff, alpha, norm)
+    return _normalised(faceted, "log2", cutoff, alpha, norm)
 
 
 def alpha_ndcg(
@@ -93,7 +93,7 @@ def err_ia(
     array([0.375])
     """
     faceted = faceted.at_level(rel)
-    value = _normed(faceted, "reciprocal", cutoff, alpha, norm)
+    value = _normalised(faceted, "reciprocal", cutoff, alpha, norm)
     return value if norm == "collection" else alpha * value / np.maximum(faceted.subtopics, 1)
 
 
@@ -129,11 +129,11 @@ def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1
     array([0.75])
     """
     faceted = faceted.at_level(rel)
-    gained = (
+    gain_sum = (
         gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, "geometric", None, p)
     ).sum(-1)
     count = faceted.subtopics
-    return np.where(count > 0, gained * (1 - (1 - alpha) * p) / np.maximum(count, 1), np.nan)
+    return np.where(count > 0, gain_sum * (1 - (1 - alpha) * p) / np.maximum(count, 1), np.nan)
 
 
 def nnrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1) -> Floats:
@@ -148,42 +148,44 @@ def nnrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 
 
 
 def _weights(rank: Ranks, kind: Kind, cutoff: int | None, p: float = 0.5) -> Floats:
-    """What a rank weighs; 0 beyond the cutoff and in the padding."""
-    inside = (rank < PAD) & (rank <= (cutoff or PAD))
-    safe = np.where(inside, rank, 1).astype(np.float64)
+    """The weight of a rank; 0 beyond the cutoff and in the padding."""
+    is_inside = (rank < PAD) & (rank <= (cutoff or PAD))
+    safe_rank = np.where(is_inside, rank, 1).astype(np.float64)
     if kind == "log2":
-        weight = 1 / np.log2(safe + 1)
+        weight = 1 / np.log2(safe_rank + 1)
     else:
-        weight = 1 / safe if kind == "reciprocal" else p ** (safe - 1)
-    found: Floats = np.where(inside, weight, 0.0)
-    return found
+        weight = 1 / safe_rank if kind == "reciprocal" else p ** (safe_rank - 1)
+    weights: Floats = np.where(is_inside, weight, 0.0)
+    return weights
 
 
-def _normed(faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, norm: Norm) -> Floats:
-    gained = (
+def _normalised(
+    faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, norm: Norm
+) -> Floats:
+    gain_sum = (
         gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff)
     ).sum(axis=-1)
     count = faceted.subtopics
     if norm == "none":
-        return np.where(count > 0, gained, np.nan)
+        return np.where(count > 0, gain_sum, np.nan)
     depth = cutoff or _DEEP
     ranks = np.arange(1, depth + 1, dtype=np.int32)
-    most = (_weights(ranks, kind, None) * (1 - alpha) ** (ranks - 1.0)).sum()
-    return np.where(count > 0, gained / (np.maximum(count, 1) * most), np.nan)
+    max_gain = (_weights(ranks, kind, None) * (1 - alpha) ** (ranks - 1.0)).sum()
+    return np.where(count > 0, gain_sum / (np.maximum(count, 1) * max_gain), np.nan)
 
 
 def _over_ideal(
     faceted: Faceted, kind: Kind, cutoff: int | None, alpha: float, p: float = 0.5
 ) -> Floats:
-    gained = (
+    gain_sum = (
         gains(faceted.covers, alpha, faceted.worth) * _weights(faceted.rank, kind, cutoff, p)
     ).sum(axis=-1)
-    best = ideal_gains(faceted.pool, alpha, cutoff or _DEEP, faceted.worth)
-    ranks = np.arange(1, best.shape[1] + 1, dtype=np.int32)
-    ideal = (best * _weights(ranks, kind, None, p)).sum(axis=-1)
-    out: Floats = np.full(len(gained), np.nan)
-    np.divide(gained, ideal, out=out, where=ideal > 0)
-    return out
+    best_gains = ideal_gains(faceted.pool, alpha, cutoff or _DEEP, faceted.worth)
+    ranks = np.arange(1, best_gains.shape[1] + 1, dtype=np.int32)
+    ideal = (best_gains * _weights(ranks, kind, None, p)).sum(axis=-1)
+    quotient: Floats = np.full(len(gain_sum), np.nan)
+    np.divide(gain_sum, ideal, out=quotient, where=ideal > 0)
+    return quotient
 
 
 AlphaDCG = FacetMetric(

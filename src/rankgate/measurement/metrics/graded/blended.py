@@ -8,7 +8,7 @@ from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.graded.gains import Gain, ideal_gains, retrieved_gains
 from rankgate.measurement.metrics.judged import Flags, Floats, Judged
-from rankgate.measurement.metrics.steps import Steps, inside
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight
 
 
 def q_measure(
@@ -45,11 +45,13 @@ def q_measure(
 
 def blended_ratio(judged: Judged, hits: Flags, gain: Gain, beta: float) -> Floats:
     """The blended ratio at the rank of each row, ``(T, J)``: (C + β·cg) / (i + β·cg*)."""
-    best = np.cumsum(ideal_gains(judged, gain), axis=-1)
-    behind = np.minimum(judged.rank, best.shape[-1]) - 1
-    ideal = np.take_along_axis(best, behind, axis=-1)
-    got = np.cumsum(retrieved_gains(judged, gain), axis=-1)
-    ratio: Floats = (np.cumsum(hits, axis=-1) + beta * got) / (judged.rank + beta * ideal)
+    ideal_sums = np.cumsum(ideal_gains(judged, gain), axis=-1)
+    ideal_column = np.minimum(judged.rank, ideal_sums.shape[-1]) - 1
+    ideal = np.take_along_axis(ideal_sums, ideal_column, axis=-1)
+    cumulated_gain = np.cumsum(retrieved_gains(judged, gain), axis=-1)
+    ratio: Floats = (np.cumsum(hits, axis=-1) + beta * cumulated_gain) / (
+        judged.rank + beta * ideal
+    )
     return ratio
 
 
@@ -64,12 +66,12 @@ def q_measure_steps(
     """Relevant documents, each weighed by the blended ratio at its rank."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
-    blended = blended_ratio(judged, hits, gain, beta)
-    wanted = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
+    ratios = blended_ratio(judged, hits, gain, beta)
+    relevant_count = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
     return Steps(
         hits.astype(np.float64),
-        inside(judged, cutoff) * blended,
-        wanted.astype(np.float64),
+        cutoff_weight(judged, cutoff) * ratios,
+        relevant_count.astype(np.float64),
         weighed="blended ratio",
         divisor="R" if cutoff is None else "min(k, R)",
     )

@@ -7,9 +7,9 @@ import numpy as np
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.core.errors import InputError
 from rankgate.measurement.metrics.declare import Metric
-from rankgate.measurement.metrics.graded.gains import GainMap, gained
+from rankgate.measurement.metrics.graded.gains import GainMap, gain_of_grades
 from rankgate.measurement.metrics.judged import PAD, Floats, Judged, Ranks, ratio, total
-from rankgate.measurement.metrics.steps import Steps, inside
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight
 
 Satisfaction = Literal["exp", "linear"] | GainMap
 Scale = Literal["fixed", "query"]
@@ -52,13 +52,13 @@ def expected_reciprocal_rank(
     >>> expected_reciprocal_rank(block([[3, 2, 1]]), max_grade=3).round(4)
     array([0.9017])
     """
-    top = _top(judged, max_grade, scale, unjudged)
+    top = _scale_top(judged, max_grade, scale, unjudged)
     if unjudged:
-        rank, grade = _imputed(judged, cutoff, unjudged)
+        rank, grade = _with_imputed_grades(judged, cutoff, unjudged)
     else:
         rank, grade = judged.rank[:, :cutoff], judged.grade[:, :cutoff]
-    satisfied, reached = _reader(_chance(grade, rank, gain, top))
-    stops = reached * satisfied / _patience(rank, decay)
+    stop_chance, reach_chance = _reader_chances(_satisfaction(grade, rank, gain, top))
+    stops = reach_chance * stop_chance / _rank_discount(rank, decay)
     return total(stops if cutoff is None else np.where(rank > cutoff, 0, stops))
 
 
@@ -78,57 +78,59 @@ def expected_reciprocal_rank_steps(
     """
     if unjudged:
         return None
-    satisfied, reached = _reader(
-        _chance(judged.grade, judged.rank, gain, _top(judged, max_grade, scale))
+    stop_chance, reach_chance = _reader_chances(
+        _satisfaction(judged.grade, judged.rank, gain, _scale_top(judged, max_grade, scale))
     )
     return Steps(
-        satisfied,
-        reached * inside(judged, cutoff) / _patience(judged.rank, decay),
+        stop_chance,
+        reach_chance * cutoff_weight(judged, cutoff) / _rank_discount(judged.rank, decay),
         np.ones(len(judged.rank)),
         weighed="reached / rank",
     )
 
 
-def _imputed(judged: Judged, cutoff: int | None, unjudged: float) -> tuple[Ranks, Floats]:
+def _with_imputed_grades(
+    judged: Judged, cutoff: int | None, unjudged: float
+) -> tuple[Ranks, Floats]:
     """All ranks that hold a document, and their grades: a column for each rank."""
     length = int(judged.retrieved.max(initial=1))
     rank = np.arange(1, min(length, cutoff or length) + 1, dtype=np.int32)[None, :]
     grade = np.where(rank <= judged.retrieved[:, None], unjudged, 0.0)
-    seen = judged.known & (judged.grade >= 0) & (judged.rank <= rank[0, -1])
-    line, column = np.nonzero(seen)
+    is_judged = judged.known & (judged.grade >= 0) & (judged.rank <= rank[0, -1])
+    line, column = np.nonzero(is_judged)
     grade[line, judged.rank[line, column] - 1] = judged.grade[line, column]
     return rank, grade
 
 
-def _top(judged: Judged, max_grade: float, scale: Scale, unjudged: float = 0.0) -> Floats:
+def _scale_top(judged: Judged, max_grade: float, scale: Scale, unjudged: float = 0.0) -> Floats:
     """The top of the scale, ``(T, 1)`` or the same for all; no grade may be above it."""
     if scale == "query":
         return np.maximum(judged.ideal[:, :1], unjudged)
-    most = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
-    if most > max_grade:
+    highest_grade = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
+    if highest_grade > max_grade:
         raise InputError(
-            f"ERR: a judgment has grade {most:g}, above max_grade={max_grade:g}; "
-            f"say the top of the scale, such as ERR(max_grade={most:g}).",
+            f"ERR: a judgment has grade {highest_grade:g}, above max_grade={max_grade:g}; "
+            f"say the top of the scale, such as ERR(max_grade={highest_grade:g}).",
             code="grade-outside-scale",
         )
     return np.array([float(max_grade)])
 
 
-def _chance(grade: Floats, rank: Ranks, gain: Satisfaction, top: Floats) -> Floats:
-    """How likely each document satisfies; 0 in the padding, for any gain of grade 0."""
-    chance: Floats = gained(grade, gain) / (gained(top, gain) + 1)
+def _satisfaction(grade: Floats, rank: Ranks, gain: Satisfaction, top: Floats) -> Floats:
+    """The probability that each document satisfies; 0 in the padding, for any gain of grade 0."""
+    chance: Floats = gain_of_grades(grade, gain) / (gain_of_grades(top, gain) + 1)
     return chance if isinstance(gain, str) else np.where(rank < PAD, chance, 0)
 
 
-def _reader(satisfied: Floats) -> tuple[Floats, Floats]:
-    """How likely each document satisfies, and how likely the reader gets to it."""
-    reached = np.ones_like(satisfied)
-    np.cumprod(1 - satisfied[:, :-1], axis=-1, out=reached[:, 1:])
-    return satisfied, reached
+def _reader_chances(stop_chance: Floats) -> tuple[Floats, Floats]:
+    """The probabilities that a document satisfies, and that the reader gets to it."""
+    reach_chance = np.ones_like(stop_chance)
+    np.cumprod(1 - stop_chance[:, :-1], axis=-1, out=reach_chance[:, 1:])
+    return stop_chance, reach_chance
 
 
-def _patience(rank: Ranks, decay: float) -> Ranks | Floats:
-    """What a rank is discounted by: itself, or a power of it."""
+def _rank_discount(rank: Ranks, decay: float) -> Ranks | Floats:
+    """The discount of a rank: itself, or a power of it."""
     return rank if decay == 1 else np.power(rank, decay)
 
 
@@ -157,12 +159,14 @@ def normalised_reciprocal_rank(
     >>> normalised_reciprocal_rank(block([[0, 3]], ideal=[[3, 0]]), max_grade=3)
     array([0.5])
     """
-    got = expected_reciprocal_rank(judged, cutoff=cutoff, max_grade=max_grade, gain=gain)
+    value = expected_reciprocal_rank(judged, cutoff=cutoff, max_grade=max_grade, gain=gain)
     grades = judged.ideal[:, :cutoff]
     places = np.arange(1, grades.shape[-1] + 1, dtype=np.int32)
-    real = np.where(places <= judged.judged[:, None], places, PAD)
-    satisfied, reached = _reader(_chance(grades, real, gain, np.array([float(max_grade)])))
-    return ratio(got, total(satisfied * reached / places))
+    ideal_ranks = np.where(places <= judged.judged[:, None], places, PAD)
+    stop_chance, reach_chance = _reader_chances(
+        _satisfaction(grades, ideal_ranks, gain, np.array([float(max_grade)]))
+    )
+    return ratio(value, total(stop_chance * reach_chance / places))
 
 
 ERR = Metric(

@@ -40,22 +40,22 @@ def compatibility(judged: Judged, *, p: Patience = 0.95, best: Best = "ideal") -
 
 def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ideal") -> Steps:
     """Documents of the ideal, each weighed by the prefixes at which both lists hold it."""
-    wanted = count(judged.ideal > 0)
-    length = np.maximum(judged.retrieved, wanted)
+    ideal_size = count(judged.ideal > 0)
+    length = np.maximum(judged.retrieved, ideal_size)
     ranks = np.arange(1.0, length.max(initial=1) + 1)
     weight = p ** (ranks - 1)
-    through = np.append(0, np.cumsum(weight / ranks))  # of the prefixes up to each length
-    whole = through[length][:, None]
+    weight_up_to = np.append(0, np.cumsum(weight / ranks))  # of the prefixes up to each length
+    total_weight = weight_up_to[length][:, None]
     grade = np.where(judged.known, judged.grade, 0)  # the ideal has no imputed grades
     hits = grade > 0
-    both = np.where(hits, np.maximum(judged.rank, _ideal_rank(judged.ideal, grade)), 1)
-    norm = np.append(0, np.cumsum(weight))[np.where(wanted > 0, length, 0)]
+    shared_from = np.where(hits, np.maximum(judged.rank, _ideal_rank(judged.ideal, grade)), 1)
+    norm = np.append(0, np.cumsum(weight))[np.where(ideal_size > 0, length, 0)]
     if best == "ideal":
         places = np.minimum(np.arange(1, judged.ideal.shape[-1] + 1), ranks.size)
-        norm = total(np.where(judged.ideal > 0, whole - through[places - 1], 0))
+        norm = total(np.where(judged.ideal > 0, total_weight - weight_up_to[places - 1], 0))
     return Steps(
         hits.astype(np.float64),
-        np.where(hits, whole - through[both - 1], 0),
+        np.where(hits, total_weight - weight_up_to[shared_from - 1], 0),
         norm,
         weighed="prefixes shared",
         divisor="the ideal's" if best == "ideal" else "all prefixes",
@@ -63,27 +63,30 @@ def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ide
 
 
 def _ideal_rank(ideal: Floats, grade: Floats) -> Counts:
-    """Where each retrieved document is in the ideal that is most like the ranking."""
-    by = np.argsort(-grade, axis=-1, kind="stable")  # equal grades in order of rank
-    ordered = np.take_along_axis(grade, by, axis=-1)
+    """The rank of each retrieved document in the ideal that is most like the ranking."""
+    row_order = np.argsort(-grade, axis=-1, kind="stable")  # equal grades in order of rank
+    sorted_grades = np.take_along_axis(grade, row_order, axis=-1)
     column = np.broadcast_to(np.arange(grade.shape[-1]), grade.shape)
-    fresh = np.ones(grade.shape, bool)
-    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    begin = np.maximum.accumulate(np.where(fresh, column, 0), axis=-1)
-    place = np.empty(grade.shape, np.int64)
-    np.put_along_axis(place, by, column - begin + 1, axis=-1)
-    return _better(ideal, grade) + place
+    is_new_grade = np.ones(grade.shape, bool)
+    is_new_grade[:, 1:] = sorted_grades[:, 1:] != sorted_grades[:, :-1]
+    begin = np.maximum.accumulate(np.where(is_new_grade, column, 0), axis=-1)
+    position = np.empty(grade.shape, np.int64)
+    np.put_along_axis(position, row_order, column - begin + 1, axis=-1)
+    return _count_better(ideal, grade) + position
 
 
-def _better(ideal: Floats, grade: Floats) -> Counts:
-    """How many documents of the ideal have a higher grade than each one retrieved."""
+def _count_better(ideal: Floats, grade: Floats) -> Counts:
+    """Count the documents of the ideal with a higher grade than each one retrieved."""
     T, width = ideal.shape
     top = max(ideal.max(initial=0), grade.max(initial=0)) + 1
     begin = np.arange(T)[:, None]
-    best = begin * top + (top - 1 - ideal)  # ascending over the rows of all queries
-    own = begin * top + (top - 1 - np.maximum(grade, 0))
-    found: Counts = np.searchsorted(best.ravel(), own.ravel()).reshape(own.shape) - begin * width
-    return found
+    ideal_keys = begin * top + (top - 1 - ideal)  # ascending over the rows of all queries
+    grade_keys = begin * top + (top - 1 - np.maximum(grade, 0))
+    counts: Counts = (
+        np.searchsorted(ideal_keys.ravel(), grade_keys.ravel()).reshape(grade_keys.shape)
+        - begin * width
+    )
+    return counts
 
 
 Compat = Metric(

@@ -1,4 +1,4 @@
-"""Normalised cumulative utility: users who stop at relevant documents, more at some than others."""
+"""Normalised cumulative utility: users who stop at relevant documents with different chances."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.graded.blended import blended_ratio
-from rankgate.measurement.metrics.graded.gains import Gain, GainMap, gained
+from rankgate.measurement.metrics.graded.gains import Gain, GainMap, gain_of_grades
 from rankgate.measurement.metrics.judged import Flags, Floats, Judged, count, total
 
 Beta = Annotated[float, Range(0)]
@@ -33,7 +33,7 @@ def graded_precision(judged: Judged, *, rel: float = 1, stops: Stops = "linear")
     >>> graded_precision(block([[0, 3, 1]])).round(4)  # 3/4 · 1/2 + 1/4 · 2/3
     array([0.5417])
     """
-    return _utility(judged, rel, _by_grade(judged, rel, stops), "linear", 0.0)
+    return _utility(judged, rel, _stops_by_grade(judged, rel, stops), "linear", 0.0)
 
 
 def graded_blended(
@@ -57,7 +57,7 @@ def graded_blended(
     >>> graded_blended(block([[3, 1]]))
     array([1.])
     """
-    return _utility(judged, rel, _by_grade(judged, rel, stops), gain, beta)
+    return _utility(judged, rel, _stops_by_grade(judged, rel, stops), gain, beta)
 
 
 def biased_precision(judged: Judged, *, rel: float = 1, gamma: Gamma = 0.95) -> Floats:
@@ -74,7 +74,7 @@ def biased_precision(judged: Judged, *, rel: float = 1, gamma: Gamma = 0.95) -> 
     >>> biased_precision(block([[0, 3, 1]]), gamma=0.5).round(4)  # (1/2 + 1/2 · 2/3) / 1.5
     array([0.5556])
     """
-    return _utility(judged, rel, _by_rank(judged, rel, gamma), "linear", 0.0)
+    return _utility(judged, rel, _stops_by_rank(judged, rel, gamma), "linear", 0.0)
 
 
 def biased_blended(
@@ -98,29 +98,31 @@ def biased_blended(
     >>> biased_blended(block([[3, 1]]))
     array([1.])
     """
-    return _utility(judged, rel, _by_rank(judged, rel, gamma), gain, beta)
+    return _utility(judged, rel, _stops_by_rank(judged, rel, gamma), gain, beta)
 
 
-def _by_grade(judged: Judged, rel: float, stops: Stops) -> Floats:
-    """How likely users stop at each row, by its grade."""
+def _stops_by_grade(judged: Judged, rel: float, stops: Stops) -> Floats:
+    """The probability that users stop at each row, by its grade."""
     pool = judged.ideal >= max(rel, np.finfo(float).tiny)
-    weights = np.where(pool, gained(judged.ideal, stops), 0)
-    found = np.where(judged.hits(rel), gained(judged.grade, stops), 0)
-    return _share(found, total(weights))
+    weights = np.where(pool, gain_of_grades(judged.ideal, stops), 0)
+    stop_weights = np.where(judged.hits(rel), gain_of_grades(judged.grade, stops), 0)
+    return _share(stop_weights, total(weights))
 
 
-def _by_rank(judged: Judged, rel: float, gamma: float) -> Floats:
-    """How likely users stop at each row, by how many relevant documents are above it."""
+def _stops_by_rank(judged: Judged, rel: float, gamma: float) -> Floats:
+    """The probability that users stop at each row, by the number of relevant documents above it."""
     hits = judged.hits(rel)
-    wanted = judged.at_level(rel).relevant
-    powers = gamma ** np.arange(max(1, int(wanted.max(initial=1))), dtype=np.float64)
-    whole = np.append(0, np.cumsum(powers))[wanted]
-    place = np.maximum(np.cumsum(hits, axis=-1) - 1, 0)
-    return _share(np.where(hits, gamma**place, 0), whole)
+    relevant_count = judged.at_level(rel).relevant
+    powers = gamma ** np.arange(max(1, int(relevant_count.max(initial=1))), dtype=np.float64)
+    power_sum = np.append(0, np.cumsum(powers))[relevant_count]
+    relevant_above = np.maximum(np.cumsum(hits, axis=-1) - 1, 0)
+    return _share(np.where(hits, gamma**relevant_above, 0), power_sum)
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole[:, None], out=np.zeros_like(part), where=whole[:, None] > 0)
+def _share(weights: Floats, weight_sum: Floats) -> Floats:
+    return np.divide(
+        weights, weight_sum[:, None], out=np.zeros_like(weights), where=weight_sum[:, None] > 0
+    )
 
 
 def _utility(judged: Judged, rel: float, stop: Floats, gain: Gain, beta: float) -> Floats:

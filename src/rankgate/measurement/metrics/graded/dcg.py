@@ -12,14 +12,19 @@ from rankgate.measurement.metrics.graded.discounts import (
     Base,
     Discount,
     Ties,
-    averaged,
-    by_rank,
-    discounted,
+    discount_by_rank,
+    discount_gains,
+    tied_weights,
 )
 from rankgate.measurement.metrics.graded.gains import Gain, Levels, retrieved_gains
-from rankgate.measurement.metrics.graded.ideals import Depth, Ideal, anywhere, ideal_ranking
+from rankgate.measurement.metrics.graded.ideals import (
+    Depth,
+    Ideal,
+    ideal_ranking,
+    one_if_gain_elsewhere,
+)
 from rankgate.measurement.metrics.judged import Floats, Judged, total
-from rankgate.measurement.metrics.steps import Steps, inside
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight
 
 Refusal = Literal["taken", "refused"]
 Digits = Annotated[int, Range(0)]
@@ -42,7 +47,9 @@ def cumulated_gain_steps(
     judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
 ) -> Steps:
     """The gains themselves."""
-    return Steps(retrieved_gains(judged, gain), inside(judged, cutoff), np.ones(len(judged.rank)))
+    return Steps(
+        retrieved_gains(judged, gain), cutoff_weight(judged, cutoff), np.ones(len(judged.rank))
+    )
 
 
 def dcg(
@@ -68,7 +75,7 @@ def dcg(
             (`original`, as first published: no discount before rank b), or by
             log_b(i · grade + 1) (`graded`, recpack, which expects grades of 0 and 1).
         ties: documents with equal scores are at their own ranks (`broken`), or each at
-            all ranks of its group, so that the value is the mean over all orders (`averaged`,
+            all ranks of its group, so that the value is the mean over all orders (`tied_weights`,
             scikit-learn).
         least: grades below it are worth nothing (ranx's level of relevance).
 
@@ -79,7 +86,7 @@ def dcg(
     >>> dcg(block([[3, 2, 1]]), gain="exp").round(3)  # 7 + 3/log₂3 + 1/2
     array([9.393])
     """
-    judged = judged.from_grade(least, _worthless(gain))
+    judged = judged.from_grade(least, _zero_gain_grade(gain))
     return total(_terms(judged, cutoff, gain, discount, base=base, ties=ties))
 
 
@@ -94,12 +101,12 @@ def dcg_steps(
     least: float = 0,
 ) -> Steps:
     """Gains times discounts."""
-    judged = judged.from_grade(least, _worthless(gain))
+    judged = judged.from_grade(least, _zero_gain_grade(gain))
     gains = retrieved_gains(judged, gain)
     if ties == "averaged":
-        weight = averaged(judged, cutoff, discount, base)
+        weight = tied_weights(judged, cutoff, discount, base)
     else:
-        weight = by_rank(judged, np.ones_like(gains), cutoff, discount, base)
+        weight = discount_by_rank(judged, np.ones_like(gains), cutoff, discount, base)
     return Steps(gains, weight, np.ones(len(gains)), weighed="discount")
 
 
@@ -160,16 +167,18 @@ def ndcg(
     >>> ndcg(block([[3, 2, 1]], ideal=[[3, 3, 2]]), cutoff=3, gain="exp").round(3)
     array([0.727])
     """
-    _refuse(judged, negative, single, highest)
-    judged = judged.from_grade(least, _worthless(gain))
+    _check_judgments(judged, negative, single, highest)
+    judged = judged.from_grade(least, _zero_gain_grade(gain))
     base = base if discount == "original" else 2.0
-    got = total(_cut(_terms(judged, cutoff, gain, discount, base=base, ties=ties), term_digits))
-    best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    norm = total(_cut(discounted(best, rank, None, discount, base), term_digits))
+    gain_sum = total(
+        _truncate(_terms(judged, cutoff, gain, discount, base=base, ties=ties), term_digits)
+    )
+    best_gains, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    norm = total(_truncate(discount_gains(best_gains, rank, None, discount, base), term_digits))
     if ideal in ("retrieved", "shown") or depth == "returned":
-        norm = anywhere(judged, norm, gain)
+        norm = one_if_gain_elsewhere(judged, norm, gain)
     value: Floats = np.full(norm.shape, np.nan)
-    return np.divide(got, norm, out=value, where=norm != 0)
+    return np.divide(gain_sum, norm, out=value, where=norm != 0)
 
 
 def ndcg_steps(
@@ -190,31 +199,31 @@ def ndcg_steps(
     highest: float | None = None,
 ) -> Steps:
     """Gains times discounts, over the same of the ideal ranking."""
-    _refuse(judged, negative, single, highest)
-    judged = judged.from_grade(least, _worthless(gain))
+    _check_judgments(judged, negative, single, highest)
+    judged = judged.from_grade(least, _zero_gain_grade(gain))
     base = base if discount == "original" else 2.0
-    got = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, base=base, ties=ties)
-    best, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
-    weight = discounted(np.ones_like(best), rank, None, discount, base)
+    steps = dcg_steps(judged, cutoff=cutoff, gain=gain, discount=discount, base=base, ties=ties)
+    best_gains, rank = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth, levels=levels)
+    weight = discount_gains(np.ones_like(best_gains), rank, None, discount, base)
     if term_digits is not None:
-        got = replace(got, weight=_weight_of_cut(got.gain, got.weight, term_digits))
-        weight = _weight_of_cut(best, weight, term_digits)
-    at = "" if cutoff is None else f"@{cutoff}"
-    norm = total(best * weight)
+        steps = replace(steps, weight=_truncated_weight(steps.gain, steps.weight, term_digits))
+        weight = _truncated_weight(best_gains, weight, term_digits)
+    suffix = "" if cutoff is None else f"@{cutoff}"
+    norm = total(best_gains * weight)
     if ideal in ("retrieved", "shown") or depth == "returned":
-        norm = anywhere(judged, norm, gain)
+        norm = one_if_gain_elsewhere(judged, norm, gain)
     return Steps(
-        got.gain,
-        got.weight,
+        steps.gain,
+        steps.weight,
         norm,
         weighed="discount",
-        summed=f"DCG{at}",
-        divisor=f"IDCG{at}",
-        ideal=(best, weight) if ideal != "counted" else None,
+        summed=f"DCG{suffix}",
+        divisor=f"IDCG{suffix}",
+        ideal=(best_gains, weight) if ideal != "counted" else None,
     )
 
 
-def _worthless(gain: Gain) -> float:
+def _zero_gain_grade(gain: Gain) -> float:
     """A grade that is worth nothing: 0, or one below it where a gain gives 0 a worth."""
     return -1 if gain == "judged" or not isinstance(gain, str) else 0
 
@@ -224,12 +233,14 @@ def _terms(
 ) -> Floats:
     """Gains times discounts, ``(T, J)`` or as many columns as the cutoff needs."""
     if ties == "averaged":  # a group that begins above the cutoff may end below it
-        return retrieved_gains(judged, gain) * averaged(judged, cutoff, discount, base)
+        return retrieved_gains(judged, gain) * tied_weights(judged, cutoff, discount, base)
     gains = retrieved_gains(judged, gain, cutoff)
-    return by_rank(judged, gains, cutoff, discount, base)
+    return discount_by_rank(judged, gains, cutoff, discount, base)
 
 
-def _refuse(judged: Judged, negative: Refusal, single: Refusal, highest: float | None) -> None:
+def _check_judgments(
+    judged: Judged, negative: Refusal, single: Refusal, highest: float | None
+) -> None:
     """Raise InputError where there is a document, or a lack of them, that is refused."""
     if negative == "refused" and (judged.grade.min(initial=0) < 0 or judged.below.any()):
         raise InputError(
@@ -242,26 +253,26 @@ def _refuse(judged: Judged, negative: Refusal, single: Refusal, highest: float |
             "take the query out, or set single='taken'.",
             code="single-document",
         )
-    if highest is not None and (most := judged.ideal.max(initial=0)) > highest:
+    if highest is not None and (highest_grade := judged.ideal.max(initial=0)) > highest:
         raise InputError(
-            f"nDCG: a judgment has grade {most:g}, above highest={highest:g}; "
-            f"bring the grades to that scale, or set highest={most:g}.",
+            f"nDCG: a judgment has grade {highest_grade:g}, above highest={highest:g}; "
+            f"bring the grades to that scale, or set highest={highest_grade:g}.",
             code="grade-outside-scale",
         )
 
 
-def _weight_of_cut(gains: Floats, weight: Floats, digits: int) -> Floats:
+def _truncated_weight(gains: Floats, weight: Floats, digits: int) -> Floats:
     """The weights that give terms without the decimals behind some."""
-    cut = _cut(gains * weight, digits)
-    return np.divide(cut, gains, out=weight.copy(), where=gains != 0)
+    truncated = _truncate(gains * weight, digits)
+    return np.divide(truncated, gains, out=weight.copy(), where=gains != 0)
 
 
-def _cut(terms: Floats, digits: int | None) -> Floats:
+def _truncate(terms: Floats, digits: int | None) -> Floats:
     """Terms without the decimals behind some; None keeps all."""
     if digits is None:
         return terms
-    cut: Floats = np.floor(terms * 10.0**digits) / 10.0**digits
-    return cut
+    truncated: Floats = np.floor(terms * 10.0**digits) / 10.0**digits
+    return truncated
 
 
 _SOURCE = "Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418"

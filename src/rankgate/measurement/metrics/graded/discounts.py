@@ -22,7 +22,7 @@ Ties = Literal["broken", "averaged"]
 Base = Annotated[float, Range(1.000001)]
 
 
-def discounted(
+def discount_gains(
     gains: Floats,
     rank: Ranks | NDArray[np.int64] | Floats,
     cutoff: int | None,
@@ -31,40 +31,46 @@ def discounted(
 ) -> Floats:
     """Gains divided by the discount of their ranks, 0 behind the cutoff."""
     with np.errstate(divide="ignore"):  # an infinite value is refused with its query
-        worth: Floats = gains / _divisor(rank, discount, base)
+        discounted_gains: Floats = gains / _divisor(rank, discount, base)
     if cutoff is not None:
-        worth[rank > cutoff] = 0
-    return worth
+        discounted_gains[rank > cutoff] = 0
+    return discounted_gains
 
 
-def by_rank(
+def discount_by_rank(
     judged: Judged, gains: Floats, cutoff: int | None, discount: Discount, base: float = 2.0
 ) -> Floats:
     """Gains of the documents retrieved, ``(T, J)`` or fewer columns, divided by the discount."""
     rank, grade = judged.rank[:, : gains.shape[1]], judged.grade[:, : gains.shape[1]]
     if discount != "graded":
-        return discounted(gains, rank, cutoff, discount, base)
-    worth = discounted(gains, np.where(grade > 0, rank * grade, rank), None, "shifted", base)
-    return worth if cutoff is None else np.where(rank > cutoff, 0, worth)
+        return discount_gains(gains, rank, cutoff, discount, base)
+    discounted_gains = discount_gains(
+        gains, np.where(grade > 0, rank * grade, rank), None, "shifted", base
+    )
+    return discounted_gains if cutoff is None else np.where(rank > cutoff, 0, discounted_gains)
 
 
-def averaged(judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0) -> Floats:
-    """The weight that a document has on average over the orders of its group, ``(T, J)``.
+def tied_weights(
+    judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0
+) -> Floats:
+    """The mean weight of each document over all orders of its tied group, ``(T, J)``.
 
     A group from rank a to rank b has the weight Σ_{a≤i≤b, i≤k} 1/d(i) / (b − a + 1), which
     two prefix sums give.
     """
-    alone = by_rank(judged, np.ones_like(judged.grade), cutoff, discount, base)
-    tied = (judged.last > judged.first) & (judged.rank < PAD)
-    if not tied.any():
-        return alone
+    weights = discount_by_rank(judged, np.ones_like(judged.grade), cutoff, discount, base)
+    is_tied = (judged.last > judged.first) & (judged.rank < PAD)
+    if not is_tied.any():
+        return weights
     if discount != "graded":
-        alone[tied] = _group_mean(judged, tied, cutoff, discount, base)
-        return alone
-    for level in np.unique(judged.grade[tied]):  # its own grade is part of a document's discount
-        own = tied & (judged.grade == level)
-        alone[own] = _group_mean(judged, own, cutoff, discount, base, max(float(level), 0.0))
-    return alone
+        weights[is_tied] = _group_mean(judged, is_tied, cutoff, discount, base)
+        return weights
+    for level in np.unique(judged.grade[is_tied]):  # its own grade is part of a document's discount
+        same_level = is_tied & (judged.grade == level)
+        weights[same_level] = _group_mean(
+            judged, same_level, cutoff, discount, base, max(float(level), 0.0)
+        )
+    return weights
 
 
 def _group_mean(
@@ -79,13 +85,13 @@ def _group_mean(
     first, last = judged.first[rows], judged.last[rows]
     ranks = np.arange(1, int(last.max()) + 1)
     if discount == "graded":
-        scaled = (ranks * (grade or 1.0)).astype(np.float64)
-        each = discounted(np.ones(len(ranks)), scaled, None, "shifted", base)
-        each[ranks > (cutoff or np.inf)] = 0
+        scaled_ranks = (ranks * (grade or 1.0)).astype(np.float64)
+        rank_weights = discount_gains(np.ones(len(ranks)), scaled_ranks, None, "shifted", base)
+        rank_weights[ranks > (cutoff or np.inf)] = 0
     else:
-        each = discounted(np.ones(len(ranks)), ranks, cutoff, discount, base)
-    until = np.concatenate([[0], np.cumsum(each)])
-    mean: Floats = (until[last] - until[first - 1]) / (last - first + 1)
+        rank_weights = discount_gains(np.ones(len(ranks)), ranks, cutoff, discount, base)
+    cumulated = np.concatenate([[0], np.cumsum(rank_weights)])
+    mean: Floats = (cumulated[last] - cumulated[first - 1]) / (last - first + 1)
     return mean
 
 

@@ -7,9 +7,14 @@ import numpy as np
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.graded.gains import Gain, retrieved_gains
-from rankgate.measurement.metrics.graded.ideals import Depth, Ideal, anywhere, ideal_ranking
+from rankgate.measurement.metrics.graded.ideals import (
+    Depth,
+    Ideal,
+    ideal_ranking,
+    one_if_gain_elsewhere,
+)
 from rankgate.measurement.metrics.judged import Counts, Floats, Judged, count
-from rankgate.measurement.metrics.steps import Steps, inside, worth
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight, relevance_gain
 
 Places = Literal["cutoff", "returned", "judged"]
 
@@ -56,11 +61,11 @@ def average_grade_steps(
     """The grades, over the places there are."""
     places = _places(judged, cutoff, denominator).astype(np.float64)
     gains = retrieved_gains(judged, gain)
-    return Steps(gains, inside(judged, cutoff), places, summed="CG", divisor="places")
+    return Steps(gains, cutoff_weight(judged, cutoff), places, summed="CG", divisor="places")
 
 
 def _places(judged: Judged, cutoff: int | None, denominator: Places) -> Counts:
-    """What the sum of the grades is divided by, ``(T,)``."""
+    """The divisor of the sum of grades, ``(T,)``."""
     if denominator == "judged":
         return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
     if cutoff is None:
@@ -92,7 +97,9 @@ def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Flo
 
 def hits_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
     """One for each relevant document."""
-    return Steps(worth(judged, rel), inside(judged, cutoff), np.ones(len(judged.rank)))
+    return Steps(
+        relevance_gain(judged, rel), cutoff_weight(judged, cutoff), np.ones(len(judged.rank))
+    )
 
 
 def ncg(
@@ -133,18 +140,18 @@ def ncg_steps(
     depth: Depth = "cutoff",
 ) -> Steps:
     """Gains, over the sum of those of the ideal ranking."""
-    best, _ = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth)
-    norm = np.cumsum(best, axis=-1)[:, -1]
+    best_gains, _ = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth)
+    norm = np.cumsum(best_gains, axis=-1)[:, -1]
     if ideal in ("retrieved", "shown") or depth == "returned":
-        norm = anywhere(judged, norm, gain)
-    at = "" if cutoff is None else f"@{cutoff}"
+        norm = one_if_gain_elsewhere(judged, norm, gain)
+    suffix = "" if cutoff is None else f"@{cutoff}"
     return Steps(
         retrieved_gains(judged, gain),
-        inside(judged, cutoff),
+        cutoff_weight(judged, cutoff),
         norm,
-        summed=f"CG{at}",
-        divisor=f"ICG{at}",
-        ideal=(best, np.ones_like(best)) if ideal != "counted" else None,
+        summed=f"CG{suffix}",
+        divisor=f"ICG{suffix}",
+        ideal=(best_gains, np.ones_like(best_gains)) if ideal != "counted" else None,
     )
 
 

@@ -44,20 +44,25 @@ def ideal_ranking(
     """
     end = None if depth == "all" else cutoff
     if ideal in ("judged", "known"):
-        best = ideal_gains(judged, gain, end, levels)
+        best_gains = ideal_gains(judged, gain, end, levels)
     elif ideal == "counted":
-        best = _ones(judged, end)
+        best_gains = _ones(judged, end)
     else:
-        best = np.sort(_among(judged, cutoff, gain, ideal), axis=-1)[:, ::-1][:, :end]
-        best = np.maximum(best, 0)
-    rank = np.broadcast_to(np.arange(1, best.shape[-1] + 1), best.shape)
+        best_gains = np.sort(_retrieved_gains(judged, cutoff, gain, ideal), axis=-1)[:, ::-1][
+            :, :end
+        ]
+        best_gains = np.maximum(best_gains, 0)
+    rank = np.broadcast_to(np.arange(1, best_gains.shape[-1] + 1), best_gains.shape)
     if gain == "signed":
-        worst, last = _worst(judged, cutoff, ideal)
-        best, rank = np.concatenate([best, worst], -1), np.concatenate([rank, last], -1)
-        best = best if end is None else np.where(rank > end, 0, best)
+        worst_gains, last = _negative_gains(judged, cutoff, ideal)
+        best_gains, rank = (
+            np.concatenate([best_gains, worst_gains], -1),
+            np.concatenate([rank, last], -1),
+        )
+        best_gains = best_gains if end is None else np.where(rank > end, 0, best_gains)
     if depth == "returned":
-        best = np.where(rank > judged.retrieved[:, None], 0, best)
-    return best, rank
+        best_gains = np.where(rank > judged.retrieved[:, None], 0, best_gains)
+    return best_gains, rank
 
 
 def _ones(judged: Judged, end: int | None) -> Floats:
@@ -74,13 +79,13 @@ def _ones(judged: Judged, end: int | None) -> Floats:
     return (ranks <= length[:, None]).astype(np.float64)
 
 
-def anywhere(judged: Judged, norm: Floats, gain: Gain) -> Floats:
+def one_if_gain_elsewhere(judged: Judged, norm: Floats, gain: Gain) -> Floats:
     """An ideal of what was retrieved, 1 where that is worth nothing and other documents are."""
     elsewhere = ideal_gains(judged, gain)[:, 0] > 0
     return np.where((norm <= 0) & elsewhere, 1, norm)
 
 
-def _among(judged: Judged, cutoff: int | None, gain: Gain, ideal: Ideal) -> Floats:
+def _retrieved_gains(judged: Judged, cutoff: int | None, gain: Gain, ideal: Ideal) -> Floats:
     """The gains of the retrieved documents that the ideal is made of, ``(T, J)``."""
     gains = retrieved_gains(judged, gain)
     if ideal == "shown" and cutoff is not None:
@@ -88,23 +93,27 @@ def _among(judged: Judged, cutoff: int | None, gain: Gain, ideal: Ideal) -> Floa
     return gains
 
 
-def _worst(judged: Judged, cutoff: int | None, ideal: Ideal) -> tuple[Floats, NDArray[np.int64]]:
+def _negative_gains(
+    judged: Judged, cutoff: int | None, ideal: Ideal
+) -> tuple[Floats, NDArray[np.int64]]:
     """The negative gains, the lowest first and at the last rank of the ideal ranking."""
     if ideal in ("judged", "known"):
-        worst = judged.below
+        worst_gains = judged.below
     else:
-        worst = np.sort(np.minimum(_among(judged, cutoff, "signed", ideal), 0), axis=-1)
-    rank = _length(judged, cutoff, ideal)[:, None] - np.arange(worst.shape[-1])
-    return worst, np.maximum(rank, 1)
+        worst_gains = np.sort(
+            np.minimum(_retrieved_gains(judged, cutoff, "signed", ideal), 0), axis=-1
+        )
+    rank = _ideal_length(judged, cutoff, ideal)[:, None] - np.arange(worst_gains.shape[-1])
+    return worst_gains, np.maximum(rank, 1)
 
 
-def _length(judged: Judged, cutoff: int | None, ideal: Ideal) -> Counts:
+def _ideal_length(judged: Judged, cutoff: int | None, ideal: Ideal) -> Counts:
     """Documents of the ideal ranking, ``(T,)``."""
-    shown = judged.retrieved
+    retrieved = judged.retrieved
     if ideal == "shown" and cutoff is not None:
-        return np.minimum(shown, cutoff)
+        return np.minimum(retrieved, cutoff)
     if ideal in ("retrieved", "shown"):
-        return shown
+        return retrieved
     if ideal == "known":
         return judged.documents
     pool: Counts = judged.judged + count(judged.below < 0)

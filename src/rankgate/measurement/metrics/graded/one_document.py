@@ -29,7 +29,7 @@ def o_measure(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = 
     >>> o_measure(block([[0, 1, 3]]))  # (1 + 1) / (2 + 4)
     array([0.33333333])
     """
-    return _at(judged, rel, beta, gain, _first(judged.hits(rel)))
+    return _ratio_at(judged, rel, beta, gain, _first_only(judged.hits(rel)))
 
 
 def p_measure(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = "linear") -> Floats:
@@ -39,7 +39,7 @@ def p_measure(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = 
     >>> p_measure(block([[0, 1, 3]]))  # (2 + 4) / (3 + 4)
     array([0.85714286])
     """
-    return _at(judged, rel, beta, gain, _best(judged, rel))
+    return _ratio_at(judged, rel, beta, gain, _is_best(judged, rel))
 
 
 def p_plus(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = "linear") -> Floats:
@@ -49,24 +49,24 @@ def p_plus(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = "li
     >>> p_plus(block([[0, 1, 3]])).round(4)  # the mean of the two above
     array([0.5952])
     """
-    best = _best(judged, rel)
-    ahead = np.cumsum(best[:, ::-1], axis=-1)[:, ::-1] > 0
-    return _at(judged, rel, beta, gain, judged.hits(rel) & ahead)
+    is_best = _is_best(judged, rel)
+    is_down_to_best = np.cumsum(is_best[:, ::-1], axis=-1)[:, ::-1] > 0
+    return _ratio_at(judged, rel, beta, gain, judged.hits(rel) & is_down_to_best)
 
 
-def _first(rows: Flags) -> Flags:
+def _first_only(rows: Flags) -> Flags:
     """The first of them in each query."""
     first: Flags = rows & (np.cumsum(rows, axis=-1) == 1)
     return first
 
 
-def _best(judged: Judged, rel: float) -> Flags:
+def _is_best(judged: Judged, rel: float) -> Flags:
     """The first document that no other retrieved surpasses."""
     grades = np.where(judged.hits(rel), judged.grade, -np.inf)
-    return _first(judged.hits(rel) & (grades == grades.max(axis=-1, keepdims=True)))
+    return _first_only(judged.hits(rel) & (grades == grades.max(axis=-1, keepdims=True)))
 
 
-def _at(judged: Judged, rel: float, beta: float, gain: Gain, rows: Flags) -> Floats:
+def _ratio_at(judged: Judged, rel: float, beta: float, gain: Gain, rows: Flags) -> Floats:
     """The mean of the blended ratio at some documents; 0 if there are none."""
     judged = judged.at_level(rel)
     ratio = np.where(rows, blended_ratio(judged, judged.hits(rel), gain, beta), 0)

@@ -23,14 +23,19 @@ def ndcg_at_relevant(judged: Judged, *, gain: Gain = "linear", levels: Levels = 
     array([0.9599])
     """
     gains = retrieved_gains(judged, gain)
-    best = ideal_gains(judged, gain, levels=levels)
-    got, ideal = np.cumsum(gains / np.log2(judged.rank + 1.0), axis=-1), _cumulated(best)
-    worth = gains > 0
-    prefix = np.take_along_axis(ideal, np.minimum(judged.rank, best.shape[-1]) - 1, axis=-1)
-    at_ranks = np.divide(got, prefix, out=np.zeros(got.shape), where=worth & (prefix > 0))
-    wanted = count(best > 0)
-    missing = (wanted - count(worth)) * ratio(got[:, -1], ideal[:, -1])
-    return ratio(total(at_ranks) + missing, wanted)
+    best_gains = ideal_gains(judged, gain, levels=levels)
+    gain_sums, ideal = (
+        np.cumsum(gains / np.log2(judged.rank + 1.0), axis=-1),
+        _cumulated_dcg(best_gains),
+    )
+    has_gain = gains > 0
+    prefix = np.take_along_axis(ideal, np.minimum(judged.rank, best_gains.shape[-1]) - 1, axis=-1)
+    at_ranks = np.divide(
+        gain_sums, prefix, out=np.zeros(gain_sums.shape), where=has_gain & (prefix > 0)
+    )
+    gain_count = count(best_gains > 0)
+    missing_sum = (gain_count - count(has_gain)) * ratio(gain_sums[:, -1], ideal[:, -1])
+    return ratio(total(at_ranks) + missing_sum, gain_count)
 
 
 def ndcg_at_levels(
@@ -50,31 +55,33 @@ def ndcg_at_levels(
     >>> ndcg_at_levels(block([[1, 0]], ideal=[[1, 1, 0]])).round(4)  # 1 / (1 + 1/log₂3)
     array([0.6131])
     """
-    best = ideal_gains(judged, gain, levels=levels)
-    ideal = _cumulated(best)
+    best_gains = ideal_gains(judged, gain, levels=levels)
+    ideal = _cumulated_dcg(best_gains)
     terms = retrieved_gains(judged, gain) / np.log2(judged.rank + 1.0)
-    value, points = np.zeros(len(best)), np.zeros(len(best), dtype=np.int64)
-    for level in np.unique(best[best > 0])[::-1]:
-        here = (best == level).any(axis=-1)
-        value += np.where(here, _at(judged, terms, ideal, count(best >= level)), 0)
-        points += here
-    longer = judged.retrieved > count(best > 0) + 1
-    value += np.where(longer, _at(judged, terms, ideal, judged.retrieved), 0)
+    value, points = np.zeros(len(best_gains)), np.zeros(len(best_gains), dtype=np.int64)
+    for level in np.unique(best_gains[best_gains > 0])[::-1]:
+        has_level = (best_gains == level).any(axis=-1)
+        value += np.where(has_level, _ndcg_at(judged, terms, ideal, count(best_gains >= level)), 0)
+        points += has_level
+    longer = judged.retrieved > count(best_gains > 0) + 1
+    value += np.where(longer, _ndcg_at(judged, terms, ideal, judged.retrieved), 0)
     undefined = (judged.at_level(rel).relevant == 0) | (ideal[:, -1] <= 0)
     return np.where(undefined, np.nan, ratio(value, points + longer))
 
 
-def _cumulated(best: Floats) -> Floats:
+def _cumulated_dcg(best_gains: Floats) -> Floats:
     """The discounted gain of each prefix of the ideal ranking, ``(T, I)``."""
-    cumulated: Floats = np.cumsum(best / np.log2(np.arange(2.0, best.shape[-1] + 2)), axis=-1)
+    cumulated: Floats = np.cumsum(
+        best_gains / np.log2(np.arange(2.0, best_gains.shape[-1] + 2)), axis=-1
+    )
     return cumulated
 
 
-def _at(judged: Judged, terms: Floats, ideal: Floats, cut: Counts) -> Floats:
+def _ndcg_at(judged: Judged, terms: Floats, ideal: Floats, cutoffs: Counts) -> Floats:
     """The normalised discounted gain at a cutoff of each query's own, ``(T,)``."""
-    got = total(np.where(judged.rank <= cut[:, None], terms, 0))
-    column = np.clip(cut, 1, ideal.shape[-1])[:, None] - 1
-    return ratio(got, np.take_along_axis(ideal, column, axis=-1)[:, 0])
+    gain_sum = total(np.where(judged.rank <= cutoffs[:, None], terms, 0))
+    column = np.clip(cutoffs, 1, ideal.shape[-1])[:, None] - 1
+    return ratio(gain_sum, np.take_along_axis(ideal, column, axis=-1)[:, 0])
 
 
 _SOURCE = "trec_eval; after Järvelin & Kekäläinen, 2002, doi:10.1145/582415.582418"

@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.graded.discounts import Ties
-from rankgate.measurement.metrics.graded.gains import GainMap, gained
+from rankgate.measurement.metrics.graded.gains import GainMap, gain_of_grades
 from rankgate.measurement.metrics.judged import PAD, Floats, Judged, Ranks, count, total
 from rankgate.measurement.metrics.steps import Steps
 
@@ -54,7 +54,7 @@ def rank_biased_precision(
     array([0.625])
     """
     worth = _worth(judged, gain, rel, cutoff, max_grade)
-    return _share(p, horizon) * total(_weights(judged, p, cutoff, ties, horizon) * worth)
+    return _weight_scale(p, horizon) * total(_weights(judged, p, cutoff, ties, horizon) * worth)
 
 
 def rank_biased_precision_steps(
@@ -73,7 +73,7 @@ def rank_biased_precision_steps(
     weights[:, :cutoff] = _weights(judged, p, cutoff, ties, horizon)
     return Steps(
         _worth(judged, gain, rel, None, max_grade),
-        _share(p, horizon) * weights,
+        _weight_scale(p, horizon) * weights,
         np.ones(len(judged.rank)),
         weighed="(1−p)·p^(i−1)",
     )
@@ -82,20 +82,20 @@ def rank_biased_precision_steps(
 def _worth(
     judged: Judged, gain: Worth, rel: float, cutoff: int | None, max_grade: float | None
 ) -> Floats:
-    """What each document is worth; with a cutoff only its columns."""
+    """The gain of each document; with a cutoff only its columns."""
     if gain == "binary":
         return judged.hits(rel, cutoff).astype(np.float64)
     grade = judged.grade[:, :cutoff]
     if gain == "scaled":
         worth: Floats = np.maximum(grade, 0) / np.maximum(judged.ideal[:, :1], 1)
         return worth
-    top = 1.0 if max_grade is None else gained(np.array([max_grade]), gain)[0]
-    return np.where(judged.rank[:, :cutoff] < PAD, gained(grade, gain) / top, 0)
+    top = 1.0 if max_grade is None else gain_of_grades(np.array([max_grade]), gain)[0]
+    return np.where(judged.rank[:, :cutoff] < PAD, gain_of_grades(grade, gain) / top, 0)
 
 
-def _share(p: float, horizon: int | None) -> float:
-    """What the weights are multiplied by, so that they add up to 1."""
-    return 1 - p if horizon is None else 1 / float(_reach(horizon, p))
+def _weight_scale(p: float, horizon: int | None) -> float:
+    """The factor that makes the weights add up to 1."""
+    return 1 - p if horizon is None else 1 / float(_weight_sum(horizon, p))
 
 
 def _weights(
@@ -109,21 +109,23 @@ def _weights(
         return _weight(rank, p, end)
     first, last = judged.first[:, :cutoff], judged.last[:, :cutoff]
     last = last if end is None else np.minimum(last, end)
-    shared = (_reach(last, p) - _reach(first - 1, p)) / np.maximum(last - first + 1, 1)
-    return np.where(rank > (PAD - 1 if end is None else end), 0, shared)
+    mean_weight = (_weight_sum(last, p) - _weight_sum(first - 1, p)) / np.maximum(
+        last - first + 1, 1
+    )
+    return np.where(rank > (PAD - 1 if end is None else end), 0, mean_weight)
 
 
-def _reach(ranks: Ranks | int, p: float) -> Floats:
-    """1 + p + p² + …, so many terms: the sum of the weights of the first ranks."""
-    many = np.asarray(ranks, np.float64)
-    reach: Floats = many if p == 1 else (1 - np.power(p, many)) / (1 - p)
-    return reach
+def _weight_sum(ranks: Ranks | int, p: float) -> Floats:
+    """The sum of the weights of the first ranks: 1 + p + p² + …, a term for each rank."""
+    term_count = np.asarray(ranks, np.float64)
+    weight_sum: Floats = term_count if p == 1 else (1 - np.power(p, term_count)) / (1 - p)
+    return weight_sum
 
 
 def rank_biased_residual(
     judged: Judged, *, p: Persistence = 0.8, tail: Tail = "always", cutoff: Cutoff | None = None
 ) -> Floats:
-    """What RBP could still gain if all that is unjudged or unseen were relevant.
+    """The gain of RBP if all unjudged and unseen documents were relevant.
 
         RBPResid = 1 − (1 − p) · Σ_{judged at rank i} p^(i−1)
 
@@ -141,13 +143,13 @@ def rank_biased_residual(
     >>> rank_biased_residual(block([[1, None]]), p=0.5)
     array([0.5])
     """
-    seen = judged.hits(0, cutoff) & judged.known[:, :cutoff]
-    weight = np.where(seen, _weight(judged.rank[:, :cutoff], p, cutoff), 0)
+    is_judged = judged.hits(0, cutoff) & judged.known[:, :cutoff]
+    weight = np.where(is_judged, _weight(judged.rank[:, :cutoff], p, cutoff), 0)
     open_ends: Floats = 1 - (1 - p) * total(weight)
     if tail == "always":
         return open_ends
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
-    return np.where(count(seen) < length, open_ends, 0)
+    return np.where(count(is_judged) < length, open_ends, 0)
 
 
 def rank_biased_tail(
@@ -158,12 +160,14 @@ def rank_biased_tail(
     cutoff: Cutoff | None = None,
     best: float = 1,
 ) -> Floats:
-    """What documents behind the end of a list could add to RBP, if all had the grade ``best``.
+    """The gain of RBP from documents behind the end of a list, if all had the grade ``best``.
 
-    A list that shows nothing has no end to continue.
+    An empty list is not continued.
     """
-    behind = rank_biased_residual(judged, p=p, cutoff=cutoff) * (best if gain == "linear" else 1.0)
-    return np.where(judged.retrieved > 0, behind, 0)
+    residual = rank_biased_residual(judged, p=p, cutoff=cutoff) * (
+        best if gain == "linear" else 1.0
+    )
+    return np.where(judged.retrieved > 0, residual, 0)
 
 
 def _weight(rank: Ranks, p: float, cutoff: int | None) -> Floats:

@@ -49,11 +49,11 @@ def scaled_dcg_steps(
     span = max(max_grade - min_grade, np.finfo(float).tiny)
     gain = np.clip((judged.grade - min_grade) / span, 0, 1)
     discount = 1 / np.log2(judged.rank + 1.0)
-    whole = float(np.cumsum(1 / np.log2(np.arange(2.0, cutoff + 2)))[-1])
+    discount_sum = float(np.cumsum(1 / np.log2(np.arange(2.0, cutoff + 2)))[-1])
     return Steps(
         gain,
         np.where(judged.rank <= cutoff, discount, 0),
-        np.full(len(gain), whole),
+        np.full(len(gain), discount_sum),
         weighed="discount",
         divisor="Σ discount",
     )

@@ -1,4 +1,4 @@
-"""Metrics on lists beyond accuracy: what is shown, to whom, how evenly, how new.
+"""Metrics on lists beyond accuracy: coverage, evenness, novelty, diversity, fairness.
 
 One file a family: kernels on `Listed` (the first K of each list as codes, and what is known of
 items and users) or on `Sums` over lists, with their declarations. Every one says how partial

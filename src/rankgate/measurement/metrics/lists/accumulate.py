@@ -1,4 +1,4 @@
-"""What numbers on lists are made of, for batches on several machines, in any order."""
+"""Partial results of metrics on lists, for batches on several machines, in any order."""
 
 from __future__ import annotations
 
@@ -13,37 +13,39 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.lists.declare import ListMetric
     from rankgate.measurement.metrics.lists.listed import Floats
 
-Part: TypeAlias = Sums | tuple[ExactMean, ...]
-"""What a batch of lists adds to a metric: the same bits in any order, since all sums are exact."""
+PartialResult: TypeAlias = Sums | tuple[ExactMean, ...]
+"""The partial result of a batch of lists; exact sums give the same bits in any order."""
 
 
-def part_of(metric: ListMetric, found: Sums | Floats) -> Part:
-    """What a batch adds to a metric.
+def partial_result(metric: ListMetric, values: Sums | Floats) -> PartialResult:
+    """The partial result of a batch for a metric.
 
     Args:
         metric: on lists.
-        found: its values, terms or sums, as of `ListMetric.number`.
+        values: its values, terms or sums, as of `ListMetric.number`.
     """
-    if isinstance(found, Sums):
-        return found
+    if isinstance(values, Sums):
+        return values
     if metric.merge == "ratio":
-        return tuple(ExactMean.of(column) for column in found.T)
-    return (ExactMean.of(found[~np.isnan(found)]),)
+        return tuple(ExactMean.of(column) for column in values.T)
+    return (ExactMean.of(values[~np.isnan(values)]),)
 
 
-def add_parts(one: Part, other: Part) -> Part:
-    """What two batches add up to."""
-    if isinstance(one, Sums) and isinstance(other, Sums):
-        return one + other
-    assert not isinstance(one, Sums)
-    assert not isinstance(other, Sums)
-    return tuple(mine + more for mine, more in zip(one, other, strict=True))
+def merge_partials(first: PartialResult, second: PartialResult) -> PartialResult:
+    """Merge the partial results of two batches."""
+    if isinstance(first, Sums) and isinstance(second, Sums):
+        return first + second
+    assert not isinstance(first, Sums)
+    assert not isinstance(second, Sums)
+    return tuple(
+        first_mean + second_mean for first_mean, second_mean in zip(first, second, strict=True)
+    )
 
 
-def number_of(metric: ListMetric, part: Part) -> float:
-    """The number that all batches make."""
-    if isinstance(part, Sums):
-        return metric.of_sums(part)
+def final_value(metric: ListMetric, partial: PartialResult) -> float:
+    """The value of the metric from the merged partial results."""
+    if isinstance(partial, Sums):
+        return metric.of_sums(partial)
     if metric.merge == "mean":
-        return part[0].value
-    return metric.of_sums(np.array([each.sum for each in part]))
+        return partial[0].value
+    return metric.of_sums(np.array([mean.sum for mean in partial]))

@@ -42,35 +42,35 @@ def coverage(sums: Sums, *, over: Over = "catalogue") -> float:
     return float(np.count_nonzero(counts) / len(counts)) if len(counts) else float("nan")
 
 
-def list_coverage(listed: Listed) -> Floats:
+def list_coverage(lists: Listed) -> Floats:
     """1 for a list that shows anything at all, ``(T,)``.
 
     >>> list_coverage(Listed(np.array([[0], [-1]]), 4))
     array([1., 0.])
     """
-    return (listed.lengths > 0).astype(np.float64)
+    return (lists.lengths > 0).astype(np.float64)
 
 
-def full_lists(listed: Listed, *, cutoff: Cutoff | None = None) -> Floats:
+def full_lists(lists: Listed, *, cutoff: Cutoff | None = None) -> Floats:
     """1 for a list that has as many items as were asked for, ``(T,)``.
 
     Args:
-        listed: the lists.
+        lists: the lists.
         cutoff: how many items were asked for; 1 if not given.
 
     >>> full_lists(Listed(np.array([[0, 1], [0, -1]]), 4), cutoff=2)
     array([1., 0.])
     """
-    return (listed.lengths >= (cutoff or 1)).astype(np.float64)
+    return (lists.lengths >= (cutoff or 1)).astype(np.float64)
 
 
-def list_lengths(listed: Listed) -> Floats:
-    """How many items each list holds, ``(T,)``.
+def list_lengths(lists: Listed) -> Floats:
+    """Count the items of each list, ``(T,)``.
 
     >>> list_lengths(Listed(np.array([[0, 1], [0, -1]]), 4))
     array([2., 1.])
     """
-    return listed.lengths.astype(np.float64)
+    return lists.lengths.astype(np.float64)
 
 
 Coverage = ListMetric(

@@ -14,11 +14,7 @@ from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.lists.listed import Floats, Listed, Sums
 from rankgate.measurement.metrics.views import LISTS, View
 
-Need = Literal["seen", "relevant", "history", "baseline", "earlier", "features", "similarities",
-               "categories", "groups"]  # fmt: skip
-"""What a metric needs besides the lists; the fields of `Listed`."""
-
-NEEDS: Mapping[Need, str] = {
+NEEDS: Mapping[str, str] = {
     "seen": "how often items were seen before: training",
     "relevant": "what is relevant to whom: judgments",
     "history": "what users had before: training",
@@ -29,26 +25,26 @@ NEEDS: Mapping[Need, str] = {
     "categories": "the categories of items",
     "groups": "the groups of items",
 }
-"""Each need in words."""
+"""Inputs of metrics besides the lists, in words: fields of `Listed`, or its `tables` of items."""
 
 Merge = Literal["mean", "items", "ratio"]
-"""How lists become one number: the mean over lists; a function of how often each item is shown;
+"""Aggregations over lists: the mean over lists; a function of how often each item is shown;
 a function of sums over lists."""
 
 _CUTOFF = Parameter(
     "cutoff", "int", "K; without it whole lists count.", range=Range(1), optional=True
 )
-_ASKS: Mapping[tuple[str, str], tuple[Need, Need | None]] = {
+_INPUTS_OF_VALUES: Mapping[tuple[str, str], tuple[str, str | None]] = {
     ("relevance", "use"): ("relevant", None),
     ("relevance", "only"): ("relevant", None),
     ("over", "training"): ("seen", None),
     ("similarity", "given"): ("similarities", "features"),
     ("against", "history"): ("history", "earlier"),
 }
-"""What values of parameters need, and what they make needless."""
-_LOOKS = frozenset({"weight", "patience"})
+"""Inputs that values of parameters need, and inputs that they make needless."""
+_ATTENTION_PARAMETERS = frozenset({"weight", "patience"})
 """Parameters of the attention that places get."""
-_BOUNDLESS = frozenset(
+_UNBOUNDED_VALUES = frozenset(
     {
         ("divisor", "items"),
         ("relevance", "only"),
@@ -81,7 +77,7 @@ class ListMetric(Metric):
     """
 
     merge: Merge = "mean"
-    needs: tuple[Need, ...] = ()
+    needs: tuple[str, ...] = ()
     finish: Callable[..., float] | None = None
     look: Callable[..., Floats] | None = None
     blind_to: str = "whether anything shown is relevant"
@@ -94,8 +90,8 @@ class ListMetric(Metric):
         >>> ILD.high, ILD(divisor="items").high
         (2.0, None)
         """
-        read = {name: self.read(name, value) for name, value in values.items()}
-        return self._given({**dict(self.given), **read})
+        new_values = {name: self.read(name, value) for name, value in values.items()}
+        return self._given({**dict(self.given), **new_values})
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -108,30 +104,30 @@ class ListMetric(Metric):
         cutoff: int | None = dict(self.given).get("cutoff")
         return cutoff
 
-    def lacks(self, listed: Listed) -> tuple[Need, ...]:
-        """What is needed and not there."""
-        return tuple(need for need in self.wanted if getattr(listed, need) is None)
+    def lacks(self, lists: Listed) -> tuple[str, ...]:
+        """The needed inputs that are missing."""
+        return tuple(need for need in self.wanted if lists.part(need) is None)
 
-    def refuse_lacking(self, listed: Listed) -> None:
-        """Check that all is there that is needed.
+    def refuse_lacking(self, lists: Listed) -> None:
+        """Check that all needed inputs are given.
 
         Raises:
-            UsageError: what is not.
+            UsageError: an input is missing.
         """
-        for need in self.lacks(listed):
+        for need in self.lacks(lists):
             raise UsageError(f"{self} needs {NEEDS[need]}.", code="missing-input")
 
     @property
-    def wanted(self) -> tuple[Need, ...]:
-        """What it needs besides the lists with the parameters that are bound to it."""
-        asked = [_ASKS[pair] for pair in self.given if pair in _ASKS]
-        spared = {needless for _, needless in asked}
-        every = dict.fromkeys((*self.needs, *(need for need, _ in asked)))
-        return tuple(need for need in every if need not in spared)
+    def wanted(self) -> tuple[str, ...]:
+        """The inputs besides the lists that it needs with its bound parameters."""
+        requirements = [_INPUTS_OF_VALUES[pair] for pair in self.given if pair in _INPUTS_OF_VALUES]
+        needless_inputs = {needless for _, needless in requirements}
+        all_needs = dict.fromkeys((*self.needs, *(need for need, _ in requirements)))
+        return tuple(need for need in all_needs if need not in needless_inputs)
 
     @property
     def of_judged_users(self) -> bool:
-        """Whether only users with judgments have a value; of other metrics all served users do."""
+        """True if only users with judgments have a value; of other metrics all served users do."""
         return "relevant" in self.wanted
 
     def under(self, defaults: Mapping[str, Any]) -> "ListMetric":
@@ -141,16 +137,16 @@ class ListMetric(Metric):
         >>> str(Gini(over="shown").under({"divisor": "n-1", "over": "catalogue"}))
         "Gini(over='shown',divisor='n-1')"
         """
-        every = {name: self.read(name, value) for name, value in self.settled(defaults).items()}
-        return self._given({**every, **dict(self.given)})
+        values = {name: self.read(name, value) for name, value in self.settled(defaults).items()}
+        return self._given({**values, **dict(self.given)})
 
-    def _given(self, given: Mapping[str, Any]) -> "ListMetric":
-        pairs = tuple(sorted(given.items()))
-        if _BOUNDLESS.isdisjoint(pairs):
+    def _given(self, bound_values: Mapping[str, Any]) -> "ListMetric":
+        pairs = tuple(sorted(bound_values.items()))
+        if _UNBOUNDED_VALUES.isdisjoint(pairs):
             return replace(self, given=pairs)
         return replace(self, given=pairs, low=-math.inf, high=None)
 
-    def values(self, listed: Listed) -> Floats:
+    def values(self, lists: Listed) -> Floats:
         """One value a list, ``(T,)``; for ``ratio`` the terms, ``(T, M)``.
 
         A metric that needs to know what is relevant has no value, and no terms, for users of
@@ -159,30 +155,32 @@ class ListMetric(Metric):
         Raises:
             UsageError: something is needed that is not there.
         """
-        self.refuse_lacking(listed)
-        own = self._own()
-        cut = listed.first(self.cutoff)
-        found = np.concatenate([self.kernel(part, **own) for part in cut.parts(self.wanted)])
-        if self.of_judged_users and listed.judged is not None:
-            found[~listed.judged] = 0 if self.merge == "ratio" else np.nan
-        return found
+        self.refuse_lacking(lists)
+        parameters = self._own()
+        cut_lists = lists.first(self.cutoff)
+        values = np.concatenate(
+            [self.kernel(chunk, **parameters) for chunk in cut_lists.parts(self.wanted)]
+        )
+        if self.of_judged_users and lists.judged is not None:
+            values[~lists.judged] = 0 if self.merge == "ratio" else np.nan
+        return values
 
     @property
     def counted(self) -> tuple[Any, ...]:
-        """What the sums over lists depend on: metrics with the same value can share them."""
+        """The key of the sums over lists: metrics with the same key can share them."""
         return self.cutoff, self.look is not None and self._looks()
 
-    def sums(self, listed: Listed) -> Sums:
-        """What the lists show together, as far as this metric looks; for ``items``."""
-        cut = listed.first(self.cutoff)
-        return cut.sums(looked=self.looked(cut.items.shape[1]))
+    def sums(self, lists: Listed) -> Sums:
+        """Sums over the lists, as far as this metric needs them; for ``items``."""
+        cut_lists = lists.first(self.cutoff)
+        return cut_lists.sums(looked=self.looked(cut_lists.items.shape[1]))
 
     def looked(self, places: int) -> Floats | None:
-        """What each of so many places is looked at; None where it is no matter."""
+        """The attention that each place gets; None where it does not matter."""
         return None if self.look is None else self.look(places, **dict(self._looks()))
 
     def _looks(self) -> tuple[tuple[str, Any], ...]:
-        return tuple(pair for pair in self.bound().items() if pair[0] in _LOOKS)
+        return tuple(pair for pair in self.bound().items() if pair[0] in _ATTENTION_PARAMETERS)
 
     def of_sums(self, sums: Sums | Floats) -> float:
         """The number that sums over lists make; not for ``mean``."""
@@ -191,20 +189,20 @@ class ListMetric(Metric):
         assert self.finish is not None
         return float(self.finish(sums))
 
-    def number(self, found: Sums | Floats) -> float:
+    def number(self, values: Sums | Floats) -> float:
         """The one number for all lists; NaN if there is none.
 
         Args:
-            found: as the metric merges: `values` of lists, or `sums` over them.
+            values: as the metric merges: `values` of lists, or `sums` over them.
         """
-        if isinstance(found, Sums):
-            return self.of_sums(found)
+        if isinstance(values, Sums):
+            return self.of_sums(values)
         if self.merge == "ratio":
-            return self.of_sums(found.sum(axis=0))
-        known = found[~np.isnan(found)]
-        return float(known.mean()) if len(known) else float("nan")
+            return self.of_sums(values.sum(axis=0))
+        defined = values[~np.isnan(values)]
+        return float(defined.mean()) if len(defined) else float("nan")
 
-    def value(self, listed: Listed) -> float:
+    def value(self, lists: Listed) -> float:
         """The one number for all lists; NaN if there is none.
 
         Raises:
@@ -215,14 +213,18 @@ class ListMetric(Metric):
         >>> ILD.value(shown)
         1.0
         """
-        return self.number(self.sums(listed) if self.merge == "items" else self.values(listed))
+        return self.number(self.sums(lists) if self.merge == "items" else self.values(lists))
 
     def _own(self) -> dict[str, Any]:
-        known = parameters_of(self.kernel)
-        return {name: value for name, value in self.bound().items() if name in known}
+        kernel_parameters = parameters_of(self.kernel)
+        return {name: value for name, value in self.bound().items() if name in kernel_parameters}
 
 
-def lists_apart(metrics: Mapping[str, Metric]) -> tuple[dict[str, Metric], dict[str, ListMetric]]:
+def split_list_metrics(
+    metrics: Mapping[str, Metric],
+) -> tuple[dict[str, Metric], dict[str, ListMetric]]:
     """Metrics of rankings and subtopics, and those of lists, by label."""
-    lists = {name: cast("ListMetric", each) for name, each in metrics.items() if each.view == LISTS}
-    return {name: each for name, each in metrics.items() if name not in lists}, lists
+    lists = {
+        name: cast("ListMetric", metric) for name, metric in metrics.items() if metric.view == LISTS
+    }
+    return {name: metric for name, metric in metrics.items() if name not in lists}, lists

@@ -6,7 +6,13 @@ import numpy as np
 
 from rankgate.measurement.metrics.judged import total
 from rankgate.measurement.metrics.lists.declare import ListMetric
-from rankgate.measurement.metrics.lists.listed import Floats, Listed, over, taken, unit
+from rankgate.measurement.metrics.lists.listed import (
+    Floats,
+    Listed,
+    safe_ratio,
+    take_rows,
+    unit_vectors,
+)
 
 Similarity = Literal["cosine", "jaccard", "given"]
 Divisor = Literal["pairs", "items"]
@@ -16,7 +22,7 @@ _BLOCK = 1 << 22  # numbers of a block of pairs
 
 
 def intra_list_diversity(
-    listed: Listed,
+    lists: Listed,
     *,
     similarity: Similarity = "cosine",
     divisor: Divisor = "pairs",
@@ -27,7 +33,7 @@ def intra_list_diversity(
         ILD = mean_{a<b in the list} 1 − sim(a, b)
 
     Args:
-        listed: the lists; an item whose features are all 0 is left out.
+        lists: the lists; an item whose features are all 0 is left out.
         similarity: the cosine of the features (no pass over pairs: Σ_{a,b} cos(a, b) = ‖Σ x̂‖²);
             Jaccard, what both have over what one of them has, features above 0 being had (recpack);
             or any that is `given` as a matrix of items.
@@ -40,65 +46,71 @@ def intra_list_diversity(
     >>> intra_list_diversity(shown, similarity="jaccard").round(3)
     array([0.667])
     """
-    count = listed.lengths.astype(np.float64)
+    count = lists.lengths.astype(np.float64)
     if similarity != "given":
-        assert listed.features is not None
-        known = np.asarray((listed.features != 0).any(axis=-1), np.float64)
-        count = taken(known, listed.items).sum(axis=-1)
+        assert lists.features is not None
+        has_features = np.asarray((lists.features != 0).any(axis=-1), np.float64)
+        count = take_rows(has_features, lists.items).sum(axis=-1)
     pairs = count * (count - 1) / 2
-    similarities = {"cosine": _cosines, "jaccard": _jaccards, "given": _given}[similarity](listed)
-    value = over(
+    similarities = {"cosine": _cosines, "jaccard": _jaccards, "given": _given_similarities}[
+        similarity
+    ](lists)
+    value = safe_ratio(
         pairs - similarities, pairs if divisor == "pairs" else np.where(pairs > 0, count, 0)
     )
     value = np.where(pairs > 0, np.maximum(value, 0), np.nan)
     return np.where(pairs > 0, value, 0.0) if single == "zero" else value
 
 
-def _cosines(listed: Listed) -> Floats:
+def _cosines(lists: Listed) -> Floats:
     """The sum of the cosines of the pairs of each list, ``(T,)``."""
-    assert listed.features is not None
-    width = listed.features.shape[1]
-    direction = np.vstack([unit(listed.features), np.zeros(width)])  # the last: where NONE points
-    whole = np.zeros((len(listed.items), width))
-    for place in listed.items.T:
-        whole += direction[place]
-    own = (direction**2).sum(axis=-1)
-    out: Floats = ((whole**2).sum(axis=-1) - total(own[listed.items])) / 2
-    return out
+    assert lists.features is not None
+    width = lists.features.shape[1]
+    direction = np.vstack(
+        [unit_vectors(lists.features), np.zeros(width)]
+    )  # the last: where NONE points
+    direction_sum = np.zeros((len(lists.items), width))
+    for codes in lists.items.T:
+        direction_sum += direction[codes]
+    squared_norm = (direction**2).sum(axis=-1)
+    pair_sums: Floats = ((direction_sum**2).sum(axis=-1) - total(squared_norm[lists.items])) / 2
+    return pair_sums
 
 
-def _jaccards(listed: Listed) -> Floats:
+def _jaccards(lists: Listed) -> Floats:
     """The sum of the Jaccard coefficients of the pairs of each list, ``(T,)``."""
-    assert listed.features is not None
-    had = (listed.features > 0).astype(np.float64)
-    width = listed.items.shape[1]
-    out = np.empty(len(listed.items))
-    step = max(1, _BLOCK // max(1, width * (width + had.shape[1])))
+    assert lists.features is not None
+    has_feature = (lists.features > 0).astype(np.float64)
+    width = lists.items.shape[1]
+    pair_sums = np.empty(len(lists.items))
+    step = max(1, _BLOCK // max(1, width * (width + has_feature.shape[1])))
     upper = np.triu(np.ones((width, width), bool), 1)
-    for begin in range(0, len(out), step):
-        rows = taken(had, listed.items[begin : begin + step])
-        both = rows @ rows.transpose(0, 2, 1)
+    for begin in range(0, len(pair_sums), step):
+        rows = take_rows(has_feature, lists.items[begin : begin + step])
+        common_count = rows @ rows.transpose(0, 2, 1)
         size = rows.sum(axis=-1)
-        either = size[:, :, None] + size[:, None, :] - both
-        share = np.divide(both, either, out=np.zeros(both.shape), where=either > 0)
-        out[begin : begin + step] = total(total(share * upper))
-    return out
+        union_count = size[:, :, None] + size[:, None, :] - common_count
+        share = np.divide(
+            common_count, union_count, out=np.zeros(common_count.shape), where=union_count > 0
+        )
+        pair_sums[begin : begin + step] = total(total(share * upper))
+    return pair_sums
 
 
-def _given(listed: Listed) -> Floats:
+def _given_similarities(lists: Listed) -> Floats:
     """The sum of the similarities given of the pairs of each list, ``(T,)``."""
-    assert listed.similarities is not None
-    width = listed.items.shape[1]
-    out = np.empty(len(listed.items))
+    assert lists.similarities is not None
+    width = lists.items.shape[1]
+    pair_sums = np.empty(len(lists.items))
     step = max(1, _BLOCK // max(1, width * width))
     upper = np.triu(np.ones((width, width), bool), 1)
-    for begin in range(0, len(out), step):
-        codes, valid = listed.items[begin : begin + step], listed.shown[begin : begin + step]
-        both = valid[:, :, None] & valid[:, None, :] & upper
-        safe = np.where(valid, codes, 0)
-        pairs = listed.similarities[safe[:, :, None], safe[:, None, :]]
-        out[begin : begin + step] = total(total(np.where(both, pairs, 0)))
-    return out
+    for begin in range(0, len(pair_sums), step):
+        codes, valid = lists.items[begin : begin + step], lists.shown[begin : begin + step]
+        is_pair = valid[:, :, None] & valid[:, None, :] & upper
+        safe_codes = np.where(valid, codes, 0)
+        pairs = lists.similarities[safe_codes[:, :, None], safe_codes[:, None, :]]
+        pair_sums[begin : begin + step] = total(total(np.where(is_pair, pairs, 0)))
+    return pair_sums
 
 
 ILD = ListMetric(

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.lists.declare import ListMetric
-from rankgate.measurement.metrics.lists.exposure import Patience, Weight, weights
+from rankgate.measurement.metrics.lists.exposure import Patience, Weight, attention_weights
 from rankgate.measurement.metrics.lists.listed import Floats, Sums
 
 Over = Literal["catalogue", "shown"]
@@ -17,7 +17,7 @@ _ADOMAVICIUS = "Adomavicius & Kwon, IEEE TKDE 24(5), 2012, doi:10.1109/TKDE.2011
 
 
 def gini(sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n") -> float:
-    """How unevenly items are shown.
+    """Gini index of the counts of items.
 
         Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending
 
@@ -46,7 +46,7 @@ def exposure_gini(
     weight: Weight = "log2",  # noqa: ARG001 - sums are made with it
     patience: Patience = 0.5,  # noqa: ARG001 - as above
 ) -> float:
-    """How unevenly items are exposed: Gini of what each item is looked at.
+    """Gini index of the exposure of items.
 
     Args:
         sums: of the lists.
@@ -76,7 +76,7 @@ def _gini(worth: Floats, over: Over, divisor: Divisor) -> float:
 
 
 def equality(sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n") -> float:
-    """What is left of the Gini index to 1, ``1 − Gini``: elliot's Gini; arguments as of Gini.
+    """One minus the Gini index, ``1 − Gini``: elliot's Gini; arguments as of Gini.
 
     >>> from rankgate.measurement.metrics.lists.listed import Listed
     >>> equality(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
@@ -88,7 +88,7 @@ def equality(sums: Sums, *, over: Over = "catalogue", divisor: Divisor = "n") ->
 def entropy(
     sums: Sums, *, base: Annotated[float, Range(1.000001)] = 2.0, per: Per = "all"
 ) -> float:
-    """How evenly items are shown: −Σ_i pᵢ · log_b pᵢ, p being the share of all places.
+    """Entropy of items over places: −Σ_i pᵢ · log_b pᵢ, p being the share of all places.
 
     Args:
         sums: of the lists.
@@ -106,8 +106,8 @@ def entropy(
     if not len(counts):
         return float("nan")
     shares = counts / counts.sum()
-    found = float(-(shares * np.log(shares)).sum() / np.log(base)) + 0.0
-    return found if per == "all" else found / len(counts)
+    value = float(-(shares * np.log(shares)).sum() / np.log(base)) + 0.0
+    return value if per == "all" else value / len(counts)
 
 
 def evenness(sums: Sums) -> float:
@@ -139,7 +139,7 @@ ExposureGini = ListMetric(
     aliases=("exposure_gini",),
     higher_is_better=False,
     merge="items",
-    look=weights,
+    look=attention_weights,
     source="Gini of exposure: LensKit (weight geometric, patience 0.85)",
     sees="how often and at which ranks each item is shown",
 )

@@ -4,14 +4,21 @@ import numpy as np
 
 from rankgate.measurement.metrics.judged import total
 from rankgate.measurement.metrics.lists.declare import ListMetric
-from rankgate.measurement.metrics.lists.exposure import Patience, Weight, weights
-from rankgate.measurement.metrics.lists.listed import NONE, Codes, Floats, Listed, among, over
+from rankgate.measurement.metrics.lists.exposure import Patience, Weight, attention_weights
+from rankgate.measurement.metrics.lists.listed import (
+    NONE,
+    Codes,
+    Floats,
+    Listed,
+    is_in_row,
+    safe_ratio,
+)
 
 _DIAZ = "Diaz et al., CIKM 2020, doi:10.1145/3340531.3411962"
 
 
 def expected_exposure_loss(
-    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
+    lists: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
 ) -> Floats:
     """Squared distance of exposure from what equal relevance is due (EE-L), ``(T,)``.
 
@@ -24,25 +31,25 @@ def expected_exposure_loss(
     ranking that is empty was not drawn.
 
     Args:
-        listed: the lists.
+        lists: the lists.
         weight: as of AWRF.
         patience: as of AWRF.
     """
-    disparity, relevance, ideal = _expected(listed, weight, patience)
+    disparity, relevance, ideal = _expected(lists, weight, patience)
     return disparity - 2 * relevance + ideal
 
 
 def expected_exposure_disparity(
-    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
+    lists: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
 ) -> Floats:
-    """How unevenly a list exposes its items (EE-D), ``(T,)``: Σ_i εᵢ²; arguments as of EE-L."""
-    return _expected(listed, weight, patience)[0]
+    """Expected exposure disparity of a list (EE-D), ``(T,)``: Σ_i εᵢ²; arguments as of EE-L."""
+    return _expected(lists, weight, patience)[0]
 
 
 def expected_exposure_relevance(
-    listed: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
+    lists: Listed, *, weight: Weight = "geometric", patience: Patience = 0.5
 ) -> Floats:
-    """How much exposure goes where relevance is (EE-R), ``(T,)``: Σ_i εᵢ · ε*ᵢ.
+    """Expected exposure of relevant items (EE-R), ``(T,)``: Σ_i εᵢ · ε*ᵢ.
 
     Arguments as of EE-L.
 
@@ -50,47 +57,58 @@ def expected_exposure_relevance(
     >>> expected_exposure_relevance(lists)
     array([1.25])
     """
-    return _expected(listed, weight, patience)[1]
+    return _expected(lists, weight, patience)[1]
 
 
-def _expected(listed: Listed, weight: Weight, patience: float) -> tuple[Floats, Floats, Floats]:
+def _expected(lists: Listed, weight: Weight, patience: float) -> tuple[Floats, Floats, Floats]:
     """Σ ε², Σ ε · ε*, Σ ε*² of each list; NaN for an empty one."""
-    assert isinstance(listed.relevant, np.ndarray)
-    items, exposed = _exposed(listed, weight, patience)
-    hit = among(items, listed.relevant)
-    wanted = np.count_nonzero(listed.relevant != NONE, axis=-1)
-    n = np.count_nonzero(items != NONE, axis=-1) + wanted - np.count_nonzero(hit, axis=-1)
+    assert isinstance(lists.relevant, np.ndarray)
+    items, exposures = _exposed(lists, weight, patience)
+    hit = is_in_row(items, lists.relevant)
+    relevant_count = np.count_nonzero(lists.relevant != NONE, axis=-1)
+    n = np.count_nonzero(items != NONE, axis=-1) + relevant_count - np.count_nonzero(hit, axis=-1)
     # each place behind the end of a list could be looked at too, if the list went on
-    worth = weights(max(1, int(n.max(initial=1))), weight, patience)
-    up_to = np.concatenate([[0.0], np.cumsum(worth)])
-    first = over(up_to[wanted], wanted.astype(np.float64))
-    rest = over(up_to[n] - up_to[wanted], (n - wanted).astype(np.float64))
-    first, rest = np.nan_to_num(first), np.nan_to_num(rest)
-    due = np.where(hit, first[:, None], rest[:, None])
-    ideal = wanted * first**2 + (n - wanted) * rest**2
+    place_weights = attention_weights(max(1, int(n.max(initial=1))), weight, patience)
+    cumulated = np.concatenate([[0.0], np.cumsum(place_weights)])
+    relevant_exposure = safe_ratio(cumulated[relevant_count], relevant_count.astype(np.float64))
+    other_exposure = safe_ratio(
+        cumulated[n] - cumulated[relevant_count], (n - relevant_count).astype(np.float64)
+    )
+    relevant_exposure, other_exposure = (
+        np.nan_to_num(relevant_exposure),
+        np.nan_to_num(other_exposure),
+    )
+    target = np.where(hit, relevant_exposure[:, None], other_exposure[:, None])
+    ideal = relevant_count * relevant_exposure**2 + (n - relevant_count) * other_exposure**2
     empty = np.where((items != NONE).any(axis=-1), 0.0, np.nan)
-    return total(exposed**2) + empty, total(exposed * due) + empty, ideal + empty
+    return total(exposures**2) + empty, total(exposures * target) + empty, ideal + empty
 
 
-def _exposed(listed: Listed, weight: Weight, patience: float) -> tuple[Codes, Floats]:
+def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Floats]:
     """The items that each user may be shown, each once, and their mean exposure, ``(T, ·)``."""
-    worth = weights(listed.items.shape[1], weight, patience) * listed.shown
-    if listed.drawn is None:
-        return listed.items, worth
-    users, _, depth = listed.drawn.shape
-    rest = weights(depth, weight, patience) * (listed.drawn != NONE)
-    items = np.concatenate([listed.items, listed.drawn.reshape(users, -1)], axis=1)
-    worth = np.concatenate([worth, rest.reshape(users, -1)], axis=1)
+    place_weights = attention_weights(lists.items.shape[1], weight, patience) * lists.shown
+    if lists.drawn is None:
+        return lists.items, place_weights
+    users, _, depth = lists.drawn.shape
+    drawn_worth = attention_weights(depth, weight, patience) * (lists.drawn != NONE)
+    items = np.concatenate([lists.items, lists.drawn.reshape(users, -1)], axis=1)
+    place_weights = np.concatenate([place_weights, drawn_worth.reshape(users, -1)], axis=1)
     order = np.argsort(items, axis=1, kind="stable")  # those of one item together
-    items, worth = (np.take_along_axis(each, order, axis=1) for each in (items, worth))
-    ahead = np.append(items[:, 1:] == items[:, :-1], np.zeros((users, 1), bool), axis=1)
-    sums = np.cumsum(worth, axis=1)
-    before = np.where(ahead, 0, sums)  # what its items and all before them are worth, at their end
-    before = np.maximum.accumulate(before, axis=1)
-    whole = sums - np.append(np.zeros((users, 1)), before[:, :-1], axis=1)
-    shown = (listed.lengths > 0) + np.count_nonzero((listed.drawn != NONE).any(axis=2), axis=1)
-    mean = np.where(ahead, 0, whole) / np.maximum(shown, 1)[:, None]
-    return np.where(ahead, NONE, items), mean
+    items, place_weights = (
+        np.take_along_axis(matrix, order, axis=1) for matrix in (items, place_weights)
+    )
+    same_as_next = np.append(items[:, 1:] == items[:, :-1], np.zeros((users, 1), bool), axis=1)
+    sums = np.cumsum(place_weights, axis=1)
+    sum_before = np.where(
+        same_as_next, 0, sums
+    )  # what its items and all before them are worth, at their end
+    sum_before = np.maximum.accumulate(sum_before, axis=1)
+    exposure = sums - np.append(np.zeros((users, 1)), sum_before[:, :-1], axis=1)
+    ranking_count = (lists.lengths > 0) + np.count_nonzero(
+        (lists.drawn != NONE).any(axis=2), axis=1
+    )
+    mean = np.where(same_as_next, 0, exposure) / np.maximum(ranking_count, 1)[:, None]
+    return np.where(same_as_next, NONE, items), mean
 
 
 EEL = ListMetric(

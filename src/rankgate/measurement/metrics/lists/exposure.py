@@ -5,9 +5,16 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankgate.core.declare import OnlyWith, Range
-from rankgate.measurement.metrics.lists.calibration import between
+from rankgate.measurement.metrics.lists.calibration import divergence_of_shares
 from rankgate.measurement.metrics.lists.declare import ListMetric
-from rankgate.measurement.metrics.lists.listed import NONE, Codes, Floats, Listed, among, over
+from rankgate.measurement.metrics.lists.listed import (
+    NONE,
+    Codes,
+    Floats,
+    Listed,
+    is_in_row,
+    safe_ratio,
+)
 
 Weight = Literal["log2", "geometric"]
 Target = Literal["catalogue", "uniform"]
@@ -18,31 +25,31 @@ Patience = Annotated[float, Range(0, 1), OnlyWith("weight", "geometric")]
 _SINGH = "Singh & Joachims, KDD 2018, doi:10.1145/3219819.3220088"
 
 
-def weights(places: int, weight: Weight = "log2", patience: float = 0.5) -> Floats:
-    """What each rank is looked at: 1/log₂(rank + 1), or patience^(rank − 1), ``(K,)``.
+def attention_weights(places: int, weight: Weight = "log2", patience: float = 0.5) -> Floats:
+    """The attention weight of each rank: 1/log₂(rank + 1), or patience^(rank − 1), ``(K,)``.
 
-    >>> weights(3, "geometric").tolist()
+    >>> attention_weights(3, "geometric").tolist()
     [1.0, 0.5, 0.25]
     """
     ranks = np.arange(1, places + 1, dtype=np.float64)
-    found: Floats = 1 / np.log2(ranks + 1) if weight == "log2" else patience ** (ranks - 1)
-    return found
+    place_weights: Floats = 1 / np.log2(ranks + 1) if weight == "log2" else patience ** (ranks - 1)
+    return place_weights
 
 
 def attention_weighted_fairness(
-    listed: Listed,
+    lists: Listed,
     *,
     weight: Weight = "log2",
     patience: Patience = 0.5,
     target: Target = "catalogue",
     distance: Distance = "js",
 ) -> Floats:
-    """How near the exposure of groups is to their due (AWRF), ``(T,)``; 1 is the due itself.
+    """Nearness of the exposure of groups to their target (AWRF), ``(T,)``; 1 is the target itself.
 
         AWRF = 1 − distance( shares of exposure, due shares )
 
     Args:
-        listed: the lists; items without a group are left out.
+        lists: the lists; items without a group are left out.
         weight: a place is worth 1/log₂(rank + 1), or patience^(rank − 1).
         patience: of the geometric weights.
         target: the due is a group's share of the catalogue, or the same for each group.
@@ -53,21 +60,21 @@ def attention_weighted_fairness(
     >>> attention_weighted_fairness(shown, target="uniform").round(7)
     array([0.9999449])
     """
-    worth = weights(listed.items.shape[1], weight, patience)
-    share = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
-    share = over(share, np.broadcast_to(share.sum(axis=-1, keepdims=True), share.shape))
-    groups = _groups(listed)
+    place_weights = attention_weights(lists.items.shape[1], weight, patience)
+    share = _per_group(lists, np.broadcast_to(place_weights, lists.items.shape))
+    share = safe_ratio(share, np.broadcast_to(share.sum(axis=-1, keepdims=True), share.shape))
+    groups = _groups(lists)
     size = np.bincount(groups[groups != NONE], minlength=share.shape[1]).astype(np.float64)
-    due = np.ones(len(size)) if target == "uniform" else size
-    due = np.broadcast_to(due / due.sum(), share.shape)
+    target_share = np.ones(len(size)) if target == "uniform" else size
+    target_share = np.broadcast_to(target_share / target_share.sum(), share.shape)
     if distance == "absolute":
-        near: Floats = 1 - np.abs(share - due).sum(axis=-1) / 2
-        return near
-    return 1 - between(share, due, "js")
+        nearness: Floats = 1 - np.abs(share - target_share).sum(axis=-1) / 2
+        return nearness
+    return 1 - divergence_of_shares(share, target_share, "js")
 
 
 def exposure_terms(
-    listed: Listed,
+    lists: Listed,
     *,
     members: Among = "catalogue",
     weight: Weight = "log2",
@@ -76,42 +83,42 @@ def exposure_terms(
     """The exposure of each group, and its items, in each list, ``(T, 2G)``.
 
     Args:
-        listed: the lists.
+        lists: the lists.
         members: the items of a group are those of the catalogue, or those that a list shows, so
             that a group that is never shown is not looked at.
         weight: as of AWRF.
         patience: as of AWRF.
     """
-    worth = weights(listed.items.shape[1], weight, patience)
-    exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
+    place_weights = attention_weights(lists.items.shape[1], weight, patience)
+    exposures = _per_group(lists, np.broadcast_to(place_weights, lists.items.shape))
     if members == "shown":
-        own = _per_group(listed, np.ones(listed.items.shape))
+        group_size = _per_group(lists, np.ones(lists.items.shape))
     else:
-        groups = _groups(listed)
-        size = np.bincount(groups[groups != NONE], minlength=exposed.shape[1])
-        own = np.where(listed.lengths[:, None] > 0, size.astype(np.float64), 0.0)
-    return np.concatenate([exposed, own], axis=-1)
+        groups = _groups(lists)
+        size = np.bincount(groups[groups != NONE], minlength=exposures.shape[1])
+        group_size = np.where(lists.lengths[:, None] > 0, size.astype(np.float64), 0.0)
+    return np.concatenate([exposures, group_size], axis=-1)
 
 
-def merit_terms(listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
+def merit_terms(lists: Listed, *, weight: Weight = "log2", patience: Patience = 0.5) -> Floats:
     """The exposure of each group, and its relevant items, for each user, ``(T, 2G)``."""
-    assert isinstance(listed.relevant, np.ndarray)
-    worth = weights(listed.items.shape[1], weight, patience)
-    exposed = _per_group(listed, np.broadcast_to(worth, listed.items.shape))
-    wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
-    return np.concatenate([exposed, wanted], axis=-1)
+    assert isinstance(lists.relevant, np.ndarray)
+    place_weights = attention_weights(lists.items.shape[1], weight, patience)
+    exposures = _per_group(lists, np.broadcast_to(place_weights, lists.items.shape))
+    relevant_count = _group_sums(lists, lists.relevant, np.ones(lists.relevant.shape))
+    return np.concatenate([exposures, relevant_count], axis=-1)
 
 
 def opportunity_terms(
-    listed: Listed, *, weight: Weight = "log2", patience: Patience = 0.5
+    lists: Listed, *, weight: Weight = "log2", patience: Patience = 0.5
 ) -> Floats:
     """The exposure of each group's relevant items, and their number, for each user, ``(T, 2G)``."""
-    assert isinstance(listed.relevant, np.ndarray)
-    worth = weights(listed.items.shape[1], weight, patience)
-    hit = among(listed.items, listed.relevant)
-    exposed = _per_group(listed, worth * hit)
-    wanted = _summed(listed, listed.relevant, np.ones(listed.relevant.shape))
-    return np.concatenate([exposed, wanted], axis=-1)
+    assert isinstance(lists.relevant, np.ndarray)
+    place_weights = attention_weights(lists.items.shape[1], weight, patience)
+    hit = is_in_row(lists.items, lists.relevant)
+    exposures = _per_group(lists, place_weights * hit)
+    relevant_count = _group_sums(lists, lists.relevant, np.ones(lists.relevant.shape))
+    return np.concatenate([exposures, relevant_count], axis=-1)
 
 
 def least_over_most(sums: Floats) -> float:
@@ -122,33 +129,35 @@ def least_over_most(sums: Floats) -> float:
     >>> least_over_most(np.array([1.0, 1.0, 1.0, 2.0]))
     0.5
     """
-    part, whole = np.split(sums, 2)
-    ratio = part[whole > 0] / whole[whole > 0]
+    exposure, size = np.split(sums, 2)
+    ratio = exposure[size > 0] / size[size > 0]
     if len(ratio) < 2 or not ratio.max():  # one group has nobody next to it
         return float("nan")
     return float(ratio.min() / ratio.max())
 
 
-def _per_group(listed: Listed, worth: Floats) -> Floats:
-    return _summed(listed, listed.items, worth)
+def _per_group(lists: Listed, place_weights: Floats) -> Floats:
+    return _group_sums(lists, lists.items, place_weights)
 
 
-def _summed(listed: Listed, codes: Codes, worth: Floats) -> Floats:
-    """What the items of each group are worth together in each row, ``(T, G)``."""
-    groups = _groups(listed)
+def _group_sums(lists: Listed, codes: Codes, place_weights: Floats) -> Floats:
+    """The summed weight of the items of each group in each row, ``(T, G)``."""
+    groups = _groups(lists)
     size = int(groups.max(initial=0)) + 1
-    of = np.where(codes != NONE, groups[np.where(codes != NONE, codes, 0)], NONE)
-    valid = of != NONE
-    cell = (np.arange(len(codes))[:, None] * size + of)[valid]
-    flat = np.bincount(
-        cell, weights=np.broadcast_to(worth, codes.shape)[valid], minlength=len(codes) * size
+    group_of_item = np.where(codes != NONE, groups[np.where(codes != NONE, codes, 0)], NONE)
+    valid = group_of_item != NONE
+    cell = (np.arange(len(codes))[:, None] * size + group_of_item)[valid]
+    group_sums = np.bincount(
+        cell,
+        weights=np.broadcast_to(place_weights, codes.shape)[valid],
+        minlength=len(codes) * size,
     )
-    return flat.reshape(len(codes), size).astype(np.float64)
+    return group_sums.reshape(len(codes), size).astype(np.float64)
 
 
-def _groups(listed: Listed) -> Codes:
-    assert listed.groups is not None
-    return listed.groups
+def _groups(lists: Listed) -> Codes:
+    assert lists.groups is not None
+    return lists.groups
 
 
 AWRF = ListMetric(

@@ -1,12 +1,12 @@
-"""What metrics on lists see: the first K of each of T lists, and what is known of items and users.
+"""The input of metrics on lists: the first K of each of T lists, and data of items and users.
 
 Shapes: T lists, K places, I items of the catalogue, F features, G categories or groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from functools import reduce
 from operator import add
 from typing import Any, TypeAlias
@@ -16,12 +16,25 @@ from numpy.typing import NDArray
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.judged import total
-from rankgate.measurement.metrics.lists.ragged import NONE, Ragged, narrow
+from rankgate.measurement.metrics.lists.ragged import NONE, Ragged, bounded_parts
 
 __all__ = [
-    "NONE", "Codes", "Flags", "Floats", "Listed", "Sums", "among", "blocks", "firsts_of",
-    "mean_of", "over", "shared", "taken", "totals", "unit",
-]  # fmt: skip
+    "NONE",
+    "Codes",
+    "Flags",
+    "Floats",
+    "Listed",
+    "Sums",
+    "blocks",
+    "count_shared",
+    "is_first",
+    "is_in_row",
+    "masked_mean",
+    "row_totals",
+    "safe_ratio",
+    "take_rows",
+    "unit_vectors",
+]
 
 Codes: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -58,6 +71,7 @@ class Listed:
         groups: ``(I,)``, the group of each item from 0; `NONE` where it is in none.
         judged: ``(T,)``, whether anything is known of the relevance of items to each user;
             metrics that need to know it look at these users only. None is all of them.
+        tables: by need, further numbers of items, ``(I, ·)``.
     """
 
     items: Codes
@@ -75,21 +89,26 @@ class Listed:
     similarities: Floats | None = None
     drawn: Codes | None = None
     judged: Flags | None = None
+    tables: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def part(self, need: str) -> Any:  # noqa: ANN401 - an array of the need's shape
+        """The data of users or items by the name of a need; None where it is missing."""
+        return self.tables[need] if need in self.tables else getattr(self, need, None)
 
     @property
     def known(self) -> Flags | None:
-        """Which items of the catalogue training has, ``(I,)``; None if nobody says so."""
+        """True for catalogue items that training has, ``(I,)``; None without training data."""
         return None if self.seen is None else self.seen > 0
 
     @property
     def shown(self) -> Flags:
-        """Which places hold an item, ``(T, K)``."""
+        """True for places that hold an item, ``(T, K)``."""
         valid: Flags = self.items != NONE
         return valid
 
     @property
     def lengths(self) -> Codes:
-        """How many items each list holds, ``(T,)``."""
+        """The number of items of each list, ``(T,)``."""
         lengths: Codes = np.count_nonzero(self.shown, axis=-1)
         return lengths
 
@@ -97,43 +116,51 @@ class Listed:
         """The same lists cut at a rank; the obvious, the earlier and the drawn ones too."""
         if cutoff is None:
             return self
-        cut = {
-            name: each[..., :cutoff]
+        cut_fields = {
+            name: matrix[..., :cutoff]
             for name in ("baseline", "earlier", "drawn")
-            if (each := getattr(self, name)) is not None
+            if (matrix := getattr(self, name)) is not None
         }
-        return replace(self, items=self.items[:, :cutoff], **cut)
+        return replace(self, items=self.items[:, :cutoff], **cut_fields)
 
-    def rows(self, chosen: slice | Codes) -> Listed:
+    def rows(self, selection: slice | Codes) -> Listed:
         """Some of the lists."""
-        cut = {name: each[chosen] for name in _BY_USER if (each := getattr(self, name)) is not None}
-        return replace(self, items=self.items[chosen], **cut)
+        selected_fields = {
+            name: matrix[selection]
+            for name in _BY_USER
+            if (matrix := getattr(self, name)) is not None
+        }
+        return replace(self, items=self.items[selection], **selected_fields)
 
-    def parts(self, wanted: Iterable[str]) -> Iterator[Listed]:
-        """The same lists in parts of bounded size, with matrices of what is wanted.
+    def parts(self, needs: Iterable[str]) -> Iterator[Listed]:
+        """The same lists in parts of bounded size, with matrices of the needed fields.
 
         Args:
-            wanted: names of fields.
+            needs: names of fields.
         """
-        ragged = {name: each for name in wanted if isinstance(each := getattr(self, name), Ragged)}
+        ragged = {
+            name: ragged_rows
+            for name in needs
+            if isinstance(ragged_rows := self.part(name), Ragged)
+        }
         lengths = np.zeros(len(self.items), np.int64)
-        for each in ragged.values():
-            np.maximum(lengths, each.lengths, out=lengths)
+        for ragged_rows in ragged.values():
+            np.maximum(lengths, ragged_rows.lengths, out=lengths)
         for block in blocks(self):
-            for rows in narrow(slice(block.start, min(block.stop, len(lengths))), lengths):
+            for rows in bounded_parts(slice(block.start, min(block.stop, len(lengths))), lengths):
                 matrices: dict[str, Any] = {
-                    name: each[rows].matrix() for name, each in ragged.items()
+                    name: ragged_rows[rows].matrix() for name, ragged_rows in ragged.items()
                 }
                 yield replace(self.rows(rows), **matrices)
 
     def sums(self, weights: Floats | None = None, looked: Floats | None = None) -> Sums:
-        """What the lists show together; see `Sums`."""
+        """Sums over the lists; see `Sums`."""
         return Sums.of(self, weights, looked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """What many lists show together: sums over lists, so that parts add up to the whole.
+    """Sums over many lists; the sums of parts add up to those of the whole.
 
     A list counts with its weight, 1 if none is given.
 
@@ -161,49 +188,58 @@ class Sums:
 
     @classmethod
     def of(
-        cls, listed: Listed, weights: Floats | None = None, looked: Floats | None = None
+        cls, lists: Listed, weights: Floats | None = None, place_weights: Floats | None = None
     ) -> Sums:
         """The sums over some lists, block by block.
 
         Args:
-            listed: the lists.
+            lists: the lists.
             weights: ``(T,)``, of the lists.
-            looked: ``(K,)``, what each place is looked at.
+            place_weights: ``(K,)``, the attention that each place gets.
         """
-        weight = np.ones(len(listed.items)) if weights is None else weights
-        parts = (cls._of(listed.rows(each), weight[each], looked) for each in blocks(listed))
+        weight = np.ones(len(lists.items)) if weights is None else weights
+        parts = (cls._of(lists.rows(rows), weight[rows], place_weights) for rows in blocks(lists))
         return reduce(add, parts)
 
     @classmethod
-    def _of(cls, listed: Listed, weight: Floats, looked: Floats | None) -> Sums:
-        shown, first = listed.shown, firsts_of(listed.items)
-        every = _Places.of(listed, shown)
-        once = every if np.array_equal(first, shown) else _Places.of(listed, first)
-        root, full = weight / np.sqrt(np.maximum(once.lengths, 1)), every.lengths > 0
+    def _of(cls, lists: Listed, weight: Floats, place_weights: Floats | None) -> Sums:
+        is_shown, first = lists.shown, is_first(lists.items)
+        all_places = _ListPlaces.of(lists, is_shown)
+        distinct_places = (
+            all_places if np.array_equal(first, is_shown) else _ListPlaces.of(lists, first)
+        )
+        root, is_filled = (
+            weight / np.sqrt(np.maximum(distinct_places.lengths, 1)),
+            all_places.lengths > 0,
+        )
         exposure = None
-        if looked is not None:
-            worth = np.broadcast_to(weight[:, None] * looked, shown.shape)[shown]
-            exposure = np.stack([every.sums(part) for part in _halves(worth)])
-        counts = every.of_lists(weight)
+        if place_weights is not None:
+            weighted_places = np.broadcast_to(weight[:, None] * place_weights, is_shown.shape)[
+                is_shown
+            ]
+            exposure = np.stack(
+                [all_places.sums(addend) for addend in _split_exactly(weighted_places)]
+            )
+        counts = all_places.of_lists(weight)
         return cls(
             counts,
-            counts if once is every else once.of_lists(weight),
-            np.stack([once.of_lists(part) for part in _halves(root)]),
+            counts if distinct_places is all_places else distinct_places.of_lists(weight),
+            np.stack([distinct_places.of_lists(addend) for addend in _split_exactly(root)]),
             exposure,
             float(weight.sum()),
-            float(weight[full].sum()),
-            float((weight[full] ** 2).sum()),
-            listed.known,
+            float(weight[is_filled].sum()),
+            float((weight[is_filled] ** 2).sum()),
+            lists.known,
         )
 
     def __add__(self, other: Sums) -> Sums:
         """The sums over both."""
-        both = self.exposure is not None and other.exposure is not None
+        has_exposure = self.exposure is not None and other.exposure is not None
         return Sums(
             self.counts + other.counts,
             self.distinct + other.distinct,
             self.scaled + other.scaled,
-            self.exposure + other.exposure if both else None,  # type: ignore[operator]
+            self.exposure + other.exposure if has_exposure else None,  # type: ignore[operator]
             self.lists + other.lists,
             self.filled + other.filled,
             self.squares + other.squares,
@@ -212,7 +248,7 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class _Places:
+class _ListPlaces:
     """Some places of lists.
 
     Attributes:
@@ -226,30 +262,30 @@ class _Places:
     counts: Codes
 
     @classmethod
-    def of(cls, listed: Listed, chosen: Flags) -> _Places:
+    def of(cls, lists: Listed, selection: Flags) -> _ListPlaces:
         """The places of lists that are chosen, ``(T, K)``."""
-        codes = listed.items[chosen]
-        counts = np.bincount(codes, minlength=listed.catalogue)
-        return cls(codes, np.count_nonzero(chosen, axis=-1), counts)
+        codes = lists.items[selection]
+        counts = np.bincount(codes, minlength=lists.catalogue)
+        return cls(codes, np.count_nonzero(selection, axis=-1), counts)
 
-    def of_lists(self, worth: Floats) -> Floats:
+    def of_lists(self, list_weights: Floats) -> Floats:
         """By item the sum of what each list is worth, ``(T,)``; exact for few binary digits."""
-        there = worth[self.lengths > 0]
-        if len(there) and (there == there[0]).all():
-            similarities: Floats = self.counts * there[0]
-            return similarities
-        return self.sums(np.repeat(worth, self.lengths))
+        filled_worth = list_weights[self.lengths > 0]
+        if len(filled_worth) and (filled_worth == filled_worth[0]).all():
+            item_sums: Floats = self.counts * filled_worth[0]
+            return item_sums
+        return self.sums(np.repeat(list_weights, self.lengths))
 
     def sums(self, worth: Floats) -> Floats:
         """By item the sum of what each place is worth, ``(n,)``."""
-        found = np.bincount(self.codes, weights=worth, minlength=len(self.counts))
-        return found.astype(np.float64, copy=False)
+        sums = np.bincount(self.codes, weights=worth, minlength=len(self.counts))
+        return sums.astype(np.float64, copy=False)
 
 
-def _halves(worth: Floats) -> tuple[Floats, Floats]:
+def _split_exactly(worth: Floats) -> tuple[Floats, Floats]:
     """Numbers to 2^-53 in two addends; sums of each are exact up to 2^27, in any order.
 
-    >>> high, low = _halves(np.array([0.6]))
+    >>> high, low = _split_exactly(np.array([0.6]))
     >>> high + low
     array([0.6])
     """
@@ -258,17 +294,17 @@ def _halves(worth: Floats) -> tuple[Floats, Floats]:
     return high, low
 
 
-def blocks(listed: Listed) -> Iterator[slice]:
+def blocks(lists: Listed) -> Iterator[slice]:
     """Lists in pieces of bounded size, one after the other; an empty one where there are none."""
-    rows, width = listed.items.shape
-    step = max(1, max(_BLOCK, _TABLES * listed.catalogue) // max(1, width))
+    rows, width = lists.items.shape
+    step = max(1, max(_BLOCK, _TABLES * lists.catalogue) // max(1, width))
     yield from (slice(begin, begin + step) for begin in range(0, max(1, rows), step))
 
 
-def firsts_of(items: Codes) -> Flags:
-    """Which places show an item for the first time in their list, ``(T, K) -> (T, K)``.
+def is_first(items: Codes) -> Flags:
+    """True for places that show an item for the first time in their list, ``(T, K) -> (T, K)``.
 
-    >>> firsts_of(np.array([[3, 1, 3], [2, NONE, NONE]])).tolist()
+    >>> is_first(np.array([[3, 1, 3], [2, NONE, NONE]])).tolist()
     [[True, True, False], [True, False, False]]
     """
     first: Flags = items != NONE
@@ -277,47 +313,49 @@ def firsts_of(items: Codes) -> Flags:
         for step in range(1, width):
             first[:, step:] &= items[:, step:] != items[:, :-step]
         return first
-    ordered = np.sort(items, axis=-1)
-    again = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NONE)
-    rows = np.flatnonzero(again.any(axis=-1))
+    sorted_items = np.sort(items, axis=-1)
+    is_repeated = (sorted_items[:, 1:] == sorted_items[:, :-1]) & (sorted_items[:, 1:] != NONE)
+    rows = np.flatnonzero(is_repeated.any(axis=-1))
     if len(rows):
-        by = np.argsort(items[rows], axis=-1, kind="stable")
-        same = np.zeros(by.shape, bool)
-        np.put_along_axis(same, by[:, 1:], again[rows], axis=-1)
-        first[rows] &= ~same
+        row_order = np.argsort(items[rows], axis=-1, kind="stable")
+        is_repeat = np.zeros(row_order.shape, bool)
+        np.put_along_axis(is_repeat, row_order[:, 1:], is_repeated[rows], axis=-1)
+        first[rows] &= ~is_repeat
     return first
 
 
-def among(items: Codes, others: Codes) -> Flags:
-    """Which items of each row are in the same row of another matrix, ``(T, K)``.
+def is_in_row(items: Codes, other_items: Codes) -> Flags:
+    """True for items that are in the same row of another matrix, ``(T, K)``.
 
     Args:
         items: ``(T, K)``, padded with `NONE`.
-        others: ``(T, ·)``, padded likewise.
+        other_items: ``(T, ·)``, padded likewise.
 
-    >>> among(np.array([[0, 1], [1, NONE]]), np.array([[1], [0]])).tolist()
+    >>> is_in_row(np.array([[0, 1], [1, NONE]]), np.array([[1], [0]])).tolist()
     [[False, True], [False, False]]
     """
-    size = max(int(items.max(initial=0)), int(others.max(initial=0))) + 1
+    size = max(int(items.max(initial=0)), int(other_items.max(initial=0))) + 1
     row = np.arange(len(items))[:, None] * size
-    wanted, asked = np.sort((row + others)[others != NONE]), row + items
-    if not len(wanted):
+    sorted_keys, item_keys = np.sort((row + other_items)[other_items != NONE]), row + items
+    if not len(sorted_keys):
         return np.zeros(items.shape, bool)
-    places = np.minimum(np.searchsorted(wanted, asked), len(wanted) - 1)
-    found: Flags = (wanted[places] == asked) & (items != NONE)
-    return found
+    places = np.minimum(np.searchsorted(sorted_keys, item_keys), len(sorted_keys) - 1)
+    is_member: Flags = (sorted_keys[places] == item_keys) & (items != NONE)
+    return is_member
 
 
-def shared(items: Codes | Ragged, others: Codes | Ragged) -> int:
-    """How many items are in the same row of the others too, looked up in parts of the rows.
+def count_shared(items: Codes | Ragged, other_items: Codes | Ragged) -> int:
+    """Count the items that are in the same row of another matrix too, part by part of the rows.
 
     Args:
         items: a row for each user.
-        others: likewise.
+        other_items: likewise.
     """
-    lengths = np.maximum(_lengths(items), _lengths(others))
-    parts = narrow(slice(0, len(lengths)), lengths)
-    return sum(int(among(matrix_of(items[rows]), matrix_of(others[rows])).sum()) for rows in parts)
+    lengths = np.maximum(_lengths(items), _lengths(other_items))
+    parts = bounded_parts(slice(0, len(lengths)), lengths)
+    return sum(
+        int(is_in_row(matrix_of(items[rows]), matrix_of(other_items[rows])).sum()) for rows in parts
+    )
 
 
 def matrix_of(rows: Codes | Ragged) -> Codes:
@@ -329,7 +367,7 @@ def _lengths(rows: Codes | Ragged) -> Codes:
     return rows.lengths if isinstance(rows, Ragged) else np.full(len(rows), rows.shape[1])
 
 
-def taken(table: Floats | Codes, codes: Codes) -> Floats:
+def take_rows(table: Floats | Codes, codes: Codes) -> Floats:
     """The rows of an item table for a matrix of codes, 0 where a place holds nothing."""
     if not len(table):
         return np.zeros((*codes.shape, *table.shape[1:]))
@@ -340,42 +378,42 @@ def taken(table: Floats | Codes, codes: Codes) -> Floats:
     return rows
 
 
-def totals(table: Floats, codes: Codes) -> Floats:
+def row_totals(table: Floats, codes: Codes) -> Floats:
     """The rows of an item table, added over each row of codes, ``(T, ·) -> (T, F)``.
 
     Made block by block: histories are long.
     """
     width = table.shape[1]
-    out = np.zeros((len(codes), width))
+    row_sums = np.zeros((len(codes), width))
     step = max(1, _BLOCK // max(1, codes.shape[1] * width))
     for begin in range(0, len(codes), step):
-        out[begin : begin + step] = taken(table, codes[begin : begin + step]).sum(axis=1)
-    return out
+        row_sums[begin : begin + step] = take_rows(table, codes[begin : begin + step]).sum(axis=1)
+    return row_sums
 
 
-def unit(features: Floats) -> Floats:
+def unit_vectors(features: Floats) -> Floats:
     """Features divided by their length, ``(I, F)``; rows of 0 stay so.
 
     Rows are brought to a size of about 1 first, by a power of 2, so that no square overflows.
     """
     _, exponents = np.frexp(np.abs(features).max(axis=-1, initial=0, keepdims=True))
-    scaled = np.ldexp(features, -exponents)
-    norms = np.linalg.norm(scaled, axis=-1, keepdims=True)
-    out: Floats = np.zeros(features.shape)
-    np.divide(scaled, norms, out=out, where=norms > 0)
-    return out
+    scaled_features = np.ldexp(features, -exponents)
+    norms = np.linalg.norm(scaled_features, axis=-1, keepdims=True)
+    unit_features: Floats = np.zeros(features.shape)
+    np.divide(scaled_features, norms, out=unit_features, where=norms > 0)
+    return unit_features
 
 
-def mean_of(values: Floats, counted: Flags) -> Floats:
+def masked_mean(values: Floats, is_counted: Flags) -> Floats:
     """The mean over the places of each list that count, ``(T, K) -> (T,)``; NaN without any."""
-    count = np.count_nonzero(counted, axis=-1)
-    out: Floats = np.full(len(values), np.nan)
-    np.divide(total(np.where(counted, values, 0)), count, out=out, where=count > 0)
-    return out
+    count = np.count_nonzero(is_counted, axis=-1)
+    means: Floats = np.full(len(values), np.nan)
+    np.divide(total(np.where(is_counted, values, 0)), count, out=means, where=count > 0)
+    return means
 
 
-def over(part: Floats, whole: Floats | Codes) -> Floats:
+def safe_ratio(numerator: Floats, denominator: Floats | Codes) -> Floats:
     """``part / whole``, NaN where there is nothing to divide by."""
-    out: Floats = np.full(np.shape(part), np.nan)
-    np.divide(part, whole, out=out, where=np.asarray(whole) > 0)
-    return out
+    quotient: Floats = np.full(np.shape(numerator), np.nan)
+    np.divide(numerator, denominator, out=quotient, where=np.asarray(denominator) > 0)
+    return quotient

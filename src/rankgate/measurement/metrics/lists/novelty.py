@@ -10,10 +10,10 @@ from rankgate.measurement.metrics.lists.listed import (
     NONE,
     Floats,
     Listed,
-    among,
-    mean_of,
-    over,
-    taken,
+    is_in_row,
+    masked_mean,
+    safe_ratio,
+    take_rows,
 )
 
 Of = Literal["people", "interactions"]
@@ -25,13 +25,13 @@ _VARGAS = "Vargas & Castells, RecSys 2011, doi:10.1145/2043932.2043955"
 _ZHOU = "Zhou et al., PNAS 107(10), 2010, doi:10.1073/pnas.1000488107"
 
 
-def novelty(listed: Listed, *, of: Of = "people", unknown: Unknown = "leave_out") -> Floats:
+def novelty(lists: Listed, *, of: Of = "people", unknown: Unknown = "leave_out") -> Floats:
     """Mean self-information of the items of a list, in bits, ``(T,)``.
 
         Novelty = mean_{i shown} −log₂( people who know i / people )
 
     Args:
-        listed: the lists.
+        lists: the lists.
         of: the chance that one of the people knows the item (Zhou, rexmex, evidently), or that an
             interaction is with it (elliot's EFD).
         unknown: items that nobody is known to know are left out, as novel as an item that one
@@ -43,33 +43,33 @@ def novelty(listed: Listed, *, of: Of = "people", unknown: Unknown = "leave_out"
     >>> novelty(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4))
     array([1.])
     """
-    bits, known = _information(listed, of, unknown)
-    return mean_of(bits, known)
+    bits, is_known = _information(lists, of, unknown)
+    return masked_mean(bits, is_known)
 
 
-def complement(
-    listed: Listed, *, relevance: Relevance = "ignore", discount: Discount = "log2"
+def expected_popularity_complement(
+    lists: Listed, *, relevance: Relevance = "ignore", discount: Discount = "log2"
 ) -> Floats:
-    """How unlikely people are to know what is shown (EPC), ``(T,)``.
+    """Expected popularity complement (EPC): the chance that people do not know an item, ``(T,)``.
 
         EPC = Σ_r d(r) · relᵣ · (1 − people who know iᵣ / people) / Σ_r d(r)
 
     Args:
-        listed: the lists.
+        lists: the lists.
         relevance: whether only items that are relevant to the user add to it (`use`: elliot).
         discount: d(r) = 1/log₂(r + 1), or 1.
 
     >>> shown = Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4)
-    >>> complement(shown, discount="none")
+    >>> expected_popularity_complement(shown, discount="none")
     array([0.375])
     """
-    assert listed.seen is not None
-    chance = taken(listed.seen, listed.items) / max(listed.people, 1)
-    return _discounted(listed, 1 - chance, relevance, discount)
+    assert lists.seen is not None
+    chance = take_rows(lists.seen, lists.items) / max(lists.people, 1)
+    return _discounted(lists, 1 - chance, relevance, discount)
 
 
-def free_discovery(
-    listed: Listed,
+def expected_free_discovery(
+    lists: Listed,
     *,
     relevance: Relevance = "ignore",
     discount: Discount = "log2",
@@ -80,7 +80,7 @@ def free_discovery(
         EFD = Σ_r d(r) · relᵣ · −log₂ p(iᵣ) / Σ_r d(r)
 
     Args:
-        listed: the lists.
+        lists: the lists.
         relevance: whether only items that are relevant to the user add to it (`use`: elliot).
         discount: d(r) = 1/log₂(r + 1), or 1.
         of: p is the share of the interactions, or of the people.
@@ -88,36 +88,40 @@ def free_discovery(
     An item that nobody is known to know is as novel as one that one knows.
 
     >>> shown = Listed(np.array([[0, 1]]), 2, seen=np.array([3, 1]), people=3)
-    >>> free_discovery(shown, discount="none").round(4)
+    >>> expected_free_discovery(shown, discount="none").round(4)
     array([1.2075])
     """
-    bits, _ = _information(listed, of, "cap")
-    return _discounted(listed, bits, relevance, discount)
+    bits, _ = _information(lists, of, "cap")
+    return _discounted(lists, bits, relevance, discount)
 
 
-def _information(listed: Listed, of: Of, unknown: Unknown) -> tuple[Floats, np.ndarray]:
-    """−log₂ of how likely each item is to be known, ``(T, K)``, and which count."""
-    assert listed.seen is not None
-    whole = listed.people if of == "people" else int(listed.seen.sum())
-    bits = np.log2(max(whole, 1)) - np.log2(np.maximum(listed.seen, 1)) + 0.0
+def _information(lists: Listed, of: Of, unknown: Unknown) -> tuple[Floats, np.ndarray]:
+    """−log₂ of the chance that each item is known, ``(T, K)``, and True for items that count."""
+    assert lists.seen is not None
+    total_count = lists.people if of == "people" else int(lists.seen.sum())
+    bits = np.log2(max(total_count, 1)) - np.log2(np.maximum(lists.seen, 1)) + 0.0
     if unknown == "zero":
-        bits = np.where(listed.seen > 0, bits, 0.0)
-    known = taken(listed.seen, listed.items) > 0 if unknown == "leave_out" else listed.shown
-    return taken(bits, listed.items), known
+        bits = np.where(lists.seen > 0, bits, 0.0)
+    is_known = take_rows(lists.seen, lists.items) > 0 if unknown == "leave_out" else lists.shown
+    return take_rows(bits, lists.items), is_known
 
 
-def _discounted(listed: Listed, worth: Floats, relevance: Relevance, discount: Discount) -> Floats:
-    ranks = np.arange(1, listed.items.shape[1] + 1)
-    weight = listed.shown * (
-        1 / np.log2(ranks + 1.0) if discount == "log2" else np.ones(len(ranks))
-    )
-    counted = weight
+def _discounted(
+    lists: Listed, novelty_of_place: Floats, relevance: Relevance, discount: Discount
+) -> Floats:
+    ranks = np.arange(1, lists.items.shape[1] + 1)
+    weight = lists.shown * (1 / np.log2(ranks + 1.0) if discount == "log2" else np.ones(len(ranks)))
+    counted_weight = weight
     if relevance == "use":
-        assert isinstance(listed.relevant, np.ndarray)
-        counted = weight * among(listed.items, listed.relevant)
-        wanted = (listed.relevant != NONE).any(axis=-1)
-        return np.where(wanted, over(total(counted * worth), total(weight)), np.nan)
-    return over(total(counted * worth), total(weight))
+        assert isinstance(lists.relevant, np.ndarray)
+        counted_weight = weight * is_in_row(lists.items, lists.relevant)
+        has_relevant = (lists.relevant != NONE).any(axis=-1)
+        return np.where(
+            has_relevant,
+            safe_ratio(total(counted_weight * novelty_of_place), total(weight)),
+            np.nan,
+        )
+    return safe_ratio(total(counted_weight * novelty_of_place), total(weight))
 
 
 Novelty = ListMetric(
@@ -133,7 +137,7 @@ Novelty = ListMetric(
 )
 EPC = ListMetric(
     "EPC",
-    complement,
+    expected_popularity_complement,
     title="Expected popularity complement: how unlikely people are to know what is shown.",
     formula="EPC = Σ_r d(r) · relᵣ · (1 − people who know iᵣ / people) / Σ_r d(r)",
     aliases=("expected_popularity_complement",),
@@ -143,7 +147,7 @@ EPC = ListMetric(
 )
 EFD = ListMetric(
     "EFD",
-    free_discovery,
+    expected_free_discovery,
     title="Expected free discovery: self-information with discount, in bits.",
     formula="EFD = Σ_r d(r) · relᵣ · −log₂ p(iᵣ) / Σ_r d(r)",
     aliases=("expected_free_discovery",),

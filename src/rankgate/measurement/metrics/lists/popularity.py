@@ -12,9 +12,9 @@ from rankgate.measurement.metrics.lists.listed import (
     Flags,
     Floats,
     Listed,
-    among,
-    mean_of,
-    taken,
+    is_in_row,
+    masked_mean,
+    take_rows,
 )
 
 Head = Literal["items", "interactions", "seen"]
@@ -24,79 +24,81 @@ _ABDOLLAHPOURI = "Abdollahpouri, Burke & Mobasher, FLAIRS 2019, arXiv:1901.07555
 _ZHU = "Zhu, Wang & Caverlee, SIGIR 2020, doi:10.1145/3397271.3401177"
 
 
-def tail_of(seen: Codes, head: Head = "items", share: float = 0.2) -> Flags:
-    """Which items are of the long tail, ``(I,)``; of equal ones the first codes are of the head.
+def is_long_tail(seen_counts: Codes, head: Head = "items", share: float = 0.2) -> Flags:
+    """True for items of the long tail, ``(I,)``; of equal ones the first codes are of the head.
 
     Args:
-        seen: ``(I,)``, how often each item was seen.
+        seen_counts: ``(I,)``, how often each item was seen.
         head: the head is a share of the items, the most popular first; or the items that have a
             share of all interactions (elliot); or a share of the items that were seen at all, those
             that were not being of neither (`seen`: RecBole, where of equal ones the first are of
             the tail).
         share: that share; usual are 0.2 of the items, 0.8 of the interactions, 0.9 of those seen.
 
-    >>> tail_of(np.array([5, 1, 1, 1, 1])).tolist()
+    >>> is_long_tail(np.array([5, 1, 1, 1, 1])).tolist()
     [False, True, True, True, True]
     """
     if head == "seen":
-        rare = np.argsort(seen, kind="stable")
-        rare = rare[seen[rare] > 0]
-        few: Flags = np.zeros(len(seen), bool)
-        few[rare[: max(len(rare) - int(np.ceil(share * len(rare) - 1e-9)), 1)]] = True
-        return few
-    order = np.argsort(-seen, kind="stable")
+        from_rarest = np.argsort(seen_counts, kind="stable")
+        from_rarest = from_rarest[seen_counts[from_rarest] > 0]
+        is_rare: Flags = np.zeros(len(seen_counts), bool)
+        is_rare[
+            from_rarest[: max(len(from_rarest) - int(np.ceil(share * len(from_rarest) - 1e-9)), 1)]
+        ] = True
+        return is_rare
+    order = np.argsort(-seen_counts, kind="stable")
     if head == "items":
-        size = int(np.ceil(share * len(seen) - 1e-9))
+        size = int(np.ceil(share * len(seen_counts) - 1e-9))
     else:
-        before = np.cumsum(seen[order]) - seen[order]
-        size = int(np.count_nonzero(before < share * seen.sum() - 1e-9))
-    tail: Flags = np.ones(len(seen), bool)
+        seen_before = np.cumsum(seen_counts[order]) - seen_counts[order]
+        size = int(np.count_nonzero(seen_before < share * seen_counts.sum() - 1e-9))
+    tail: Flags = np.ones(len(seen_counts), bool)
     tail[order[:size]] = False
     return tail
 
 
-def popularity(listed: Listed, *, unknown: Literal["leave_out", "zero"] = "leave_out") -> Floats:
+def popularity(lists: Listed, *, unknown: Literal["leave_out", "zero"] = "leave_out") -> Floats:
     """Mean number of people who know the items of a list (ARP), ``(T,)``.
 
     Args:
-        listed: the lists.
+        lists: the lists.
         unknown: items that nobody is known to know are left out (evidently), or count 0 (RecBole,
             elliot).
 
     >>> popularity(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4))
     array([2.5])
     """
-    seen = taken(_seen(listed), listed.items)
-    return mean_of(seen, listed.shown & ((seen > 0) | (unknown == "zero")))
+    seen_counts = take_rows(_seen_counts(lists), lists.items)
+    return masked_mean(seen_counts, lists.shown & ((seen_counts > 0) | (unknown == "zero")))
 
 
-def tail_items(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
-    """How many items of a list are of the long tail (ACLT), ``(T,)``; NaN for an empty list.
+def tail_items(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+    """Count the items of a list that are of the long tail (ACLT), ``(T,)``; NaN for an empty list.
 
     >>> tail_items(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4), share=0.5)
     array([1.])
     """
-    tail = taken(tail_of(_seen(listed), head, share).astype(np.float64), listed.items)
-    return np.where(listed.lengths > 0, tail.sum(axis=-1), np.nan)
+    tail = take_rows(is_long_tail(_seen_counts(lists), head, share).astype(np.float64), lists.items)
+    return np.where(lists.lengths > 0, tail.sum(axis=-1), np.nan)
 
 
-def tail_per_list(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+def tail_per_list(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
     """The share of the items of a list that are of the long tail (APLT), ``(T,)``.
 
     >>> tail_per_list(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4), share=0.5)
     array([0.5])
     """
-    tail = taken(tail_of(_seen(listed), head, share).astype(np.float64), listed.items)
-    return mean_of(tail, listed.shown)
+    tail = take_rows(is_long_tail(_seen_counts(lists), head, share).astype(np.float64), lists.items)
+    return masked_mean(tail, lists.shown)
 
 
-def tail_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+def tail_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
     """Places that hold an item of the long tail, and all places, ``(T, 2)``."""
-    tail = taken(tail_of(_seen(listed), head, share).astype(np.float64), listed.items)
-    return np.stack([tail.sum(axis=-1), listed.lengths.astype(np.float64)], axis=-1)
+    tail = take_rows(is_long_tail(_seen_counts(lists), head, share).astype(np.float64), lists.items)
+    return np.stack([tail.sum(axis=-1), lists.lengths.astype(np.float64)], axis=-1)
 
 
-def lift_terms(listed: Listed) -> Floats:
+def lift_terms(lists: Listed) -> Floats:
     """The mean popularity of a list, and of what its user had before, ``(T, 2)``.
 
     Both 0 for a user without a list or a history.
@@ -104,20 +106,20 @@ def lift_terms(listed: Listed) -> Floats:
     >>> lift_terms(Listed(np.array([[0]]), 2, seen=np.array([4, 2]), history=np.array([[1]])))
     array([[4., 2.]])
     """
-    assert isinstance(listed.history, np.ndarray)
-    seen = _seen(listed)
-    mine = mean_of(taken(seen, listed.items), listed.shown)
-    before = mean_of(taken(seen, listed.history), listed.history != NONE)
-    both = np.stack([mine, before], axis=-1)
-    return np.where(np.isnan(both).any(axis=-1, keepdims=True), 0.0, both)
+    assert isinstance(lists.history, np.ndarray)
+    seen_counts = _seen_counts(lists)
+    list_popularity = masked_mean(take_rows(seen_counts, lists.items), lists.shown)
+    history_popularity = masked_mean(take_rows(seen_counts, lists.history), lists.history != NONE)
+    pairs = np.stack([list_popularity, history_popularity], axis=-1)
+    return np.where(np.isnan(pairs).any(axis=-1, keepdims=True), 0.0, pairs)
 
 
-def lifted(sums: Floats) -> float:
-    """How much greater the first sum is than the second, as a share of it."""
+def relative_lift(sums: Floats) -> float:
+    """The relative excess of the first sum over the second."""
     return float(sums[0] / sums[1] - 1) if sums[1] else float("nan")
 
 
-def popularity_rank(listed: Listed) -> Floats:
+def popularity_rank(lists: Listed) -> Floats:
     """Mean rank by popularity of the items of a list, as a share, ``(T,)``.
 
     1 is the most popular item, 0 one that nobody is known to know; items that are equally popular
@@ -126,48 +128,50 @@ def popularity_rank(listed: Listed) -> Floats:
     >>> popularity_rank(Listed(np.array([[0, 1]]), 3, seen=np.array([4, 1, 0])))
     array([0.75])
     """
-    seen = _seen(listed)
-    counts, of = np.unique(seen[seen > 0], return_counts=True)
-    middle = np.cumsum(of) - (of - 1) / 2  # of the ranks that equals share
-    rank = np.zeros(len(seen))
-    rank[seen > 0] = middle[np.searchsorted(counts, seen[seen > 0])] / max(1, of.sum())
-    return mean_of(taken(rank, listed.items), listed.shown)
+    seen_counts = _seen_counts(lists)
+    levels, level_sizes = np.unique(seen_counts[seen_counts > 0], return_counts=True)
+    mean_ranks = np.cumsum(level_sizes) - (level_sizes - 1) / 2  # of the ranks that equals share
+    rank = np.zeros(len(seen_counts))
+    rank[seen_counts > 0] = mean_ranks[np.searchsorted(levels, seen_counts[seen_counts > 0])] / max(
+        1, level_sizes.sum()
+    )
+    return masked_mean(take_rows(rank, lists.items), lists.shown)
 
 
-def opportunity_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+def opportunity_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
     """Relevant items that are shown and relevant items, of the head and of the tail, ``(T, 4)``."""
-    assert isinstance(listed.relevant, np.ndarray)
-    tail = tail_of(_seen(listed), head, share).astype(np.float64)
-    hit = among(listed.items, listed.relevant)
-    of_tail, wanted = taken(tail, listed.items), listed.relevant != NONE
-    wanted_tail = taken(tail, listed.relevant).sum(axis=-1)
-    hits_tail = (of_tail * hit).sum(axis=-1)
+    assert isinstance(lists.relevant, np.ndarray)
+    tail = is_long_tail(_seen_counts(lists), head, share).astype(np.float64)
+    hit = is_in_row(lists.items, lists.relevant)
+    is_tail, is_relevant = take_rows(tail, lists.items), lists.relevant != NONE
+    relevant_tail = take_rows(tail, lists.relevant).sum(axis=-1)
+    hits_tail = (is_tail * hit).sum(axis=-1)
     hits_head = np.count_nonzero(hit, axis=-1) - hits_tail
-    wanted_head = np.count_nonzero(wanted, axis=-1) - wanted_tail
-    return np.stack([hits_head, hits_tail, wanted_head, wanted_tail], axis=-1)
+    relevant_head = np.count_nonzero(is_relevant, axis=-1) - relevant_tail
+    return np.stack([hits_head, hits_tail, relevant_head, relevant_tail], axis=-1)
 
 
-def parity_terms(listed: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
+def parity_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
     """Items shown and items that could be, of the head and of the tail, ``(T, 4)``.
 
     Items that the user had before could not be shown.
     """
-    assert isinstance(listed.history, np.ndarray)
-    tail = tail_of(_seen(listed), head, share).astype(np.float64)
-    shown_tail = taken(tail, listed.items).sum(axis=-1)
-    had_tail = taken(tail, listed.history).sum(axis=-1)
-    had = np.count_nonzero(listed.history != NONE, axis=-1)
+    assert isinstance(lists.history, np.ndarray)
+    tail = is_long_tail(_seen_counts(lists), head, share).astype(np.float64)
+    shown_tail = take_rows(tail, lists.items).sum(axis=-1)
+    had_tail = take_rows(tail, lists.history).sum(axis=-1)
+    history_count = np.count_nonzero(lists.history != NONE, axis=-1)
     free_tail = tail.sum() - had_tail
-    free_head = (len(tail) - tail.sum()) - (had - had_tail)
-    return np.stack([listed.lengths - shown_tail, shown_tail, free_head, free_tail], axis=-1)
+    free_head = (len(tail) - tail.sum()) - (history_count - had_tail)
+    return np.stack([lists.lengths - shown_tail, shown_tail, free_head, free_tail], axis=-1)
 
 
-def spread(sums: Floats) -> float:
+def variation_of_chances(sums: Floats) -> float:
     """Standard deviation over mean of the chances of two groups, ``(4,)``: parts, then wholes."""
-    part, whole = np.split(sums, 2)
-    if (whole <= 0).any() or not part.sum():
+    shown_sums, possible_sums = np.split(sums, 2)
+    if (possible_sums <= 0).any() or not shown_sums.sum():
         return float("nan")
-    chance = part / whole
+    chance = shown_sums / possible_sums
     return float(chance.std() / chance.mean())
 
 
@@ -176,9 +180,9 @@ def first_over_second(sums: Floats) -> float:
     return float(sums[0] / sums[1]) if sums[1] else float("nan")
 
 
-def _seen(listed: Listed) -> Codes:
-    assert listed.seen is not None
-    return listed.seen
+def _seen_counts(lists: Listed) -> Codes:
+    assert lists.seen is not None
+    return lists.seen
 
 
 Popularity = ListMetric(
@@ -250,7 +254,7 @@ PopularityLift = ListMetric(
     higher_is_better=False,
     needs=("seen", "history"),
     merge="ratio",
-    finish=lifted,
+    finish=relative_lift,
     source="Abdollahpouri et al., RMSE at RecSys 2019, arXiv:1907.13286",
     sees="how popular the items shown and those of the user's history were",
 )
@@ -264,7 +268,7 @@ PopREO = ListMetric(
     higher_is_better=False,
     needs=("seen", "relevant"),
     merge="ratio",
-    finish=spread,
+    finish=variation_of_chances,
     source=f"{_ZHU}; elliot",
     sees="hits among items of the head and of the tail",
     blind_to="the order within a list",
@@ -278,7 +282,7 @@ PopRSP = ListMetric(
     higher_is_better=False,
     needs=("seen", "history"),
     merge="ratio",
-    finish=spread,
+    finish=variation_of_chances,
     source=f"{_ZHU}; elliot",
     sees="how much of head and tail is shown",
 )

@@ -7,11 +7,17 @@ import numpy as np
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.judged import total
 from rankgate.measurement.metrics.lists.declare import ListMetric
-from rankgate.measurement.metrics.lists.listed import Floats, Listed, among, over, taken
+from rankgate.measurement.metrics.lists.listed import (
+    Floats,
+    Listed,
+    is_in_row,
+    safe_ratio,
+    take_rows,
+)
 
 
 def ips_hits(
-    listed: Listed,
+    lists: Listed,
     *,
     cap: Annotated[float, Range(1)] = 10_000.0,
     normalised: bool = False,
@@ -21,7 +27,7 @@ def ips_hits(
         IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )
 
     Args:
-        listed: the lists; an item that nobody is known to know weighs nothing.
+        lists: the lists; an item that nobody is known to know weighs nothing.
         cap: the most that a hit weighs, so that one rare item does not decide.
         normalised: over what all relevant items of the user weigh (SNIPS).
 
@@ -32,15 +38,17 @@ def ips_hits(
     >>> ips_hits(shown)
     array([4.])
     """
-    assert listed.seen is not None
-    assert isinstance(listed.relevant, np.ndarray)
-    seen = listed.seen.astype(np.float64)
-    weight = np.nan_to_num(np.minimum(over(np.full(seen.shape, seen.sum()), seen), cap))
-    hits = total(taken(weight, listed.items) * among(listed.items, listed.relevant))
-    wanted = total(taken(weight, listed.relevant))
+    assert lists.seen is not None
+    assert isinstance(lists.relevant, np.ndarray)
+    seen_counts = lists.seen.astype(np.float64)
+    weight = np.nan_to_num(
+        np.minimum(safe_ratio(np.full(seen_counts.shape, seen_counts.sum()), seen_counts), cap)
+    )
+    hits = total(take_rows(weight, lists.items) * is_in_row(lists.items, lists.relevant))
+    relevant_weight = total(take_rows(weight, lists.relevant))
     if normalised:
-        return over(hits, wanted)
-    return np.where((listed.relevant >= 0).any(axis=-1), hits, np.nan)
+        return safe_ratio(hits, relevant_weight)
+    return np.where((lists.relevant >= 0).any(axis=-1), hits, np.nan)
 
 
 IPSHits = ListMetric(

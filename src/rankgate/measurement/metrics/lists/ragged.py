@@ -42,21 +42,19 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, chosen: slice | NDArray[Any]) -> Ragged:
+    def __getitem__(self, selection: slice | NDArray[Any]) -> Ragged:
         """Some of the rows; their codes stay where they are."""
-        return Ragged(self.codes, self.starts[chosen], self.lengths[chosen], self.mapping)
+        return Ragged(self.codes, self.starts[selection], self.lengths[selection], self.mapping)
 
     def at(self, row: Codes) -> Ragged:
         """Rows by their places, an empty one for `NONE`."""
         if not len(self):
             return Ragged(self.codes, np.zeros_like(row), np.zeros_like(row), self.mapping)
-        found = self[row]
-        return Ragged(
-            self.codes, found.starts, np.where(row == NONE, 0, found.lengths), self.mapping
-        )
+        rows = self[row]
+        return Ragged(self.codes, rows.starts, np.where(row == NONE, 0, rows.lengths), self.mapping)
 
     def mapped(self, mapping: NDArray[np.int32]) -> Ragged:
-        """The same rows with other codes; as of `mapping`."""
+        """The same rows with other codes, by a mapping as in the attribute `mapping`."""
         if self.mapping is not None:
             mapping = np.where(self.mapping == NONE, NONE, mapping[self.mapping])
         return Ragged(self.codes, self.starts, self.lengths, mapping)
@@ -69,19 +67,19 @@ class Ragged:
         ([[3, -1], [1, 2]], [[1, 2]])
         """
         lengths, ends = self.lengths, np.cumsum(self.lengths)
-        at = np.repeat(self.starts - ends + lengths, lengths)
-        at += np.arange(len(at))
-        codes = self.codes[at]
+        positions = np.repeat(self.starts - ends + lengths, lengths)
+        positions += np.arange(len(positions))
+        codes = self.codes[positions]
         if self.mapping is not None:
             codes = self.mapping[codes]
-            there = codes != NONE
-            if not there.all():
-                owner = np.repeat(np.arange(len(lengths)), lengths)[there]
-                codes, lengths = codes[there], np.bincount(owner, minlength=len(lengths))
-        return padded(codes, lengths)
+            is_present = codes != NONE
+            if not is_present.all():
+                owner = np.repeat(np.arange(len(lengths)), lengths)[is_present]
+                codes, lengths = codes[is_present], np.bincount(owner, minlength=len(lengths))
+        return pad_rows(codes, lengths)
 
 
-def padded(codes: NDArray[Any], lengths: Codes) -> Codes:
+def pad_rows(codes: NDArray[Any], lengths: Codes) -> Codes:
     """Codes by row, padded behind, ``(T, ·)``, in 32 bits: histories of many users are large.
 
     Args:
@@ -89,15 +87,15 @@ def padded(codes: NDArray[Any], lengths: Codes) -> Codes:
         lengths: ``(T,)``, how many each row has.
     """
     width = max(1, int(lengths.max(initial=0)))
-    out: NDArray[Any] = np.full((len(lengths), width), NONE, np.int32)
-    out[np.arange(width) < lengths[:, None]] = codes
-    return out
+    matrix: NDArray[Any] = np.full((len(lengths), width), NONE, np.int32)
+    matrix[np.arange(width) < lengths[:, None]] = codes
+    return matrix
 
 
-def narrow(rows: slice, lengths: Codes) -> Iterator[slice]:
+def bounded_parts(rows: slice, lengths: Codes) -> Iterator[slice]:
     """Parts of some rows whose matrices are of bounded size; one long row has its own.
 
-    >>> list(narrow(slice(0, 4), np.array([2, 1, 1 << 23, 3])))
+    >>> list(bounded_parts(slice(0, 4), np.array([2, 1, 1 << 23, 3])))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
     """
     count = rows.stop - rows.start
@@ -105,5 +103,5 @@ def narrow(rows: slice, lengths: Codes) -> Iterator[slice]:
         yield rows
         return
     middle = rows.start + count // 2
-    yield from narrow(slice(rows.start, middle), lengths)
-    yield from narrow(slice(middle, rows.stop), lengths)
+    yield from bounded_parts(slice(rows.start, middle), lengths)
+    yield from bounded_parts(slice(middle, rows.stop), lengths)

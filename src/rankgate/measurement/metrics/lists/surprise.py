@@ -12,26 +12,26 @@ from rankgate.measurement.metrics.lists.listed import (
     Flags,
     Floats,
     Listed,
-    among,
-    mean_of,
-    taken,
-    totals,
-    unit,
+    is_in_row,
+    masked_mean,
+    row_totals,
+    take_rows,
+    unit_vectors,
 )
-from rankgate.measurement.metrics.lists.listed import over as share
+from rankgate.measurement.metrics.lists.listed import safe_ratio as share
 
 Over = Literal["cutoff", "shown"]
 Relevance = Literal["ignore", "use", "only"]
 Against = Literal["shown", "history"]
 
 
-def serendipity(listed: Listed, *, over: Over = "cutoff", cutoff: Cutoff | None = None) -> Floats:
+def serendipity(lists: Listed, *, over: Over = "cutoff", cutoff: Cutoff | None = None) -> Floats:
     r"""The share of the places that hold what is relevant and not on the obvious list, ``(T,)``.
 
         Serendipity@K = |relevant ∩ (shown \ obvious)| / K
 
     Args:
-        listed: the lists.
+        lists: the lists.
         over: K, or the items that are shown, which makes short lists better.
         cutoff: K; the length of the list if not given.
 
@@ -42,22 +42,22 @@ def serendipity(listed: Listed, *, over: Over = "cutoff", cutoff: Cutoff | None 
     >>> serendipity(shown)
     array([0.5])
     """
-    assert isinstance(listed.relevant, np.ndarray)
-    assert listed.baseline is not None
-    found = among(listed.items, listed.relevant) & ~among(listed.items, listed.baseline)
-    whole = listed.lengths
+    assert isinstance(lists.relevant, np.ndarray)
+    assert lists.baseline is not None
+    is_surprise = is_in_row(lists.items, lists.relevant) & ~is_in_row(lists.items, lists.baseline)
+    item_count = lists.lengths
     if over == "cutoff" and cutoff is not None:
-        whole = np.where(whole > 0, cutoff, 0)
-    return share(np.count_nonzero(found, axis=-1).astype(np.float64), whole)
+        item_count = np.where(item_count > 0, cutoff, 0)
+    return share(np.count_nonzero(is_surprise, axis=-1).astype(np.float64), item_count)
 
 
-def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats:
+def unexpectedness(lists: Listed, *, relevance: Relevance = "ignore") -> Floats:
     """Mean distance of the items shown from those that the user had before, ``(T,)``.
 
         Unexpectedness = mean_{i shown} relᵢ · (1 − mean_{h in the history} cos(i, h))
 
     Args:
-        listed: the lists; items whose features are all 0 are left out.
+        lists: the lists; items whose features are all 0 are left out.
         relevance: items that are not relevant add nothing (`use`: serendipity in recommenders);
             or the value is 1 − Σ_{i relevant and shown} mean_h cos(i, h), without one where nothing
             relevant is shown (`only`: serendipity in evidently, which falls with every hit).
@@ -66,27 +66,27 @@ def unexpectedness(listed: Listed, *, relevance: Relevance = "ignore") -> Floats
     >>> unexpectedness(shown)
     array([0.5])
     """
-    assert listed.features is not None
-    assert isinstance(listed.history, np.ndarray)
-    known = (listed.features != 0).any(axis=-1).astype(np.float64)
-    direction = unit(listed.features)
-    had = taken(known, listed.history).sum(axis=-1)
-    taste = totals(direction, listed.history)
-    taste = share(taste, np.broadcast_to(had[:, None], taste.shape))
-    near = np.einsum("tkf,tf->tk", taken(direction, listed.items), taste)
-    distance = 1 - near
-    counted: Flags = taken(known, listed.items) > 0
+    assert lists.features is not None
+    assert isinstance(lists.history, np.ndarray)
+    has_features = (lists.features != 0).any(axis=-1).astype(np.float64)
+    direction = unit_vectors(lists.features)
+    history_count = take_rows(has_features, lists.history).sum(axis=-1)
+    taste = row_totals(direction, lists.history)
+    taste = share(taste, np.broadcast_to(history_count[:, None], taste.shape))
+    similarity = np.einsum("tkf,tf->tk", take_rows(direction, lists.items), taste)
+    distance = 1 - similarity
+    is_counted: Flags = take_rows(has_features, lists.items) > 0
     if relevance != "ignore":
-        assert isinstance(listed.relevant, np.ndarray)
-        hit = among(listed.items, listed.relevant)
+        assert isinstance(lists.relevant, np.ndarray)
+        hit = is_in_row(lists.items, lists.relevant)
         if relevance == "only":
-            left = 1 - total(np.where(hit & counted, near, 0))
-            return np.where((had > 0) & hit.any(axis=-1), left, np.nan)
+            value = 1 - total(np.where(hit & is_counted, similarity, 0))
+            return np.where((history_count > 0) & hit.any(axis=-1), value, np.nan)
         distance = distance * hit
-    return np.where(had > 0, mean_of(distance, counted), np.nan)
+    return np.where(history_count > 0, masked_mean(distance, is_counted), np.nan)
 
 
-def temporal_diversity(listed: Listed) -> Floats:
+def temporal_diversity(lists: Listed) -> Floats:
     r"""The share of the items shown that the list of last time did not show, ``(T,)``.
 
         TemporalDiversity = |shown \ shown last time| / |shown|
@@ -94,46 +94,50 @@ def temporal_diversity(listed: Listed) -> Floats:
     >>> temporal_diversity(Listed(np.array([[0, 1]]), 3, earlier=np.array([[1, 2]])))
     array([0.5])
     """
-    assert listed.earlier is not None
-    fresh = listed.shown & ~among(listed.items, listed.earlier)
-    before = (listed.earlier != NONE).any(axis=-1)
-    new = share(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
-    return np.where(before, new, np.nan)
+    assert lists.earlier is not None
+    is_new = lists.shown & ~is_in_row(lists.items, lists.earlier)
+    has_earlier = (lists.earlier != NONE).any(axis=-1)
+    new_share = share(np.count_nonzero(is_new, axis=-1).astype(np.float64), lists.lengths)
+    return np.where(has_earlier, new_share, np.nan)
 
 
-def stability(listed: Listed) -> Floats:
-    """What two snapshots of a list have in common, over what one of them has, ``(T,)``.
+def stability(lists: Listed) -> Floats:
+    """Jaccard's coefficient of two snapshots of a list, ``(T,)``.
 
         Stability = |shown ∩ shown last time| / |shown ∪ shown last time|
 
     >>> stability(Listed(np.array([[0, 1]]), 3, earlier=np.array([[1, 2]]))).round(3)
     array([0.333])
     """
-    assert listed.earlier is not None
-    both = np.count_nonzero(among(listed.items, listed.earlier), axis=-1).astype(np.float64)
-    either = listed.lengths + np.count_nonzero(listed.earlier != NONE, axis=-1) - both
-    return share(both, either)
+    assert lists.earlier is not None
+    common_count = np.count_nonzero(is_in_row(lists.items, lists.earlier), axis=-1).astype(
+        np.float64
+    )
+    union_count = lists.lengths + np.count_nonzero(lists.earlier != NONE, axis=-1) - common_count
+    return share(common_count, union_count)
 
 
-def temporal_novelty(listed: Listed, *, against: Against = "shown") -> Floats:
+def temporal_novelty(lists: Listed, *, against: Against = "shown") -> Floats:
     r"""The share of the items shown that the user was never shown before, ``(T,)``.
 
         TemporalNovelty = |shown \ ever shown before| / |shown|
 
     Args:
-        listed: the lists; where nobody says what was ever shown, it is the list of last time.
+        lists: the lists; where nobody says what was ever shown, it is the list of last time.
         against: what was shown before, or what the user had before (`history`).
 
     >>> shown = Listed(np.array([[0, 1]]), 3, earlier=np.array([[2]]), before=np.array([[2, 1]]))
     >>> temporal_novelty(shown)
     array([0.5])
     """
-    shown_before = listed.earlier if listed.before is None else listed.before
-    known = listed.history if against == "history" else shown_before
-    assert isinstance(known, np.ndarray)
-    fresh = listed.shown & ~among(listed.items, known)
-    new = share(np.count_nonzero(fresh, axis=-1).astype(np.float64), listed.lengths)
-    return np.where((known != NONE).any(axis=-1) | (against == "history"), new, np.nan)
+    shown_before = lists.earlier if lists.before is None else lists.before
+    earlier_items = lists.history if against == "history" else shown_before
+    assert isinstance(earlier_items, np.ndarray)
+    is_new = lists.shown & ~is_in_row(lists.items, earlier_items)
+    new_share = share(np.count_nonzero(is_new, axis=-1).astype(np.float64), lists.lengths)
+    return np.where(
+        (earlier_items != NONE).any(axis=-1) | (against == "history"), new_share, np.nan
+    )
 
 
 Serendipity = ListMetric(

@@ -13,6 +13,12 @@ from rankgate.measurement.metrics.preferences.ideal import PrefsCompat
 __all__ = ["PREFERENCE_METRICS"]
 
 PREFERENCE_METRICS = (
-    PrefsSimple, PrefsPair, PrefsAvg, PrefsBalanced, PrefsPoss, PrefsFul, PrefsCompat,
-)  # fmt: skip
+    PrefsSimple,
+    PrefsPair,
+    PrefsAvg,
+    PrefsBalanced,
+    PrefsPoss,
+    PrefsFul,
+    PrefsCompat,
+)
 """Every metric of preferences, in the order in which they are listed."""

@@ -7,14 +7,14 @@ import numpy as np
 
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Floats
-from rankgate.measurement.metrics.preferences.balanced import balanced
+from rankgate.measurement.metrics.preferences.balanced import balanced_counts
 from rankgate.measurement.metrics.preferences.preferred import PREFERENCES, Group, Preferred, Query
 
 Over = Literal["judged", "implied", "retrieved"]
-"""Preferences between any two documents, between two of which one is retrieved, or both are."""
+"""Preferences between any two documents, those with one of two retrieved, or with both."""
 
 
-def simple(preferred: Preferred, *, over: Over = "judged") -> Floats:
+def fulfilled_share(preferred: Preferred, *, over: Over = "judged") -> Floats:
     """Preferences fulfilled over preferences: those of all groups count alike.
 
         prefs_simp = Σ_g fulfilled_g / Σ_g possible_g
@@ -29,7 +29,7 @@ def simple(preferred: Preferred, *, over: Over = "judged") -> Floats:
 
     >>> from rankgate.measurement.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])  # by rank: the first two are the wrong way round
-    >>> simple(block([levels])).round(4)
+    >>> fulfilled_share(block([levels])).round(4)
     array([0.6667])
     """
 
@@ -37,17 +37,17 @@ def simple(preferred: Preferred, *, over: Over = "judged") -> Floats:
         pairs = [counts(group, query.retrieved, over) for group in query.groups]
         return _ratio(sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs))
 
-    return _each(preferred, value)
+    return _value_by_query(preferred, value)
 
 
-def by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
+def fulfilled_by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
     """The mean over pairs of documents of the share of groups whose preference is fulfilled.
 
         prefs_pair = mean over {i, j} of fulfilled(i, j) / (prefer i + prefer j)
 
     >>> from rankgate.measurement.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])
-    >>> by_pair(block([levels])).round(4)
+    >>> fulfilled_by_pair(block([levels])).round(4)
     array([0.6667])
     """
 
@@ -65,29 +65,29 @@ def by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
         fulfilled = np.where(first < m, number[first, second] / pairs[first, second], 0)
         return _ratio(float(fulfilled.sum()), len(first))
 
-    return _each(preferred, value)
+    return _value_by_query(preferred, value)
 
 
-def by_group(preferred: Preferred, *, over: Over = "judged") -> Floats:
+def fulfilled_by_group(preferred: Preferred, *, over: Over = "judged") -> Floats:
     """Preferences fulfilled over preferences in each judgment group, mean over groups.
 
         prefs_avgjg = 1/G · Σ_g fulfilled_g / possible_g
 
     >>> from rankgate.measurement.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])
-    >>> by_group(block([levels])).round(4)
+    >>> fulfilled_by_group(block([levels])).round(4)
     array([0.6667])
     """
 
     def value(query: Query) -> float:
         shares = [_ratio(*counts(group, query.retrieved, over)) for group in query.groups]
-        known = [share for share in shares if not np.isnan(share)]
-        return sum(known) / len(shares) if known else np.nan
+        defined = [share for share in shares if not np.isnan(share)]
+        return sum(defined) / len(shares) if defined else np.nan
 
-    return _each(preferred, value)
+    return _value_by_query(preferred, value)
 
 
-def by_balanced_group(
+def fulfilled_by_balanced_group(
     preferred: Preferred, *, over: Literal["judged", "retrieved"] = "judged"
 ) -> Floats:
     """The same with as many documents that are not relevant as are relevant, in each group.
@@ -97,40 +97,44 @@ def by_balanced_group(
 
     >>> from rankgate.measurement.metrics.preferences.preferred import block
     >>> levels = np.array([1.0, 2, 0])
-    >>> by_balanced_group(block([levels]))
+    >>> fulfilled_by_balanced_group(block([levels]))
     array([0.8])
     """
 
     def value(query: Query) -> float:
         within = over == "retrieved"
-        shares = [_ratio(*balanced(group, query.retrieved, within)) for group in query.groups]
+        shares = [
+            _ratio(*balanced_counts(group, query.retrieved, within)) for group in query.groups
+        ]
         return sum(shares) / len(shares) if shares else np.nan
 
-    return _each(preferred, value)
+    return _value_by_query(preferred, value)
 
 
-def possible(preferred: Preferred) -> Floats:
+def count_preferences(preferred: Preferred) -> Floats:
     """The number of preferences.
 
     >>> from rankgate.measurement.metrics.preferences.preferred import block
-    >>> possible(block([np.array([1.0, 2, 0])], 2))
+    >>> count_preferences(block([np.array([1.0, 2, 0])], 2))
     array([3.])
     """
-    return _each(preferred, lambda query: sum(int(g.prefers.sum()) for g in query.groups))
+    return _value_by_query(preferred, lambda query: sum(int(g.prefers.sum()) for g in query.groups))
 
 
-def fulfilled(preferred: Preferred, *, over: Literal["implied", "retrieved"] = "implied") -> Floats:
+def count_fulfilled(
+    preferred: Preferred, *, over: Literal["implied", "retrieved"] = "implied"
+) -> Floats:
     """The number of preferences fulfilled.
 
     >>> from rankgate.measurement.metrics.preferences.preferred import block
-    >>> fulfilled(block([np.array([1.0, 2, 0])], 2))
+    >>> count_fulfilled(block([np.array([1.0, 2, 0])], 2))
     array([2.])
     """
 
     def value(query: Query) -> float:
         return sum(counts(group, query.retrieved, over)[0] for group in query.groups)
 
-    return _each(preferred, value)
+    return _value_by_query(preferred, value)
 
 
 def counts(group: Group, retrieved: int, over: Over) -> tuple[int, int]:
@@ -139,15 +143,15 @@ def counts(group: Group, retrieved: int, over: Over) -> tuple[int, int]:
     fulfilled = int(np.triu(prefers[:m, :m], 1).sum())
     if over == "retrieved":
         return fulfilled, int(prefers[:m, :m].sum())
-    among = prefers.sum() - (prefers[m:, m:].sum() if over == "implied" else 0)
-    return fulfilled + int(prefers[:m, m:].sum()), int(among)
+    preference_count = prefers.sum() - (prefers[m:, m:].sum() if over == "implied" else 0)
+    return fulfilled + int(prefers[:m, m:].sum()), int(preference_count)
 
 
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else np.nan
+def _ratio(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator else np.nan
 
 
-def _each(preferred: Preferred, value: Callable[[Query], float]) -> Floats:
+def _value_by_query(preferred: Preferred, value: Callable[[Query], float]) -> Floats:
     return np.array([value(query) for query in preferred.queries], dtype=np.float64)
 
 
@@ -157,7 +161,7 @@ _BLIND = "how much better one document is than another"
 
 PrefsSimple = Metric(
     "prefs_simp",
-    simple,
+    fulfilled_share,
     title="The share of the preferences that the ranking fulfils.",
     formula="prefs_simp = Σ_g fulfilled_g / Σ_g possible_g",
     source=_SOURCE,
@@ -170,7 +174,7 @@ PrefsSimple = Metric(
 )
 PrefsPair = Metric(
     "prefs_pair",
-    by_pair,
+    fulfilled_by_pair,
     title="The share of the preferences fulfilled, mean over pairs of documents.",
     formula="prefs_pair = mean over pairs of fulfilled / preferences of the pair",
     source=_SOURCE,
@@ -183,7 +187,7 @@ PrefsPair = Metric(
 )
 PrefsAvg = Metric(
     "prefs_avgjg",
-    by_group,
+    fulfilled_by_group,
     title="The share of the preferences fulfilled, mean over judgment groups.",
     formula="prefs_avgjg = 1/G · Σ_g fulfilled_g / possible_g",
     source=_SOURCE,
@@ -196,7 +200,7 @@ PrefsAvg = Metric(
 )
 PrefsBalanced = Metric(
     "prefs_avgjg_Rnonrel",
-    by_balanced_group,
+    fulfilled_by_balanced_group,
     title="The same, each group with as many documents not relevant as relevant.",
     formula="prefs_avgjg with R documents of level 0 in each group, R being those above 0",
     source=_SOURCE,
@@ -210,7 +214,7 @@ PrefsBalanced = Metric(
 )
 PrefsPoss = Metric(
     "prefs_num_prefs_poss",
-    possible,
+    count_preferences,
     title="The number of preferences.",
     formula="Σ_g possible_g",
     source=_SOURCE,
@@ -225,7 +229,7 @@ PrefsPoss = Metric(
 )
 PrefsFul = Metric(
     "prefs_num_prefs_ful",
-    fulfilled,
+    count_fulfilled,
     title="The number of preferences that the ranking fulfils.",
     formula="Σ_g fulfilled_g",
     source=_SOURCE,

@@ -36,17 +36,19 @@ def compatibility(preferred: Preferred, *, p: Annotated[float, Range(0, 1)] = 0.
 def ideal(query: Query) -> Counts:
     """The documents of the ideal ranking, by their places among those of the query."""
     levels = np.array([group.level for group in query.groups])
-    left = np.flatnonzero(np.any(levels > 0, axis=0))
-    prefers = np.add.reduce([g.prefers[np.ix_(left, left)].astype(np.int64) for g in query.groups])
+    candidates = np.flatnonzero(np.any(levels > 0, axis=0))
+    prefers = np.add.reduce(
+        [g.prefers[np.ix_(candidates, candidates)].astype(np.int64) for g in query.groups]
+    )
     margin = prefers - prefers.T
-    lead, found = margin.sum(axis=1), np.empty(len(left), np.int64)
+    lead, ideal_order = margin.sum(axis=1), np.empty(len(candidates), np.int64)
     lowest = np.iinfo(np.int64).min
-    for place in range(len(left)):
-        best = int(lead.argmax())
-        found[place] = left[best]
-        lead = np.where(lead == lowest, lowest, lead - margin[:, best])
-        lead[best] = lowest
-    return found
+    for position in range(len(candidates)):
+        best_index = int(lead.argmax())
+        ideal_order[position] = candidates[best_index]
+        lead = np.where(lead == lowest, lowest, lead - margin[:, best_index])
+        lead[best_index] = lowest
+    return ideal_order
 
 
 def _value(query: Query, p: float) -> float:
@@ -55,12 +57,12 @@ def _value(query: Query, p: float) -> float:
         return np.nan
     length = max(query.length, len(order))
     weight = p ** np.arange(length)
-    through = np.append(0, np.cumsum(weight / np.arange(1, length + 1)))
-    place = np.arange(1, len(order) + 1)
-    seen = order < query.retrieved
-    both = np.maximum(place[seen], query.rank[order[seen]])
-    shared = through[length] - through[both - 1]
-    return float(shared.sum() / (through[length] - through[place - 1]).sum())
+    weight_up_to = np.append(0, np.cumsum(weight / np.arange(1, length + 1)))
+    ranks = np.arange(1, len(order) + 1)
+    is_retrieved = order < query.retrieved
+    later_rank = np.maximum(ranks[is_retrieved], query.rank[order[is_retrieved]])
+    shared_weight = weight_up_to[length] - weight_up_to[later_rank - 1]
+    return float(shared_weight.sum() / (weight_up_to[length] - weight_up_to[ranks - 1]).sum())
 
 
 PrefsCompat = Metric(

@@ -1,4 +1,4 @@
-"""What metrics of preferences see: for each judgment group, which document is preferred to which.
+"""The input of metrics of preferences: in each judgment group, which document is preferred.
 
 Documents of a query are in one order: those retrieved by rank, then the others. So a preference
 for i over j is fulfilled where i < j and i is retrieved. Shapes: n judged documents of a query.
@@ -49,8 +49,8 @@ class Group:
         prefers = np.zeros((len(level), len(level)), bool)
         for levels in subgroups:
             prefers |= levels[:, None] > levels[None, :]
-            both = ~np.isnan(levels) & ~np.isnan(level)
-            if (both & ((levels > 0) != (level > 0))).any():
+            is_in_both = ~np.isnan(levels) & ~np.isnan(level)
+            if (is_in_both & ((levels > 0) != (level > 0))).any():
                 raise InputError(
                     "a document has level 0 and a level above 0 in one judgment group; "
                     "give it one of them.",
@@ -59,8 +59,10 @@ class Group:
             level = np.where(np.isnan(levels), level, levels)
         if len(subgroups) == 1:
             return cls(prefers, level)
-        while (more := prefers | (prefers.astype(np.float32) @ prefers > 0)).sum() > prefers.sum():
-            prefers = more
+        while (
+            extended := prefers | (prefers.astype(np.float32) @ prefers > 0)
+        ).sum() > prefers.sum():
+            prefers = extended
         if (prefers & prefers.T).any():
             raise InputError(
                 "preferences of one judgment group go in a circle; "
@@ -94,7 +96,7 @@ class Preferred:
     queries: tuple[Query, ...]
 
     def __len__(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return len(self.queries)
 
 
@@ -119,15 +121,17 @@ def of_grades(block: Any) -> Iterator[tuple[NDArray[np.int64], Preferred]]:  # n
     ends = np.searchsorted(aligned.owner, np.arange(len(aligned.codes) + 1))
     for t, code in enumerate(aligned.codes):
         rows = slice(ends[t], ends[t + 1])
-        seen = aligned.grade[rows]
+        retrieved_grades = aligned.grade[rows]
         begin, end = index.offsets[code], index.offsets[code + 1]
-        others = np.ones(end - begin, bool)
+        is_unretrieved = np.ones(end - begin, bool)
         places = aligned.judgment[rows]
-        others[places[places >= 0] - begin] = False
-        rest = index.grades[begin:end][others]
-        grades = np.concatenate([seen[seen >= 0], rest[rest >= 0]])
+        is_unretrieved[places[places >= 0] - begin] = False
+        other_grades = index.grades[begin:end][is_unretrieved]
+        grades = np.concatenate(
+            [retrieved_grades[retrieved_grades >= 0], other_grades[other_grades >= 0]]
+        )
         groups = (Group.of([grades]),) if len(grades) else ()
-        rank, length = aligned.rank[rows][seen >= 0], int(aligned.retrieved[t])
+        rank, length = aligned.rank[rows][retrieved_grades >= 0], int(aligned.retrieved[t])
         yield np.array([t]), Preferred((Query(len(rank), groups, rank, length),))
 
 

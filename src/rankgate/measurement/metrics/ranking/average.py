@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Counts, Floats, Judged, ratio, total
-from rankgate.measurement.metrics.steps import Steps, inside
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight
 
 Divisor = Literal["relevant", "reachable", "returned", "retrieved", "found", "ranks"]
 
@@ -44,11 +44,11 @@ def average_precision(
     if denominator == "ranks":
         return _mean_precision_steps(judged, cutoff, rel).value
     hits = judged.hits(rel, cutoff)
-    found: Counts = np.cumsum(hits, axis=-1)
-    at_hits = np.where(hits, found / judged.rank[:, :cutoff], 0)
-    wanted = _wanted(judged, found[:, -1], cutoff, denominator)
-    value = ratio(total(at_hits), wanted)
-    return np.where((wanted == 0) & (judged.relevant > 0), 0, value)
+    hit_counts: Counts = np.cumsum(hits, axis=-1)
+    at_hits = np.where(hits, hit_counts / judged.rank[:, :cutoff], 0)
+    divisor = _divisor(judged, hit_counts[:, -1], cutoff, denominator)
+    value = ratio(total(at_hits), divisor)
+    return np.where((divisor == 0) & (judged.relevant > 0), 0, value)
 
 
 def average_precision_steps(
@@ -62,11 +62,11 @@ def average_precision_steps(
     judged = judged.at_level(rel)
     if denominator == "ranks":
         return _mean_precision_steps(judged, cutoff, rel)
-    hits, within = judged.hits(rel), inside(judged, cutoff)
-    found: Counts = np.cumsum(hits, axis=-1)
+    hits, within = judged.hits(rel), cutoff_weight(judged, cutoff)
+    hit_counts: Counts = np.cumsum(hits, axis=-1)
     last = np.count_nonzero(hits & (within > 0), axis=-1)
-    wanted = _wanted(judged, last, cutoff, denominator)
-    norm = np.where(judged.relevant > 0, np.maximum(wanted, 1), 0)
+    divisor = _divisor(judged, last, cutoff, denominator)
+    norm = np.where(judged.relevant > 0, np.maximum(divisor, 1), 0)
     names = {
         "relevant": "R",
         "reachable": "min(k, R)",
@@ -75,7 +75,7 @@ def average_precision_steps(
     }
     return Steps(
         hits.astype(np.float64),
-        within * found / judged.rank,
+        within * hit_counts / judged.rank,
         norm.astype(np.float64),
         weighed="P@rank",
         divisor=names.get(denominator, "relevant within k"),
@@ -86,27 +86,31 @@ def _mean_precision_steps(judged: Judged, cutoff: int | None, rel: float) -> Ste
     """The mean of P@1 … P@k: a relevant document at rank i adds 1/i + 1/(i+1) + … + 1/k."""
     depth = judged.retrieved if cutoff is None else np.full_like(judged.retrieved, cutoff)
     harmonic = np.cumsum([0, *(1 / np.arange(1.0, depth.max(initial=0) + 1))])
-    above = np.where(judged.rank <= depth[:, None], judged.rank - 1, depth[:, None])
+    ranks_above = np.where(judged.rank <= depth[:, None], judged.rank - 1, depth[:, None])
     norm = np.where(judged.relevant > 0, np.maximum(depth, 1), 0)
     return Steps(
         judged.hits(rel).astype(np.float64),
-        harmonic[depth][:, None] - harmonic[above],
+        harmonic[depth][:, None] - harmonic[ranks_above],
         norm.astype(np.float64),
         weighed="1/rank + … + 1/k",
         divisor="k",
     )
 
 
-def _wanted(judged: Judged, found: Counts, cutoff: int | None, denominator: Divisor) -> Counts:
-    """What the sum is divided by, ``(T,)``."""
+def _divisor(judged: Judged, hit_count: Counts, cutoff: int | None, denominator: Divisor) -> Counts:
+    """The divisor of average precision, ``(T,)``."""
     if denominator == "found":
-        return found
+        return hit_count
     if denominator == "retrieved":
         return judged.relevant_retrieved
-    wanted = judged.relevant
+    relevant_count = judged.relevant
     if denominator != "relevant" and cutoff is not None:
-        wanted = np.minimum(wanted, cutoff)
-    return np.minimum(wanted, judged.retrieved) if denominator == "returned" else wanted
+        relevant_count = np.minimum(relevant_count, cutoff)
+    return (
+        np.minimum(relevant_count, judged.retrieved)
+        if denominator == "returned"
+        else relevant_count
+    )
 
 
 _SOURCE = "Buckley & Voorhees, SIGIR 2000, doi:10.1145/345508.345543; trec_eval"

@@ -1,4 +1,4 @@
-"""Average recall: how early the first ranks gather what is relevant."""
+"""Average recall: the mean of recall over the first ranks."""
 
 from typing import Literal
 
@@ -37,11 +37,11 @@ def average_recall(
     judged = judged.at_level(rel)
     hits = judged.hits(rel, cutoff)
     if over == "relevant":
-        found: Counts = np.cumsum(hits, axis=-1)
-        wanted = judged.relevant_retrieved
-        return ratio(total(np.where(hits, found, 0.0)), wanted * wanted)
-    later = np.where(hits, cutoff + 1.0 - judged.rank[:, :cutoff], 0.0)
-    return ratio(total(later), cutoff * judged.relevant)
+        hit_counts: Counts = np.cumsum(hits, axis=-1)
+        relevant_count = judged.relevant_retrieved
+        return ratio(total(np.where(hits, hit_counts, 0.0)), relevant_count * relevant_count)
+    later_ranks = np.where(hits, cutoff + 1.0 - judged.rank[:, :cutoff], 0.0)
+    return ratio(total(later_ranks), cutoff * judged.relevant)
 
 
 AR = Metric(

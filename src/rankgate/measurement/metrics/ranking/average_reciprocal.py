@@ -5,7 +5,7 @@ import numpy as np
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Floats, Judged, ratio, total
-from rankgate.measurement.metrics.steps import Steps, inside, worth
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight, relevance_gain
 
 
 def average_reciprocal_rank(
@@ -32,8 +32,8 @@ def average_reciprocal_rank_steps(
 ) -> Steps:
     """The reciprocal ranks of all relevant documents, over their number."""
     return Steps(
-        worth(judged, rel),
-        inside(judged, cutoff) / judged.rank,
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff) / judged.rank,
         judged.at_level(rel).relevant.astype(np.float64),
         weighed="1 / rank",
         divisor="R",

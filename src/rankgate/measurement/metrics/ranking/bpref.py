@@ -62,21 +62,23 @@ def bpref_steps(
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     below = judged.hits(0) & judged.known & ~hits
-    others = judged.judged - judged.relevant
+    nonrelevant_count = judged.judged - judged.relevant
     if negative != "unjudged":
-        pooled = judged.known & (judged.grade < 0)
-        below |= pooled & (negative == "nonrelevant")
-        hits |= pooled & (negative == "relevant")
-        others = judged.pooled - judged.relevant
-    found, against = judged.relevant[:, None], others[:, None]
-    most = {"nonrelevant": against, "relevant10": found + 10}.get(over, found)
-    above = np.minimum(np.cumsum(below, axis=-1), most)
-    possible = np.minimum(against, found) if over == "least" else most
-    alone = np.where(hits, {"kept": 0.0, "lost": 1.0, "undefined": np.nan}[unopposed], 0)
-    lost = np.divide(above, possible, out=alone, where=possible > 0)
+        is_pooled = judged.known & (judged.grade < 0)
+        below |= is_pooled & (negative == "nonrelevant")
+        hits |= is_pooled & (negative == "relevant")
+        nonrelevant_count = judged.pooled - judged.relevant
+    relevant_count, opposed_count = judged.relevant[:, None], nonrelevant_count[:, None]
+    limit = {"nonrelevant": opposed_count, "relevant10": relevant_count + 10}.get(
+        over, relevant_count
+    )
+    nonrelevant_above = np.minimum(np.cumsum(below, axis=-1), limit)
+    possible = np.minimum(opposed_count, relevant_count) if over == "least" else limit
+    unopposed_loss = np.where(hits, {"kept": 0.0, "lost": 1.0, "undefined": np.nan}[unopposed], 0)
+    loss = np.divide(nonrelevant_above, possible, out=unopposed_loss, where=possible > 0)
     return Steps(
         hits.astype(np.float64),
-        1 - lost,
+        1 - loss,
         judged.relevant.astype(np.float64),
         weighed="1 − n/N",
         divisor="R",

@@ -53,8 +53,8 @@ def nonrelevant_judged_retrieved(judged: Judged, *, rel: float = 1) -> Floats:
     >>> nonrelevant_judged_retrieved(block([[1, 0, None, -1]]))
     array([1.])
     """
-    seen = judged.hits(0) & ~judged.hits(rel) & judged.known
-    return count(seen).astype(np.float64)
+    is_nonrelevant = judged.hits(0) & ~judged.hits(rel) & judged.known
+    return count(is_nonrelevant).astype(np.float64)
 
 
 NumQ = Metric(

@@ -1,11 +1,11 @@
-"""Metrics that trec_eval alone has, tried there and not published elsewhere."""
+"""Experimental metrics of trec_eval that are not published elsewhere."""
 
 import numpy as np
 
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.graded.gains import Gain, Levels, ideal_gains, retrieved_gains
 from rankgate.measurement.metrics.judged import Floats, Judged, ratio, total
-from rankgate.measurement.metrics.steps import Steps, worth
+from rankgate.measurement.metrics.steps import Steps, relevance_gain
 
 
 def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Floats:
@@ -23,30 +23,32 @@ def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels =
     >>> gain_against_cost(block([[0, 1]])).round(4)  # 1 / log₂(2 + 2 − 1)
     array([0.6309])
     """
-    gains, discount, best = _gains_and_costs(judged, gain, levels)
-    return ratio(total(gains / discount), total(best))
+    gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
+    return ratio(total(gains / discount), total(best_gains))
 
 
 def gain_against_cost_steps(
     judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact"
 ) -> Steps:
-    """Gains, each with its discount, over all that there is to gain."""
-    gains, discount, best = _gains_and_costs(judged, gain, levels)
-    return Steps(gains, 1 / discount, total(best), weighed="discount", divisor="ideal gain")
+    """Gains, each with its discount, over the gain of the ideal ranking."""
+    gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
+    return Steps(gains, 1 / discount, total(best_gains), weighed="discount", divisor="ideal gain")
 
 
 def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats, Floats, Floats]:
-    """Gains, what each is divided by (1 if there is none), and the gains of the ideal."""
+    """Gains, their discounts (1 without a gain), and the gains of the ideal ranking."""
     gains = retrieved_gains(judged, gain)
-    best = ideal_gains(judged, gain, levels=levels)
-    got = np.cumsum(gains, axis=-1)
+    best_gains = ideal_gains(judged, gain, levels=levels)
+    gain_sums = np.cumsum(gains, axis=-1)
     # behind the judged documents each place costs 1: counted, so that padding has no part in it
-    inside = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
-    spent = np.take_along_axis(np.cumsum(np.maximum(best, 1), axis=-1), inside - 1, axis=-1)
+    ideal_rank = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
+    costs = np.take_along_axis(
+        np.cumsum(np.maximum(best_gains, 1), axis=-1), ideal_rank - 1, axis=-1
+    )
     # no ranking gains more than the ideal one, but imputed grades and truncated ideals might
-    wasted = np.maximum(spent + (judged.rank - inside) - got, 0)
-    discount = np.log2(2 + wasted, out=np.ones(gains.shape), where=gains != 0)
-    return gains, discount, best
+    wasted_gain = np.maximum(costs + (judged.rank - ideal_rank) - gain_sums, 0)
+    discount = np.log2(2 + wasted_gain, out=np.ones(gains.shape), where=gains != 0)
+    return gains, discount, best_gains
 
 
 def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
@@ -68,10 +70,10 @@ def binary_gain_steps(judged: Judged, *, rel: float = 1) -> Steps:
     """Relevant documents, each discounted by the others above it."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
-    others = judged.rank - np.cumsum(hits, axis=-1)
+    nonrelevant_above = judged.rank - np.cumsum(hits, axis=-1)
     return Steps(
-        worth(judged, rel),
-        1 / np.log2(2.0 + others),
+        relevance_gain(judged, rel),
+        1 / np.log2(2.0 + nonrelevant_above),
         judged.relevant.astype(np.float64),
         weighed="discount",
         divisor="R",
@@ -90,8 +92,8 @@ def yaap(judged: Judged, *, rel: float = 1) -> Floats:
     """
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
-    found = total(np.where(hits, np.cumsum(hits, axis=-1) / judged.rank, 0))
-    odds: Floats = (1 + found) / (1 + np.maximum(judged.relevant - found, 0))
+    precision_sum = total(np.where(hits, np.cumsum(hits, axis=-1) / judged.rank, 0))
+    odds: Floats = (1 + precision_sum) / (1 + np.maximum(judged.relevant - precision_sum, 0))
     return np.where(judged.relevant > 0, np.log(odds), np.nan)
 
 

@@ -28,8 +28,8 @@ def fall_out(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) ->
     """
     judged = judged.at_level(rel)
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
-    seen = length - count(judged.hits(rel, cutoff))
-    return ratio(seen, judged.documents - judged.relevant)
+    nonrelevant_count = length - count(judged.hits(rel, cutoff))
+    return ratio(nonrelevant_count, judged.documents - judged.relevant)
 
 
 FallOut = Metric(

@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Floats, Judged, count
-from rankgate.measurement.metrics.steps import Steps, inside, worth
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight, relevance_gain
 
 
 def f_measure(
@@ -39,8 +39,8 @@ def f_measure_steps(
     """The F measure as weighted hits over what they are counted against."""
     relevant, weight = judged.at_level(rel).relevant, beta * beta
     return Steps(
-        worth(judged, rel),
-        (1 + weight) * inside(judged, cutoff),
+        relevance_gain(judged, rel),
+        (1 + weight) * cutoff_weight(judged, cutoff),
         np.where(relevant > 0, weight * relevant + cutoff, 0),
         weighed="1 + β²",
         divisor="β²·R + k",

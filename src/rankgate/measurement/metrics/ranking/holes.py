@@ -31,11 +31,11 @@ def judged_share(
     >>> judged_share(block([[1, None, 0]]), cutoff=2)
     array([0.5])
     """
-    shown, seen = _counts(judged, cutoff)
+    shown_count, judged_count = _counts(judged, cutoff)
     if negative == "judged":
         last = PAD - 1 if cutoff is None else cutoff
-        seen = count(judged.known & (judged.rank <= last))
-    return ratio(seen, shown)
+        judged_count = count(judged.known & (judged.rank <= last))
+    return ratio(judged_count, shown_count)
 
 
 def unjudged_share(judged: Judged, *, cutoff: Cutoff) -> Floats:
@@ -52,8 +52,8 @@ def unjudged_share(judged: Judged, *, cutoff: Cutoff) -> Floats:
     >>> unjudged_share(block([[1, None, 0]]), cutoff=10)
     array([0.1])
     """
-    shown, seen = _counts(judged, cutoff)
-    share: Floats = (shown - seen) / cutoff
+    shown_count, judged_count = _counts(judged, cutoff)
+    share: Floats = (shown_count - judged_count) / cutoff
     return share
 
 
@@ -64,14 +64,16 @@ def unjudged_count(judged: Judged, *, cutoff: Cutoff | None = None) -> Floats:
     >>> unjudged_count(block([[1, None, 0]]))
     array([1.])
     """
-    shown, seen = _counts(judged, cutoff)
-    return (shown - seen).astype(np.float64)
+    shown_count, judged_count = _counts(judged, cutoff)
+    return (shown_count - judged_count).astype(np.float64)
 
 
 def _counts(judged: Judged, cutoff: int | None) -> tuple[Counts, Counts]:
     """Documents in the first k places, and those of them that are judged, ``(T,)`` each."""
-    seen = count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
-    return (judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)), seen
+    judged_count = count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
+    return (
+        judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
+    ), judged_count
 
 
 _BLIND = "what the documents are worth, and where in the first k the holes are"

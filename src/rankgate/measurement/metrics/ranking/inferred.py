@@ -33,25 +33,31 @@ def inferred_ap_steps(judged: Judged, *, rel: float = 1) -> Steps:
     """Relevant documents, each weighed by the precision expected at its rank."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
-    known = judged.hits(0) & judged.known
-    pooled = known | ((judged.grade < 0) & (judged.rank < PAD))
-    relevant, seen, pool = _above(hits), _above(known), _above(pooled)
-    above = judged.rank - 1.0
-    share = np.divide(pool, above, out=np.zeros(above.shape), where=above > 0)
-    likely = (relevant + EPSILON) / (seen + 2 * EPSILON)
+    is_judged = judged.hits(0) & judged.known
+    is_pooled = is_judged | ((judged.grade < 0) & (judged.rank < PAD))
+    relevant_above, judged_above, pooled_above = (
+        _count_above(hits),
+        _count_above(is_judged),
+        _count_above(is_pooled),
+    )
+    ranks_above = judged.rank - 1.0
+    share = np.divide(
+        pooled_above, ranks_above, out=np.zeros(ranks_above.shape), where=ranks_above > 0
+    )
+    relevant_share = (relevant_above + EPSILON) / (judged_above + 2 * EPSILON)
     return Steps(
         hits.astype(np.float64),
-        1 / (above + 1) + above / (above + 1) * share * likely,
+        1 / (ranks_above + 1) + ranks_above / (ranks_above + 1) * share * relevant_share,
         judged.relevant.astype(np.float64),
         weighed="expected P",
         divisor="R",
     )
 
 
-def _above(rows: Flags) -> Counts:
-    """How many of these are above each row, ``(T, J)``."""
-    through: Counts = np.cumsum(rows, axis=-1)
-    return through - rows
+def _count_above(rows: Flags) -> Counts:
+    """Count the flagged documents above each row, ``(T, J)``."""
+    count_through: Counts = np.cumsum(rows, axis=-1)
+    return count_through - rows
 
 
 infAP = Metric(  # noqa: N816 the field's own name

@@ -71,20 +71,20 @@ class _Curve:
         hits = judged.hits(rel)
         count = np.cumsum(hits, axis=-1)
         precision = np.where(hits, count / judged.rank, 0)
-        nothing = np.zeros((len(precision), 1))  # read where too few are found
-        best = np.maximum.accumulate(precision[:, ::-1], axis=-1)[:, ::-1]
-        self.best = np.concatenate([best, nothing], axis=-1)
+        zeros = np.zeros((len(precision), 1))  # read where too few are found
+        best_precision = np.maximum.accumulate(precision[:, ::-1], axis=-1)[:, ::-1]
+        self.best = np.concatenate([best_precision, zeros], axis=-1)
         self.count, self.relevant, self.points = count, judged.relevant, points
         self.empty = judged.retrieved == 0
 
     def at(self, recall: float) -> Floats:
         exact = recall * self.relevant
-        whole = np.floor(exact)
-        round_up = exact - whole >= 1 / 2
-        needed = whole + round_up if self.points == "round" else np.floor(exact + 0.9)
-        column = np.count_nonzero(self.count < needed[:, None], axis=-1)
+        whole_count = np.floor(exact)
+        round_up = exact - whole_count >= 1 / 2
+        needed_count = whole_count + round_up if self.points == "round" else np.floor(exact + 0.9)
+        column = np.count_nonzero(self.count < needed_count[:, None], axis=-1)
         value = np.take_along_axis(self.best, column[:, None], axis=-1)[:, 0]
-        undefined = (self.relevant == 0) | (self.empty & (needed == 0))
+        undefined = (self.relevant == 0) | (self.empty & (needed_count == 0))
         return np.where(undefined, np.nan, value)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Floats, Judged
-from rankgate.measurement.metrics.ranking.groups import through
+from rankgate.measurement.metrics.ranking.groups import count_through_group
 from rankgate.measurement.metrics.steps import Steps
 
 
@@ -32,7 +32,7 @@ def label_ranking_average_precision_steps(judged: Judged, *, rel: float = 1) -> 
     hits = judged.hits(rel)
     return Steps(
         hits.astype(np.float64),
-        through(judged, hits) / judged.last,
+        count_through_group(judged, hits) / judged.last,
         judged.relevant.astype(np.float64),
         weighed="P@last of its score",
         divisor="R",

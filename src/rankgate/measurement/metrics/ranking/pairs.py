@@ -4,7 +4,7 @@ import numpy as np
 
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Floats, Judged, count
-from rankgate.measurement.metrics.ranking.groups import through
+from rankgate.measurement.metrics.ranking.groups import count_through_group
 from rankgate.measurement.metrics.steps import Steps
 
 
@@ -29,19 +29,21 @@ def ordered_pair_accuracy(judged: Judged) -> Floats:
 
 def ordered_pair_accuracy_steps(judged: Judged) -> Steps:
     """The pairs that each document wins."""
-    won = np.zeros_like(judged.grade)
-    rest = judged.documents
-    equal = np.zeros_like(rest)
+    wins = np.zeros_like(judged.grade)
+    remaining = judged.documents
+    same_grade_pairs = np.zeros_like(remaining)
     for level in np.unique(judged.ideal[judged.ideal > 0]):
-        own = count(judged.ideal == level)
-        equal += own * own
-        rest = rest - own
-        better = judged.grade >= level
+        level_count = count(judged.ideal == level)
+        same_grade_pairs += level_count * level_count
+        remaining = remaining - level_count
+        is_at_level = judged.grade >= level
         lower = judged.documents - count(judged.ideal >= level)  # documents of lower grades
-        above = judged.last - through(judged, better)  # those of them that score as high
-        won += np.where(judged.grade == level, lower[:, None] - above, 0)
-    pairs = (judged.documents**2 - equal - rest**2) / 2
-    return Steps(won, np.ones_like(won), pairs, divisor="pairs of different grades")
+        lower_above = judged.last - count_through_group(
+            judged, is_at_level
+        )  # those of them that score as high
+        wins += np.where(judged.grade == level, lower[:, None] - lower_above, 0)
+    pairs = (judged.documents**2 - same_grade_pairs - remaining**2) / 2
+    return Steps(wins, np.ones_like(wins), pairs, divisor="pairs of different grades")
 
 
 OPA = Metric(

@@ -5,7 +5,7 @@ import numpy as np
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Floats, Judged, ratio
-from rankgate.measurement.metrics.steps import Steps, inside, worth
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight, relevance_gain
 
 
 def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
@@ -29,16 +29,20 @@ def pairwise_accuracy_steps(
     judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1
 ) -> Steps:
     """Relevant documents, each weighed by the share of the others that are below it."""
-    hits = judged.hits(rel) & (inside(judged, cutoff) > 0)
-    found = np.cumsum(hits, axis=-1)
-    shown = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
-    others = shown - found[:, -1]
-    above = judged.rank - found
-    below = np.where(hits, others[:, None] - above, 0).astype(np.float64)
-    share = ratio(below, np.broadcast_to(others[:, None], below.shape))
-    norm = np.where(others > 0, found[:, -1], 0).astype(np.float64)
+    hits = judged.hits(rel) & (cutoff_weight(judged, cutoff) > 0)
+    hit_counts = np.cumsum(hits, axis=-1)
+    shown_count = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
+    other_count = shown_count - hit_counts[:, -1]
+    others_above = judged.rank - hit_counts
+    below = np.where(hits, other_count[:, None] - others_above, 0).astype(np.float64)
+    share = ratio(below, np.broadcast_to(other_count[:, None], below.shape))
+    norm = np.where(other_count > 0, hit_counts[:, -1], 0).astype(np.float64)
     return Steps(
-        worth(judged, rel), np.nan_to_num(share), norm, weighed="others below", divisor="relevant"
+        relevance_gain(judged, rel),
+        np.nan_to_num(share),
+        norm,
+        weighed="others below",
+        divisor="relevant",
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Counts, Floats, Judged, count, ratio
-from rankgate.measurement.metrics.steps import Steps, inside, worth
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight, relevance_gain
 
 Places = Literal["cutoff", "returned", "judged"]
 _TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
@@ -43,8 +43,8 @@ def precision_steps(
     """Precision as a count of relevant documents over the places."""
     names = {"cutoff": "k", "returned": "min(k, retrieved)", "judged": "judged within k"}
     return Steps(
-        worth(judged, rel),
-        inside(judged, cutoff),
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff),
         _places(judged, cutoff, denominator).astype(np.float64),
         summed="relevant within k",
         divisor=names[denominator],
@@ -52,7 +52,7 @@ def precision_steps(
 
 
 def _places(judged: Judged, cutoff: int, denominator: Places) -> Counts:
-    """What the relevant documents are counted against, ``(T,)``."""
+    """The divisor of precision, ``(T,)``."""
     if denominator == "judged":
         return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
     if denominator == "returned":
@@ -81,8 +81,8 @@ def relative_precision_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) 
     """Relative precision as a count of relevant documents over the most there could be."""
     reachable = np.minimum(judged.at_level(rel).relevant, cutoff).astype(np.float64)
     return Steps(
-        worth(judged, rel),
-        inside(judged, cutoff),
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff),
         reachable,
         summed="relevant within k",
         divisor="min(k, R)",
@@ -115,8 +115,8 @@ def r_precision_steps(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None =
     """R-precision as a count of the relevant documents in the first R places."""
     relevant = judged.at_level(rel).relevant
     return Steps(
-        worth(judged, rel),
-        inside(judged, cutoff) * (judged.rank <= relevant[:, None]),
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff) * (judged.rank <= relevant[:, None]),
         relevant.astype(np.float64),
         summed="relevant within R",
         divisor="R",
@@ -138,15 +138,15 @@ def r_precision_multiple(
     array([1.])
     """
     judged = judged.at_level(rel)
-    cut = np.floor(multiple * judged.relevant + 0.9).astype(np.int64)
-    value = np.nan_to_num(_precision_at(judged, cut, rel))
+    cutoffs = np.floor(multiple * judged.relevant + 0.9).astype(np.int64)
+    value = np.nan_to_num(_precision_at(judged, cutoffs, rel))
     return np.where(judged.relevant > 0, value, np.nan)
 
 
-def _precision_at(judged: Judged, cut: Counts, rel: float) -> Floats:
+def _precision_at(judged: Judged, cutoffs: Counts, rel: float) -> Floats:
     """Precision at a cutoff of each query's own, ``(T,)``; NaN where that is 0."""
-    hits = judged.hits(rel) & (judged.rank <= cut[:, None])
-    return ratio(count(hits), cut)
+    hits = judged.hits(rel) & (judged.rank <= cutoffs[:, None])
+    return ratio(count(hits), cutoffs)
 
 
 P = Metric(

@@ -7,7 +7,12 @@ import numpy as np
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Counts, Floats, Judged, count, ratio
-from rankgate.measurement.metrics.steps import Steps, inside, until_found, worth
+from rankgate.measurement.metrics.steps import (
+    Steps,
+    cutoff_weight,
+    relevance_gain,
+    weight_until_hit,
+)
 
 Wanted = Literal["relevant", "reachable", "retrieved"]
 
@@ -33,8 +38,8 @@ def recall(
     >>> recall(block([[1, 0, None, 1]]), cutoff=2)
     array([0.5])
     """
-    wanted = _wanted(judged.at_level(rel), cutoff, denominator)
-    return ratio(count(judged.hits(rel, cutoff)), wanted)
+    divisor = _divisor(judged.at_level(rel), cutoff, denominator)
+    return ratio(count(judged.hits(rel, cutoff)), divisor)
 
 
 def recall_steps(
@@ -43,23 +48,23 @@ def recall_steps(
     """Recall as a count of relevant documents over those there are."""
     names = {"relevant": "R", "reachable": "min(k, R)", "retrieved": "relevant retrieved"}
     return Steps(
-        worth(judged, rel),
-        inside(judged, cutoff),
-        _wanted(judged.at_level(rel), cutoff, denominator).astype(np.float64),
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff),
+        _divisor(judged.at_level(rel), cutoff, denominator).astype(np.float64),
         summed="relevant within k",
         divisor=names[denominator],
     )
 
 
-def _wanted(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
-    """What the relevant documents found are counted against, ``(T,)``."""
+def _divisor(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
+    """The divisor of recall, ``(T,)``."""
     if denominator == "reachable":
         return np.minimum(judged.relevant, cutoff)
     return judged.relevant_retrieved if denominator == "retrieved" else judged.relevant
 
 
 def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
-    """Whether a relevant document is in the first k places.
+    """1 if a relevant document is in the first k places, else 0.
 
         Success@k = 1 if |relevant at ranks ≤ k| > 0, else 0
 
@@ -71,14 +76,18 @@ def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
     array([1., 0.])
     """
     judged = judged.at_level(rel)
-    found = judged.hits(rel, cutoff).any(axis=-1)
-    return np.where(judged.relevant > 0, found, np.nan)
+    has_hit = judged.hits(rel, cutoff).any(axis=-1)
+    return np.where(judged.relevant > 0, has_hit, np.nan)
 
 
 def success_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
-    """Success as the one document that makes it."""
-    known = judged.at_level(rel).relevant > 0
-    return Steps(worth(judged, rel), until_found(judged, cutoff, rel), known.astype(np.float64))
+    """Success as the contribution of the first relevant document."""
+    has_relevant = judged.at_level(rel).relevant > 0
+    return Steps(
+        relevance_gain(judged, rel),
+        weight_until_hit(judged, cutoff, rel),
+        has_relevant.astype(np.float64),
+    )
 
 
 R = Metric(
@@ -104,7 +113,7 @@ Success = Metric(
     success,
     title="Whether at least one relevant document is in the first k places.",
     formula="Success@k = [ |relevant at ranks ≤ k| > 0 ]",
-    aliases=("hit_rate", "hit"),
+    aliases=("hit_rate", "hit", "HR"),
     trec=("success",),
     steps=success_steps,
     source="Craswell, Success at n, in: Encyclopedia of Database Systems, 2009, "

@@ -7,7 +7,7 @@ import numpy as np
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Counts, Flags, Floats, Judged
-from rankgate.measurement.metrics.steps import Steps, inside
+from rankgate.measurement.metrics.steps import Steps, cutoff_weight
 
 Target = Literal["relevant", "highest", "best"]
 Offset = Annotated[int, Range(0)]
@@ -45,8 +45,8 @@ def reciprocal_rank(
     judged = judged.at_level(rel)
     hits = _targets(judged, cutoff, rel, target)
     first = hits.argmax(axis=-1)[:, None]  # the first column that is True
-    found = np.take_along_axis(hits, first, axis=-1)[:, 0]
-    value = found / (np.take_along_axis(judged.rank, first, axis=-1)[:, 0] + offset)
+    has_target = np.take_along_axis(hits, first, axis=-1)[:, 0]
+    value = has_target / (np.take_along_axis(judged.rank, first, axis=-1)[:, 0] + offset)
     return np.where(judged.relevant > 0, value, np.nan)
 
 
@@ -59,21 +59,21 @@ def reciprocal_rank_steps(
     offset: Offset = 0,
 ) -> Steps:
     """The reciprocal rank as the worth of the one document that counts."""
-    known = judged.at_level(rel).relevant > 0
-    wide = inside(judged, cutoff)
-    hits = np.zeros(wide.shape, dtype=np.bool_)
+    has_relevant = judged.at_level(rel).relevant > 0
+    inside_weight = cutoff_weight(judged, cutoff)
+    hits = np.zeros(inside_weight.shape, dtype=np.bool_)
     hits[:, :cutoff] = _targets(judged, cutoff, rel, target)
-    above: Counts = np.cumsum(hits, axis=-1) - hits
+    targets_above: Counts = np.cumsum(hits, axis=-1) - hits
     return Steps(
         hits.astype(np.float64),
-        np.where(above == 0, wide, 0) / (judged.rank + offset),
-        known.astype(np.float64),
+        np.where(targets_above == 0, inside_weight, 0) / (judged.rank + offset),
+        has_relevant.astype(np.float64),
         weighed=f"1 / (rank + {offset})" if offset else "1 / rank",
     )
 
 
 def _targets(judged: Judged, cutoff: int | None, rel: float, target: Target) -> Flags:
-    """The documents of which the first one counts, ``(T, min(J, k))``."""
+    """True for the documents whose first one counts, ``(T, min(J, k))``."""
     hits = judged.hits(rel, cutoff)
     if target == "highest":
         grade = np.where(hits, judged.grade[:, :cutoff], -np.inf)

@@ -1,4 +1,4 @@
-"""The area under the ROC curve, alone and weighted over queries, and the loss that is its rest."""
+"""The area under the ROC curve, plain and weighted over queries, and the ranking loss."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.judged import Counts, Floats, Judged, count, total
-from rankgate.measurement.metrics.ranking.groups import before, through
+from rankgate.measurement.metrics.ranking.groups import count_before_group, count_through_group
 
 Ties = Literal["half", "lost"]
 Over = Literal["known", "retrieved"]
@@ -37,17 +37,21 @@ def area(judged: Judged, *, rel: float = 1, ties: Ties = "half", over: Over = "k
     """
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
-    relevant, others = _sides(judged, over)
-    best = others[:, None] - (judged.first - 1 - before(judged, hits))  # not above its group
-    least = others[:, None] - (judged.last - through(judged, hits))  # below its group
-    won = np.where(hits, (best + least) / 2 if ties == "half" else least, 0.0)
-    pairs = (relevant * others).astype(np.float64)
-    better = total(won)
+    relevant, other_count = _class_counts(judged, over)
+    highest_wins = other_count[:, None] - (
+        judged.first - 1 - count_before_group(judged, hits)
+    )  # not above its group
+    lowest_wins = other_count[:, None] - (
+        judged.last - count_through_group(judged, hits)
+    )  # below its group
+    wins = np.where(hits, (highest_wins + lowest_wins) / 2 if ties == "half" else lowest_wins, 0.0)
+    pairs = (relevant * other_count).astype(np.float64)
+    win_sum = total(wins)
     if ties == "half":
-        unseen = others - (judged.retrieved - judged.relevant_retrieved)
-        better += (relevant - judged.relevant_retrieved) * unseen / 2
-    out: Floats = np.full(pairs.shape, np.nan)
-    return np.divide(better, pairs, out=out, where=(pairs > 0) & (judged.retrieved > 0))
+        unretrieved_others = other_count - (judged.retrieved - judged.relevant_retrieved)
+        win_sum += (relevant - judged.relevant_retrieved) * unretrieved_others / 2
+    areas: Floats = np.full(pairs.shape, np.nan)
+    return np.divide(win_sum, pairs, out=areas, where=(pairs > 0) & (judged.retrieved > 0))
 
 
 def grouped_area(
@@ -88,9 +92,9 @@ def weights(
     over: Over = "known",
     by: By = "relevant",
 ) -> Floats:
-    """What each query weighs in the mean, ``(T,)``."""
-    relevant, others = _sides(judged.at_level(rel), over)
-    weight = relevant if by == "relevant" else relevant + others
+    """The weight of each query in the mean, ``(T,)``."""
+    relevant, other_count = _class_counts(judged.at_level(rel), over)
+    weight = relevant if by == "relevant" else relevant + other_count
     return weight.astype(np.float64)
 
 
@@ -115,7 +119,7 @@ def ranking_loss(judged: Judged, *, rel: float = 1, over: Over = "known") -> Flo
 
 
 def coverage_error(judged: Judged, *, rel: float = 1) -> Floats:
-    """How far down one has to go to have seen all that is relevant.
+    """The rank, ties at their last, down to which all relevant documents are found.
 
         CoverageError = max_{relevant i} |documents with score ≥ sᵢ|
 
@@ -135,19 +139,19 @@ def coverage_error(judged: Judged, *, rel: float = 1) -> Floats:
     """
     judged = judged.at_level(rel)
     deepest = np.where(judged.hits(rel), judged.last, 0).max(axis=-1)
-    whole = judged.relevant_retrieved == judged.relevant
-    depth = np.where(whole, deepest, judged.documents)
+    has_all = judged.relevant_retrieved == judged.relevant
+    depth = np.where(has_all, deepest, judged.documents)
     return np.where(judged.relevant > 0, depth.astype(np.float64), np.nan)
 
 
-def _sides(judged: Judged, over: Over) -> tuple[Counts, Counts]:
+def _class_counts(judged: Judged, over: Over) -> tuple[Counts, Counts]:
     """The relevant documents and the others, ``(T,)`` each."""
     if over == "retrieved":
         return judged.relevant_retrieved, judged.retrieved - judged.relevant_retrieved
-    rated: Counts = judged.relevant
+    relevant_count: Counts = judged.relevant
     if judged.level <= 0:  # grade 0 is relevant then, and every hit counts
-        rated = np.maximum(rated, count(judged.hits(judged.level)))
-    return rated, judged.documents - rated
+        relevant_count = np.maximum(relevant_count, count(judged.hits(judged.level)))
+    return relevant_count, judged.documents - relevant_count
 
 
 _HANLEY = "Hanley & McNeil, Radiology 143(1), 1982, doi:10.1148/radiology.143.1.7063747"

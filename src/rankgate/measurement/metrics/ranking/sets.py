@@ -49,8 +49,8 @@ def set_average_precision(judged: Judged, *, rel: float = 1) -> Floats:
     array([0.25])
     """
     judged = judged.at_level(rel)
-    found = judged.relevant_retrieved
-    return ratio(found * found, judged.retrieved * judged.relevant)
+    hits = judged.relevant_retrieved
+    return ratio(hits * hits, judged.retrieved * judged.relevant)
 
 
 def set_f(

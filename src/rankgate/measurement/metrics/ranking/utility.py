@@ -35,12 +35,12 @@ def utility(
     array([-1.])
     """
     judged = judged.at_level(rel)
-    hits, shown, relevant = judged.relevant_retrieved, judged.retrieved, judged.relevant
+    hits, retrieved, relevant = judged.relevant_retrieved, judged.retrieved, judged.relevant
     value: Floats = (
         found * hits
-        + noise * (shown - hits)
+        + noise * (retrieved - hits)
         + missed * (relevant - hits)
-        + avoided * (documents + hits - shown - relevant)
+        + avoided * (documents + hits - retrieved - relevant)
     )
     return value
 

@@ -40,17 +40,21 @@ def stratified_inferred_ap(pools: Pools, *, rel: float = 1) -> Floats:
 
     def value(pool: SampledPool) -> float:
         hits = pool.drawn & (pool.grade >= rel)
-        by = np.argsort(pool.rank, kind="stable")[: np.count_nonzero(np.isfinite(pool.rank))]
-        mine = pool.stratum[by, None] == np.arange(len(pool.size))  # (retrieved, S)
-        inside, relevant, drawn = (
-            (np.cumsum(some, axis=0) - some)[hits[by]]
-            for some in (mine, mine & hits[by, None], mine & pool.drawn[by, None])
+        row_order = np.argsort(pool.rank, kind="stable")[: np.count_nonzero(np.isfinite(pool.rank))]
+        in_stratum = pool.stratum[row_order, None] == np.arange(len(pool.size))  # (retrieved, S)
+        inside_above, relevant_above, drawn_above = (
+            (np.cumsum(mask, axis=0) - mask)[hits[row_order]]
+            for mask in (
+                in_stratum,
+                in_stratum & hits[row_order, None],
+                in_stratum & pool.drawn[row_order, None],
+            )
         )
-        share = inside * (relevant + EPSILON) / (drawn + 2 * EPSILON)
-        at = by[hits[by]]
-        terms = pool.weight[at] / pool.rank[at] * (1 + share.sum(axis=1))
-        added = float(np.cumsum(terms)[-1]) if len(at) else 0.0
-        return _over(added, float(pool.weight[hits].sum()))
+        share = inside_above * (relevant_above + EPSILON) / (drawn_above + 2 * EPSILON)
+        hit_rows = row_order[hits[row_order]]
+        terms = pool.weight[hit_rows] / pool.rank[hit_rows] * (1 + share.sum(axis=1))
+        term_sum = float(np.cumsum(terms)[-1]) if len(hit_rows) else 0.0
+        return _over(term_sum, float(pool.weight[hits].sum()))
 
     return _each(pools, value)
 
@@ -83,13 +87,20 @@ def inferred_ndcg(
         return np.exp2(grades) - 1 if gain == "exp" else grades
 
     def value(pool: SampledPool) -> float:
-        seen = pool.drawn & (pool.rank <= end)
-        found = pool.weight[seen] * worth(pool.grade[seen]) / np.log2(pool.rank[seen] + 1)
+        is_counted = pool.drawn & (pool.rank <= end)
+        gains = (
+            pool.weight[is_counted]
+            * worth(pool.grade[is_counted])
+            / np.log2(pool.rank[is_counted] + 1)
+        )
         ideal = []
         for grade in sorted(set(pool.grade[pool.grade > 0].tolist()), reverse=True):
             ideal += [grade] * round(float(pool.weight[pool.grade == grade].sum()))
-        best = worth(np.array(ideal[: None if cutoff is None else cutoff]))
-        return _over(float(found.sum()), float((best / np.log2(np.arange(len(best)) + 2)).sum()))
+        ideal_gains = worth(np.array(ideal[: None if cutoff is None else cutoff]))
+        return _over(
+            float(gains.sum()),
+            float((ideal_gains / np.log2(np.arange(len(ideal_gains)) + 2)).sum()),
+        )
 
     return _each(pools, value)
 
@@ -118,16 +129,20 @@ def statistical_ap(pools: Pools, *, rel: float = 1) -> Floats:
     def value(pool: SampledPool) -> float:
         hits = np.flatnonzero(pool.drawn & (pool.grade >= rel))
         pairs = pool.judged * (pool.judged - 1)
-        twice = np.divide(
+        pair_weight = np.divide(
             pool.size * (pool.size - 1), pairs, out=np.zeros_like(pairs), where=pairs > 0
         )
-        added = 0.0
-        for at in hits[np.isfinite(pool.rank[hits])]:
-            above = hits[pool.rank[hits] < pool.rank[at]]
-            same = pool.stratum[above] == pool.stratum[at]
-            joint = np.where(same, twice[pool.stratum[at]], pool.weight[above] * pool.weight[at])
-            added += (pool.weight[at] + float(joint.sum())) / pool.rank[at]
-        return _over(added, float(pool.weight[hits].sum()))
+        term_sum = 0.0
+        for row in hits[np.isfinite(pool.rank[hits])]:
+            rows_above = hits[pool.rank[hits] < pool.rank[row]]
+            same_stratum = pool.stratum[rows_above] == pool.stratum[row]
+            joint_weights = np.where(
+                same_stratum,
+                pair_weight[pool.stratum[row]],
+                pool.weight[rows_above] * pool.weight[row],
+            )
+            term_sum += (pool.weight[row] + float(joint_weights.sum())) / pool.rank[row]
+        return _over(term_sum, float(pool.weight[hits].sum()))
 
     return _each(pools, value)
 
@@ -136,8 +151,8 @@ def _each(pools: Pools, value: Callable[[SampledPool], float]) -> Floats:
     return np.array([value(pool) for pool in pools], np.float64)
 
 
-def _over(part: float, whole: float) -> float:
-    return part / whole if whole else np.nan
+def _over(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator else np.nan
 
 
 _SEES = "ranks of documents drawn, their strata, and which others were in the pool"

@@ -1,4 +1,4 @@
-"""What estimates from a sample see: pools in strata, with the part of each that is judged.
+"""The input of estimates from a sample: pools in strata, and the judged part of each.
 
 Shapes: P documents of the pool of a query, judged or (negative grade) not.
 """
@@ -16,8 +16,8 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.judged import Counts, Flags, Floats
 
-_APART = 0.02
-"""How far a probability may be from the share of its stratum that was judged."""
+_MAX_DIFFERENCE = 0.02
+"""The largest difference of a probability from the share of its stratum that was judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +49,12 @@ class SampledPool:
     @cached_property
     def size(self) -> Floats:
         """Documents in each stratum, ``(S,)``; by probabilities where the rest is not listed."""
-        listed = np.bincount(self.stratum).astype(np.float64)
-        for s in np.flatnonzero(listed == self.judged):
-            known = self.given[(self.stratum == s) & ~np.isnan(self.given)]
-            if len(known) and known.mean() > 0:
-                listed[s] = self.judged[s] / known.mean()
-        return listed
+        sizes = np.bincount(self.stratum).astype(np.float64)
+        for s in np.flatnonzero(sizes == self.judged):
+            probabilities = self.given[(self.stratum == s) & ~np.isnan(self.given)]
+            if len(probabilities) and probabilities.mean() > 0:
+                sizes[s] = self.judged[s] / probabilities.mean()
+        return sizes
 
     @cached_property
     def weight(self) -> Floats:
@@ -70,14 +70,14 @@ class SampledPool:
         Raises:
             InputError: one is not.
         """
-        known = self.drawn & ~np.isnan(self.given)
+        has_probability = self.drawn & ~np.isnan(self.given)
         share = (self.judged / self.size)[self.stratum]
-        wrong = known & (np.abs(self.given - share) > _APART)
+        wrong = has_probability & (np.abs(self.given - share) > _MAX_DIFFERENCE)
         if wrong.any():
-            at = int(wrong.argmax())
+            row = int(wrong.argmax())
             raise InputError(
-                f"query '{name}': a document has probability {self.given[at]:g}, and "
-                f"{share[at]:.3g} of its stratum is judged; list the documents that were not "
+                f"query '{name}': a document has probability {self.given[row]:g}, and "
+                f"{share[row]:.3g} of its stratum is judged; list the documents that were not "
                 "drawn with grade -1, or correct the strata.",
                 code="unfit-probability",
             )

@@ -46,8 +46,8 @@ def evidence_recall(
     >>> evidence_recall(task).round(4), evidence_recall(task, calls=1).round(4)
     (array([0.6667]), array([0.3333]))
     """
-    used = _calls(sequences, calls, tokens, seconds) & sequences.hits(rel)
-    return ratio(count(sequences.new(used, of="source")), sequences.relevant(rel))
+    is_used = _within_budgets(sequences, calls, tokens, seconds) & sequences.hits(rel)
+    return ratio(count(sequences.new(is_used, of="source")), sequences.relevant(rel))
 
 
 def evidence_precision(
@@ -68,13 +68,13 @@ def evidence_precision(
     >>> evidence_precision(sequences([[[("a", 1), ("b", 0)], [("a", 1), ("c", 0)]]])).round(4)
     array([0.3333])
     """
-    used = sequences.new(_calls(sequences, calls, tokens, seconds))
-    value = np.nan_to_num(ratio(count(used & sequences.hits(rel)), count(used)))
+    is_used = sequences.new(_within_budgets(sequences, calls, tokens, seconds))
+    value = np.nan_to_num(ratio(count(is_used & sequences.hits(rel)), count(is_used)))
     return np.where(sequences.relevant(rel) > 0, value, np.nan)
 
 
 def evidence_rate(sequences: Sequences, *, per: Cost = "calls", rel: float = 1) -> Floats:
-    """How much evidence a task finds for what it spends.
+    """Evidence that a task finds, over its calls, tokens or seconds.
 
         EvidenceRate = relevant documents shown, each once / calls, thousand tokens, or seconds
 
@@ -98,11 +98,13 @@ def evidence_rate(sequences: Sequences, *, per: Cost = "calls", rel: float = 1) 
     >>> [float(evidence_rate(task, per=each)[0]) for each in ("calls", "tokens", "seconds")]
     [1.0, 2.5, 0.5]
     """
-    found = count(sequences.new(sequences.shown & sequences.hits(rel), of="source"))
+    evidence_count = count(sequences.new(sequences.shown & sequences.hits(rel), of="source"))
     cost = sequences.calls.astype(float)
     if per != "calls":
-        cost = np.nansum(_spent(sequences, per), axis=1) / (_THOUSAND if per == "tokens" else 1)
-    value = np.nan_to_num(ratio(found.astype(float), cost))
+        cost = np.nansum(_cost_of_calls(sequences, per), axis=1) / (
+            _THOUSAND if per == "tokens" else 1
+        )
+    value = np.nan_to_num(ratio(evidence_count.astype(float), cost))
     return np.where(sequences.relevant(rel) > 0, value, np.nan)
 
 
@@ -152,8 +154,8 @@ def citation_precision(sequences: Sequences, *, rel: float = 1) -> Floats:
     >>> citation_precision(task), citation_recall(task)
     (array([0.5]), array([0.5]))
     """
-    cited, grade = _cited(sequences)
-    return ratio(count(cited & (grade >= rel)), count(cited))
+    is_cited, grade = _cited_documents(sequences)
+    return ratio(count(is_cited & (grade >= rel)), count(is_cited))
 
 
 def citation_recall(sequences: Sequences, *, rel: float = 1) -> Floats:
@@ -171,8 +173,8 @@ def citation_recall(sequences: Sequences, *, rel: float = 1) -> Floats:
     Raises:
         UsageError: runs do not say what answers cite.
     """
-    cited, grade = _cited(sequences)
-    return ratio(count(cited & (grade >= rel)), sequences.relevant(rel))
+    is_cited, grade = _cited_documents(sequences)
+    return ratio(count(is_cited & (grade >= rel)), sequences.relevant(rel))
 
 
 def refusal_precision(sequences: Sequences, *, rel: float = 1) -> Floats:
@@ -194,8 +196,8 @@ def refusal_precision(sequences: Sequences, *, rel: float = 1) -> Floats:
     >>> refusal_precision(tasks), refusal_recall(tasks)
     (array([ 0.,  1., nan]), array([nan,  1.,  0.]))
     """
-    refused = _answered(sequences) == 0
-    return np.where(refused, np.where(sequences.relevant(rel) == 0, 1.0, 0.0), np.nan)
+    is_refused = _answered_flags(sequences) == 0
+    return np.where(is_refused, np.where(sequences.relevant(rel) == 0, 1.0, 0.0), np.nan)
 
 
 def refusal_recall(sequences: Sequences, *, rel: float = 1) -> Floats:
@@ -211,41 +213,41 @@ def refusal_recall(sequences: Sequences, *, rel: float = 1) -> Floats:
     Raises:
         UsageError: runs do not say whether there is an answer.
     """
-    answered = _answered(sequences)
+    answered = _answered_flags(sequences)
     value = np.where(np.isnan(answered), np.nan, np.where(answered == 0, 1.0, 0.0))
     return np.where(sequences.relevant(rel) == 0, value, np.nan)
 
 
-def _calls(
+def _within_budgets(
     sequences: Sequences, calls: int | None, tokens: int | None, seconds: float | None
 ) -> Flags:
     """The documents of the calls within budgets, ``(G, Q, K)``."""
-    used = sequences.shown.copy()
+    is_used = sequences.shown.copy()
     if calls is not None:
-        used[:, calls:] = False
+        is_used[:, calls:] = False
     for budget, cost in ((tokens, "tokens"), (seconds, "seconds")):
         if budget is not None:
-            spent = np.nancumsum(_spent(sequences, cost), axis=1)
-            used &= (spent <= budget)[:, :, None]
-    return used
+            spent_sums = np.nancumsum(_cost_of_calls(sequences, cost), axis=1)
+            is_used &= (spent_sums <= budget)[:, :, None]
+    return is_used
 
 
-def _spent(sequences: Sequences, cost: str) -> Floats:
-    """What each call spent.
+def _cost_of_calls(sequences: Sequences, cost: str) -> Floats:
+    """The tokens or seconds of each call.
 
     Raises:
         UsageError: no call says it.
     """
-    found = sequences.spent if cost == "tokens" else sequences.seconds
-    if found is None or np.isnan(found).all():
+    spent = sequences.spent if cost == "tokens" else sequences.seconds
+    if spent is None or np.isnan(spent).all():
         raise UsageError(
             f"the run does not say the {cost} of calls; a trajectory has {cost} in each call.",
             code="missing-lengths",
         )
-    return found
+    return spent
 
 
-def _cited(sequences: Sequences) -> tuple[Flags, Floats]:
+def _cited_documents(sequences: Sequences) -> tuple[Flags, Floats]:
     if sequences.cited is None or sequences.cited_grade is None:
         raise UsageError(
             "the run does not say what answers cite; a trajectory has a list of them as cited.",
@@ -254,7 +256,7 @@ def _cited(sequences: Sequences) -> tuple[Flags, Floats]:
     return sequences.cited != NOTHING, sequences.cited_grade
 
 
-def _answered(sequences: Sequences) -> Floats:
+def _answered_flags(sequences: Sequences) -> Floats:
     if sequences.answered is None:
         raise UsageError(
             "the run does not say whether questions are answered; a trajectory has answered.",

@@ -1,4 +1,4 @@
-"""What a language model is given: precision and recall of a context, redundancy, positions."""
+"""Metrics of a language model's context: precision, recall, redundancy, positions."""
 
 from typing import Annotated, Literal
 
@@ -45,13 +45,15 @@ def context_precision(
     >>> context_precision(tasks, tokens=1000, unit="tokens")  # 300 / 800
     array([0.375])
     """
-    used = sequences.within(cutoff, tokens if unit == "documents" else tokens or _ENDLESS)
-    hits = used & sequences.hits(rel)
+    is_used = sequences.within(cutoff, tokens if unit == "documents" else tokens or _ENDLESS)
+    hits = is_used & sequences.hits(rel)
     if unit == "tokens" and sequences.tokens is not None:
-        part, whole = (total(np.where(each, sequences.tokens, 0)) for each in (hits, used))
+        relevant_sum, total_sum = (
+            total(np.where(mask, sequences.tokens, 0)) for mask in (hits, is_used)
+        )
     else:
-        part, whole = count(hits).astype(float), count(used).astype(float)
-    value = np.nan_to_num(ratio(part, whole))
+        relevant_sum, total_sum = count(hits).astype(float), count(is_used).astype(float)
+    value = np.nan_to_num(ratio(relevant_sum, total_sum))
     return np.where(sequences.relevant(rel) > 0, value, np.nan)
 
 
@@ -84,8 +86,8 @@ def context_recall(
     >>> context_recall(tasks, tokens=1000), context_recall(tasks, tokens=1200)
     (array([0.5]), array([1.]))
     """
-    used = sequences.within(cutoff, tokens) & sequences.hits(rel)
-    return ratio(count(sequences.new(used, of="source")), sequences.relevant(rel))
+    is_used = sequences.within(cutoff, tokens) & sequences.hits(rel)
+    return ratio(count(sequences.new(is_used, of="source")), sequences.relevant(rel))
 
 
 def redundancy(
@@ -113,9 +115,9 @@ def redundancy(
     >>> redundancy(sequences([[[("a", 1), ("b", 0)], [("a", 1), ("c", 0)]]]))  # a twice
     array([0.25])
     """
-    used = sequences.within(cutoff, tokens)
+    is_used = sequences.within(cutoff, tokens)
     field = "source" if by == "documents" else "doc"
-    return 1 - ratio(count(sequences.new(used, of=field)), count(used))
+    return 1 - ratio(count(sequences.new(is_used, of=field)), count(is_used))
 
 
 def position_gain(
@@ -146,11 +148,11 @@ def position_gain(
     >>> position_gain(middle, dip=0.5)  # 0.5 / (1 + 0.5 + 1)
     array([0.2])
     """
-    used = sequences.within(cutoff, tokens)
-    size = np.count_nonzero(used, axis=-1)[..., None]
-    place = np.arange(used.shape[-1]) / np.maximum(size - 1, 1)
-    weight = np.where(used, 1 - 4 * dip * place * (1 - place), 0)
-    value = np.nan_to_num(ratio(total(weight * (used & sequences.hits(rel))), total(weight)))
+    is_used = sequences.within(cutoff, tokens)
+    size = np.count_nonzero(is_used, axis=-1)[..., None]
+    position = np.arange(is_used.shape[-1]) / np.maximum(size - 1, 1)
+    weight = np.where(is_used, 1 - 4 * dip * position * (1 - position), 0)
+    value = np.nan_to_num(ratio(total(weight * (is_used & sequences.hits(rel))), total(weight)))
     return np.where(sequences.relevant(rel) > 0, value, np.nan)
 
 
@@ -163,7 +165,7 @@ def utility(
     discount: Literal["none", "log2"] = "none",
     form: Literal["sigmoid", "plain"] = "sigmoid",
 ) -> Floats:
-    """What a context helps a language model, less what its distractors cost.
+    """The utility of a context for a language model, less the cost of distractors.
 
         UDCG = σ( 1/n · Σᵢ dᵢ · (max(gᵢ, 0) + γ · min(gᵢ, 0)) ),  σ(x) = 1 / (1 + e⁻ˣ)
 
@@ -189,17 +191,17 @@ def utility(
     >>> utility(context).round(4)  # 1 / (1 + exp(−0.7 / 3))
     array([0.5581])
     """
-    used = sequences.within(cutoff, tokens)
-    grade = np.where(used, np.nan_to_num(sequences.grade), 0)
-    worth = np.maximum(grade, 0) + distraction * np.minimum(grade, 0)
+    is_used = sequences.within(cutoff, tokens)
+    grade = np.where(is_used, np.nan_to_num(sequences.grade), 0)
+    utilities = np.maximum(grade, 0) + distraction * np.minimum(grade, 0)
     if discount == "log2":
-        worth = worth / np.log2(np.arange(used.shape[-1]) + 2)
-    value = total(worth)
+        utilities = utilities / np.log2(np.arange(is_used.shape[-1]) + 2)
+    value = total(utilities)
     if form == "plain":
         return value
-    exponent = np.minimum(-value / np.maximum(count(used), 1), _LEAST)
-    found: Floats = 1 / (1 + np.exp(exponent))
-    return found
+    exponent = np.minimum(-value / np.maximum(count(is_used), 1), _LEAST)
+    probability: Floats = 1 / (1 + np.exp(exponent))
+    return probability
 
 
 _LEAST = 700.0  # a sigmoid is below 1e-304 from there on, and e to it is still a number

@@ -16,7 +16,7 @@ Tokens = Annotated[int, Range(1)]
 
 @dataclass(frozen=True, repr=False)
 class SequenceMetric(Metric):
-    """A metric whose kernel sees `Sequences`; everything else is as of `Metric`.
+    """A metric whose kernel takes `Sequences`; everything else is inherited from `Metric`.
 
     Attributes:
         undefined: whether a task without a value never counts, whatever the convention says: of
@@ -30,4 +30,6 @@ class SequenceMetric(Metric):
     @property
     def accepted(self) -> Mapping[str, Parameter]:
         """The parameters; unjudged documents stay where they are, as they are read too."""
-        return {name: each for name, each in super().accepted.items() if name != "judged_only"}
+        return {
+            name: parameter for name, parameter in super().accepted.items() if name != "judged_only"
+        }

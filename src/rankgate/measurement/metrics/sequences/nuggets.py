@@ -1,4 +1,4 @@
-"""What an answer says: recall of nuggets, and whether what it cites supports it."""
+"""Metrics of answers: recall of nuggets, and support by citations."""
 
 from typing import Annotated
 
@@ -76,8 +76,8 @@ def support_precision(
     >>> support_precision(answer), support_recall(answer)  # (1 + 0.5) / 2, (1 + 0.5) / 3
     (array([0.75]), array([0.5]))
     """
-    used = sequences.within(1 if first else None)
-    return ratio(total(np.where(used, _support(sequences, partial), 0)), count(used))
+    is_used = sequences.within(1 if first else None)
+    return ratio(total(np.where(is_used, _support(sequences, partial), 0)), count(is_used))
 
 
 def support_recall(
@@ -95,15 +95,15 @@ def support_recall(
     Returns:
         ``(G,)``; NaN for an answer without sentences.
     """
-    used = sequences.within(1 if first else None)
-    best = np.where(used, _support(sequences, partial), 0).max(axis=-1)
-    return ratio(total(best), sequences.calls)
+    is_used = sequences.within(1 if first else None)
+    best_support = np.where(is_used, _support(sequences, partial), 0).max(axis=-1)
+    return ratio(total(best_support), sequences.calls)
 
 
 def _support(sequences: Sequences, partial: float) -> Floats:
-    """What each citation supports, ``(G, Q, K)``."""
-    some = np.where(sequences.grade > 0, partial, 0.0)
-    return np.where(sequences.grade >= FULL, 1.0, some)
+    """The support of each citation, ``(G, Q, K)``."""
+    partial_support = np.where(sequences.grade > 0, partial, 0.0)
+    return np.where(sequences.grade >= FULL, 1.0, partial_support)
 
 
 NuggetR = SequenceMetric(

@@ -1,4 +1,4 @@
-"""What metrics on sequences see: the rankings of a task, one after another, document by document.
+"""The input of metrics on sequences: the rankings of a task, one after another.
 
 A task is one query with its one ranking, the calls of an agent, the queries of a session, or the
 variations of a topic. Shapes: G tasks, Q rankings of a task, K documents of a ranking, I judged
@@ -71,33 +71,33 @@ class Sequences:
 
     @property
     def shown(self) -> Flags:
-        """Which cells hold a document, ``(G, Q, K)``."""
-        there: Flags = self.doc != NOTHING
-        return there
+        """True for cells that hold a document, ``(G, Q, K)``."""
+        is_shown: Flags = self.doc != NOTHING
+        return is_shown
 
     def hits(self, rel: float) -> Flags:
-        """Which documents are relevant, ``(G, Q, K)``."""
-        found: Flags = self.grade >= max(rel, 0)  # NaN is less than anything
-        return found
+        """True for relevant documents, ``(G, Q, K)``."""
+        is_hit: Flags = self.grade >= max(rel, 0)  # NaN is less than anything
+        return is_hit
 
     def relevant(self, rel: float) -> Counts:
-        """How many documents of each task are relevant, ``(G,)``."""
+        """Count the relevant documents of each task, ``(G,)``."""
         if rel <= 0:
             return self.judged
-        found: Counts = np.count_nonzero(self.ideal >= rel, axis=-1)
-        return found
+        counts: Counts = np.count_nonzero(self.ideal >= rel, axis=-1)
+        return counts
 
     def within(self, cutoff: int | None, tokens: int | None = None) -> Flags:
-        """Which documents are used: the first of each ranking, as far as a budget of tokens goes.
+        """True for the first documents of each ranking, within a cutoff and a budget of tokens.
 
         Documents are taken in the order of rank until the next one does not fit as a whole.
 
         Raises:
             UsageError: a budget, and no table says the lengths of documents.
         """
-        used = self.shown.copy()
+        is_used = self.shown.copy()
         if cutoff is not None:
-            used[..., cutoff:] = False
+            is_used[..., cutoff:] = False
         if tokens is not None:
             if self.tokens is None:
                 raise UsageError(
@@ -105,40 +105,40 @@ class Sequences:
                     "its column, as --items passages.csv --length tokens.",
                     code="missing-lengths",
                 )
-            used &= np.cumsum(np.where(self.shown, self.tokens, 0), axis=-1) <= tokens
-        return used
+            is_used &= np.cumsum(np.where(self.shown, self.tokens, 0), axis=-1) <= tokens
+        return is_used
 
-    def new(self, used: Flags, *, of: str = "doc") -> Flags:
-        """Which of these documents none before has been, in the whole task, ``(G, Q, K)``.
+    def new(self, is_used: Flags, *, of: str = "doc") -> Flags:
+        """True for documents that occur for the first time in their task, ``(G, Q, K)``.
 
         Args:
-            used: ``(G, Q, K)``, the documents that count.
+            is_used: ``(G, Q, K)``, True for documents that count.
             of: ``doc`` for passages themselves, ``source`` for the documents they are parts of.
         """
-        G = len(used)
-        codes = np.where(used, getattr(self, of), NOTHING).reshape(G, -1)
+        G = len(is_used)
+        codes = np.where(is_used, getattr(self, of), NOTHING).reshape(G, -1)
         order = np.argsort(codes, axis=1, kind="stable")
-        ordered = np.take_along_axis(codes, order, axis=1)
-        first = np.ones_like(ordered, dtype=bool)
-        first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-        out = np.empty_like(first)
-        np.put_along_axis(out, order, first & (ordered != NOTHING), axis=1)
-        return out.reshape(used.shape)
+        sorted_codes = np.take_along_axis(codes, order, axis=1)
+        first = np.ones_like(sorted_codes, dtype=bool)
+        first[:, 1:] = sorted_codes[:, 1:] != sorted_codes[:, :-1]
+        is_first = np.empty_like(first)
+        np.put_along_axis(is_first, order, first & (sorted_codes != NOTHING), axis=1)
+        return is_first.reshape(is_used.shape)
 
 
 def count(flags: Flags) -> Counts:
-    """How many are True in each task, ``(G, …) -> (G,)``."""
-    found: Counts = np.count_nonzero(flags.reshape(len(flags), -1), axis=1)
-    return found
+    """Count True in each task, ``(G, …) -> (G,)``."""
+    counts: Counts = np.count_nonzero(flags.reshape(len(flags), -1), axis=1)
+    return counts
 
 
 def total(terms: Floats) -> Floats:
     """The sum of each task, ``(G, …) -> (G,)``, the same to the bit under any padding."""
-    flat = terms.reshape(len(terms), -1)
-    if not flat.shape[1]:
-        return np.zeros(len(flat))
-    added: Floats = np.cumsum(flat, axis=1)[:, -1]
-    return added
+    rows = terms.reshape(len(terms), -1)
+    if not rows.shape[1]:
+        return np.zeros(len(rows))
+    sums: Floats = np.cumsum(rows, axis=1)[:, -1]
+    return sums
 
 
 def sequences(
@@ -164,12 +164,14 @@ def sequences(
     array([2])
     """
     parts = source or {}
-    ids = sorted({doc for task in tasks for each in task for doc, _ in each} | {*parts.values()})
-    code = {doc: place for place, doc in enumerate(ids)}
+    ids = sorted(
+        {doc for task in tasks for ranking in task for doc, _ in ranking} | {*parts.values()}
+    )
+    code = {doc: index for index, doc in enumerate(ids)}
     shape = (
         len(tasks),
         max([1, *map(len, tasks)]),
-        max([1, *(len(each) for task in tasks for each in task)]),
+        max([1, *(len(ranking) for task in tasks for ranking in task)]),
     )
     docs, sources = np.full(shape, NOTHING, np.int64), np.full(shape, NOTHING, np.int64)
     grade, lengths = np.full(shape, np.nan), np.zeros(shape)
@@ -184,11 +186,14 @@ def sequences(
                 if judged is not None:
                     grade[g, q, k] = pool[doc] = judged
         pools.append(list(pool.values()) if ideal is None else list(ideal[g]))
-    best = [sorted((each for each in pool if each >= 0), reverse=True) for pool in pools]
-    ideals = np.zeros((len(tasks), max([1, *map(len, best)])))
-    for g, pool_grades in enumerate(best):
+    sorted_grades = [
+        sorted((pool_grade for pool_grade in pool if pool_grade >= 0), reverse=True)
+        for pool in pools
+    ]
+    ideals = np.zeros((len(tasks), max([1, *map(len, sorted_grades)])))
+    for g, pool_grades in enumerate(sorted_grades):
         ideals[g, : len(pool_grades)] = pool_grades
-    known: dict[str, Floats] = {
+    array_fields: dict[str, Floats] = {
         "position": np.tile(np.arange(1.0, shape[1] + 1), (shape[0], 1)),
         "score": np.zeros(shape),
         "same": np.zeros(shape, bool),
@@ -200,7 +205,7 @@ def sequences(
         source=sources,
         calls=np.array([len(task) for task in tasks]),
         ideal=ideals,
-        judged=np.array([len(pool) for pool in best]),
+        judged=np.array([len(pool) for pool in sorted_grades]),
         tokens=lengths if tokens is not None else None,
-        **known,  # type: ignore[arg-type]  # fields of arrays
+        **array_fields,  # type: ignore[arg-type]  # fields of arrays
     )

@@ -69,12 +69,13 @@ def normalised_session_dcg(
     >>> normalised_session_dcg(sequences([[[("a", 2)], [("a", 2)]]]))
     array([1.])
     """
-    ideal = np.where(np.arange(sequences.ideal.shape[1]) < sequences.judged[:, None],
-                     sequences.ideal, np.nan)  # fmt: skip
-    worth = _ranked(_gains(ideal[:, None, :], gain), cutoff, base)[:, 0]
-    made = np.arange(sequences.doc.shape[1]) < sequences.calls[:, None]
-    weights = total(np.where(made, _by_query(sequences, query_base, discount), 0))
-    return ratio(_dcg(sequences, cutoff, gain, base, query_base, discount), worth * weights)
+    ideal = np.where(
+        np.arange(sequences.ideal.shape[1]) < sequences.judged[:, None], sequences.ideal, np.nan
+    )
+    ideal_dcg = _discounted_sums(_gains(ideal[:, None, :], gain), cutoff, base)[:, 0]
+    is_query = np.arange(sequences.doc.shape[1]) < sequences.calls[:, None]
+    weights = total(np.where(is_query, _query_weights(sequences, query_base, discount), 0))
+    return ratio(_dcg(sequences, cutoff, gain, base, query_base, discount), ideal_dcg * weights)
 
 
 def session_rbp(
@@ -154,8 +155,10 @@ def expected_session_ndcg(
     lengths = np.count_nonzero(sequences.within(cutoff), axis=-1)
     ideal = _gains(np.where(sequences.ideal > 0, sequences.ideal, np.nan), gain)
     values = [
-        _expected(own[:calls], sizes[:calls], best, down, reformulate)
-        for own, sizes, best, calls in zip(gains, lengths, ideal, sequences.calls, strict=True)
+        _expected(session_gains[:calls], sizes[:calls], best_gains, down, reformulate)
+        for session_gains, sizes, best_gains, calls in zip(
+            gains, lengths, ideal, sequences.calls, strict=True
+        )
     ]
     return np.where(sequences.relevant(1) > 0, np.array(values), np.nan)
 
@@ -168,67 +171,69 @@ def _expected(
     For each number of documents read so far it holds the probability to be there, and the DCG
     expected there times that probability.
     """
-    most = int(lengths.sum())
-    discount = 1 / np.log2(np.arange(most) + 2)
-    best = np.zeros(most)
-    best[: min(most, len(ideal))] = ideal[:most]
-    ideals = np.cumsum(best * discount)
-    chance, worth = np.zeros(most + 1), np.zeros(most + 1)
+    document_count = int(lengths.sum())
+    discount = 1 / np.log2(np.arange(document_count) + 2)
+    best_gains = np.zeros(document_count)
+    best_gains[: min(document_count, len(ideal))] = ideal[:document_count]
+    ideals = np.cumsum(best_gains * discount)
+    chance, expected_dcg = np.zeros(document_count + 1), np.zeros(document_count + 1)
     chance[0] = 1.0
     value = 0.0
-    for place, (own, size) in enumerate(zip(gains, lengths, strict=True)):
+    for query_index, (query_gains, size) in enumerate(zip(gains, lengths, strict=True)):
         if size:
-            chance, worth = _read(chance, worth, own[: int(size)], discount, down)
-        stops = 1.0 if place == len(gains) - 1 else 1 - reformulate
-        some = ideals > 0
-        value += stops * float(np.sum(worth[1:][some] / ideals[some]))
-        chance, worth = chance * (1 - stops), worth * (1 - stops)
+            chance, expected_dcg = _read_list(
+                chance, expected_dcg, query_gains[: int(size)], discount, down
+            )
+        stops = 1.0 if query_index == len(gains) - 1 else 1 - reformulate
+        has_ideal = ideals > 0
+        value += stops * float(np.sum(expected_dcg[1:][has_ideal] / ideals[has_ideal]))
+        chance, expected_dcg = chance * (1 - stops), expected_dcg * (1 - stops)
     return value
 
 
-def _read(
-    chance: Floats, worth: Floats, gains: Floats, discount: Floats, down: float
+def _read_list(
+    chance: Floats, expected_dcg: Floats, gains: Floats, discount: Floats, down: float
 ) -> tuple[Floats, Floats]:
     """Probabilities and expected DCG after a list was read, by how many documents were read."""
     size = len(gains)
     ends = down ** np.arange(size) * np.append(np.full(size - 1, 1 - down), 1.0)
-    later, more = np.zeros_like(chance), np.zeros_like(worth)
+    new_chance, new_dcg = np.zeros_like(chance), np.zeros_like(expected_dcg)
     for offset in np.flatnonzero(chance):
-        seen = np.cumsum(gains * discount[offset : offset + size])
-        to = slice(offset + 1, offset + size + 1)
-        later[to] += chance[offset] * ends
-        more[to] += (worth[offset] + chance[offset] * seen) * ends
-    return later, more
+        gain_sums = np.cumsum(gains * discount[offset : offset + size])
+        read_slice = slice(offset + 1, offset + size + 1)
+        new_chance[read_slice] += chance[offset] * ends
+        new_dcg[read_slice] += (expected_dcg[offset] + chance[offset] * gain_sums) * ends
+    return new_chance, new_dcg
 
 
 def _gains(grade: Floats, gain: str) -> Floats:
     """Gains of grades; 0 for no judgment and for grades below 0."""
-    known: Floats = np.maximum(np.nan_to_num(grade), 0)
+    gains: Floats = np.maximum(np.nan_to_num(grade), 0)
     if gain == "binary":
-        return (known >= 1).astype(float)
+        return (gains >= 1).astype(float)
     if gain == "exp":
-        known = np.exp2(known) - 1
-    return known
+        gains = np.exp2(gains) - 1
+    return gains
 
 
-def _ranked(gains: Floats, cutoff: int | None, base: float) -> Floats:
+def _discounted_sums(gains: Floats, cutoff: int | None, base: float) -> Floats:
     """Gains discounted by rank and added, ``(G, Q, K) -> (G, Q)``."""
     rank = np.arange(1, gains.shape[-1] + 1)
-    worth = gains * np.log(base) / np.log(rank + base - 1)
+    discounted_gains = gains * np.log(base) / np.log(rank + base - 1)
     if cutoff is not None:
-        worth = np.where(rank <= cutoff, worth, 0)
-    added: Floats = np.cumsum(worth, axis=-1)[..., -1]
-    return added
+        discounted_gains = np.where(rank <= cutoff, discounted_gains, 0)
+    gain_sums: Floats = np.cumsum(discounted_gains, axis=-1)[..., -1]
+    return gain_sums
 
 
-def _by_query(sequences: Sequences, base: float, discount: str) -> Floats:
-    """What each query of a session weighs, ``(Q,)``."""
-    place = np.arange(1, sequences.doc.shape[1] + 1)
+def _query_weights(sequences: Sequences, base: float, discount: str) -> Floats:
+    """The weight of each query of a session, ``(Q,)``."""
+    query_number = np.arange(1, sequences.doc.shape[1] + 1)
     if discount == "none":
-        return np.ones(len(place))
-    weight: Floats = np.log(base) / np.log(place + base - 1)
+        return np.ones(len(query_number))
+    weight: Floats = np.log(base) / np.log(query_number + base - 1)
     if discount == "added":
-        weight = 1 / (1 + np.log(place) / np.log(base))
+        weight = 1 / (1 + np.log(query_number) / np.log(base))
     return weight
 
 
@@ -241,7 +246,9 @@ def _dcg(
     discount: str,
 ) -> Floats:
     gains = np.where(sequences.doc != NOTHING, _gains(sequences.grade, gain), 0)
-    return total(_ranked(gains, cutoff, base) * _by_query(sequences, query_base, discount))
+    return total(
+        _discounted_sums(gains, cutoff, base) * _query_weights(sequences, query_base, discount)
+    )
 
 
 _KANOULAS = "Kanoulas et al., SIGIR 2011, doi:10.1145/2009916.2010056"

@@ -35,9 +35,9 @@ def prefix_rr(sequences: Sequences, *, length: Letters, cutoff: Cutoff | None = 
     (array([0.5]), array([1.]), array([nan]))
     """
     rank = _ranks(sequences, cutoff)
-    there = (sequences.position == length) & _made(sequences)
-    value = np.where(there, 1 / rank, 0).max(axis=1)
-    return np.where(there.any(axis=1), value, np.nan)
+    has_list = (sequences.position == length) & _has_ranking(sequences)
+    value = np.where(has_list, 1 / rank, 0).max(axis=1)
+    return np.where(has_list.any(axis=1), value, np.nan)
 
 
 def keystrokes_saved(sequences: Sequences, *, cutoff: Cutoff | None = None) -> Floats:
@@ -57,10 +57,10 @@ def keystrokes_saved(sequences: Sequences, *, cutoff: Cutoff | None = None) -> F
     (array([0.75]), array([0.5]))
     """
     letters = _letters(sequences)
-    shown = np.isfinite(_ranks(sequences, cutoff))
-    typed = np.where(shown, sequences.position, letters[:, None]).min(axis=1)
-    saved: Floats = np.clip(1 - typed / np.maximum(letters, 1), 0, None)
-    return saved
+    is_suggested = np.isfinite(_ranks(sequences, cutoff))
+    typed_letters = np.where(is_suggested, sequences.position, letters[:, None]).min(axis=1)
+    saved_share: Floats = np.clip(1 - typed_letters / np.maximum(letters, 1), 0, None)
+    return saved_share
 
 
 def minimum_keystrokes(sequences: Sequences, *, cutoff: Cutoff | None = None) -> Floats:
@@ -79,13 +79,13 @@ def minimum_keystrokes(sequences: Sequences, *, cutoff: Cutoff | None = None) ->
     >>> minimum_keystrokes(typed)  # c, down, down; or c, a, down
     array([3.])
     """
-    keys = np.where(_made(sequences), sequences.position + _ranks(sequences, cutoff), np.inf)
-    fewest: Floats = np.minimum(keys.min(axis=1), _letters(sequences))
-    return fewest
+    keys = np.where(_has_ranking(sequences), sequences.position + _ranks(sequences, cutoff), np.inf)
+    key_count: Floats = np.minimum(keys.min(axis=1), _letters(sequences))
+    return key_count
 
 
 def correction_accuracy(sequences: Sequences) -> Floats:
-    """Whether a query is right after its correction; a query that was left alone is as it was.
+    """1 for a query that is right after its correction; a query without one stays as it was.
 
     Args:
         sequences: the queries; the documents of a query are the corrections shown, the judged ones
@@ -105,8 +105,8 @@ def correction_accuracy(sequences: Sequences) -> Floats:
     >>> correction_precision(queries), correction_recall(queries), false_alarms(queries)
     (array([ 1., nan,  0.]), array([ 1.,  0., nan]), array([nan, nan,  1.]))
     """
-    changed, good = _corrected(sequences)
-    return np.where(changed, good, _right(sequences)).astype(float)
+    is_changed, is_right = _correction_flags(sequences)
+    return np.where(is_changed, is_right, _is_right(sequences)).astype(float)
 
 
 def correction_precision(sequences: Sequences) -> Floats:
@@ -114,8 +114,8 @@ def correction_precision(sequences: Sequences) -> Floats:
 
     Arguments as of `CorrectionAccuracy`.
     """
-    changed, good = _corrected(sequences)
-    return np.where(changed, good.astype(float), np.nan)
+    is_changed, is_right = _correction_flags(sequences)
+    return np.where(is_changed, is_right.astype(float), np.nan)
 
 
 def correction_recall(sequences: Sequences) -> Floats:
@@ -123,8 +123,8 @@ def correction_recall(sequences: Sequences) -> Floats:
 
     Arguments as of `CorrectionAccuracy`.
     """
-    changed, good = _corrected(sequences)
-    return np.where(_right(sequences), np.nan, (changed & good).astype(float))
+    is_changed, is_right = _correction_flags(sequences)
+    return np.where(_is_right(sequences), np.nan, (is_changed & is_right).astype(float))
 
 
 def false_alarms(sequences: Sequences) -> Floats:
@@ -132,14 +132,14 @@ def false_alarms(sequences: Sequences) -> Floats:
 
     Arguments as of `CorrectionAccuracy`.
     """
-    changed, _ = _corrected(sequences)
-    return np.where(_right(sequences), changed.astype(float), np.nan)
+    is_changed, _ = _correction_flags(sequences)
+    return np.where(_is_right(sequences), is_changed.astype(float), np.nan)
 
 
-def _made(sequences: Sequences) -> Flags:
-    """Which rankings there are, ``(G, Q)``."""
-    made: Flags = np.arange(sequences.doc.shape[1]) < sequences.calls[:, None]
-    return made
+def _has_ranking(sequences: Sequences) -> Flags:
+    """True for rankings that exist, ``(G, Q)``."""
+    has_ranking: Flags = np.arange(sequences.doc.shape[1]) < sequences.calls[:, None]
+    return has_ranking
 
 
 def _letters(sequences: Sequences) -> Floats:
@@ -156,16 +156,16 @@ def _ranks(sequences: Sequences, cutoff: int | None) -> Floats:
     return rank
 
 
-def _corrected(sequences: Sequences) -> tuple[Flags, Flags]:
-    """Whether a query was changed, and whether the first correction is right, ``(G,)`` each."""
+def _correction_flags(sequences: Sequences) -> tuple[Flags, Flags]:
+    """Flags of queries that were changed, and whose first correction is right, ``(G,)`` each."""
     first = sequences.shown[:, 0, 0]
-    changed: Flags = first & ~sequences.same[:, 0, 0]
-    good: Flags = first & sequences.hits(1)[:, 0, 0]
-    return changed, good
+    is_changed: Flags = first & ~sequences.same[:, 0, 0]
+    is_right: Flags = first & sequences.hits(1)[:, 0, 0]
+    return is_changed, is_right
 
 
-def _right(sequences: Sequences) -> Flags:
-    """Whether a query was right as it was typed, ``(G,)``."""
+def _is_right(sequences: Sequences) -> Flags:
+    """True for queries that were right as typed, ``(G,)``."""
     if sequences.right is None:
         return np.zeros(len(sequences.calls), bool)
     return sequences.right

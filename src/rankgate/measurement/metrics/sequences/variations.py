@@ -25,8 +25,8 @@ def worst(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:
     >>> worst(topic, of="RR"), best(topic, of="RR"), variance(topic, of="RR")
     (array([0.]), array([1.]), array([0.5]))
     """
-    found: Floats = np.fmin.reduce(sequences.values[of], axis=1)
-    return found
+    lowest: Floats = np.fmin.reduce(sequences.values[of], axis=1)
+    return lowest
 
 
 def best(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:
@@ -34,22 +34,22 @@ def best(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:
 
     Arguments and what has no value as of `Worst`.
     """
-    found: Floats = np.fmax.reduce(sequences.values[of], axis=1)
-    return found
+    highest: Floats = np.fmax.reduce(sequences.values[of], axis=1)
+    return highest
 
 
 def variance(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:
-    """How much a metric varies over the queries of a topic.
+    """The variance of a metric over the queries of a topic.
 
         Variance = 1 / (n − 1) · Σ (v − mean)²
 
     Arguments as of `Worst`; NaN for a topic with fewer than two queries that have a value.
     """
     values = sequences.values[of]
-    known = ~np.isnan(values)
-    n = np.count_nonzero(known, axis=1)
-    mean = np.where(known, values, 0).sum(axis=1) / np.maximum(n, 1)
-    squares = np.where(known, (values - mean[:, None]) ** 2, 0).sum(axis=1)
+    is_defined = ~np.isnan(values)
+    n = np.count_nonzero(is_defined, axis=1)
+    mean = np.where(is_defined, values, 0).sum(axis=1) / np.maximum(n, 1)
+    squares = np.where(is_defined, (values - mean[:, None]) ** 2, 0).sum(axis=1)
     return np.where(n > 1, squares / np.maximum(n - 1, 1), np.nan)
 
 

@@ -1,1 +1,1 @@
-"""Rankings laid against judgments: order, ties, cuts, and blocks of whole queries."""
+"""Alignment of rankings with judgments: order, ties, cutoffs, and blocks of whole queries."""

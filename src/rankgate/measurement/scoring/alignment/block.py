@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from rankgate.data.run import Duplicates
     from rankgate.measurement.metrics.views import View
-    from rankgate.measurement.scoring.alignment.align import Aligned
+    from rankgate.measurement.scoring.alignment.align import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
     from rankgate.measurement.scoring.convention import Alignment
 
 
 @dataclass(frozen=True)
-class Way:
-    """How rankings are formed: what a document ranked twice is, and the alignment."""
+class RankingMode:
+    """The rules that form rankings: the rule for duplicates and the alignment."""
 
     duplicates: Duplicates
     alignment: Alignment
@@ -31,7 +31,7 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole queries, whose rankings are formed in one way.
+    """Whole queries, ranked in one mode.
 
     Attributes:
         way: how they are formed.
@@ -39,12 +39,12 @@ class Block:
         judgments: what they are measured against.
     """
 
-    way: Way
-    aligned: Aligned
+    way: RankingMode
+    aligned: JudgedRanks
     judgments: JudgmentIndex
 
     def seen_as(self, view: View) -> Iterable[tuple[NDArray[np.int64], Any]]:
-        """What kernels of a view see: places among the queries of the block, and the input."""
+        """The input of kernels of a view, with places among the queries of the block."""
         if view == RANKING:
             return blocks(self.aligned, self.judgments)
         if view == SUBTOPICS:
@@ -52,19 +52,19 @@ class Block:
 
             return subtopic_blocks(self.aligned, self.judgments)
         if view == SAMPLED_POOLS:
-            from rankgate.measurement.scoring.alignment.strata import pools
+            from rankgate.measurement.scoring.alignment.strata import sampled_pools
 
-            return pools(self)
+            return sampled_pools(self)
         assert view.build is not None
         return view.build(self)
 
 
-class Origin(Protocol):
-    """Where blocks come from, for results and errors."""
+class BlockSource(Protocol):
+    """The source of blocks, for results and errors."""
 
     @property
     def name(self) -> str:
-        """What results call the run."""
+        """The run's name in results."""
 
     @property
     def tag(self) -> str | None:
@@ -72,15 +72,15 @@ class Origin(Protocol):
 
     @property
     def label(self) -> str:
-        """Where it comes from, for errors."""
+        """The source in errors."""
 
     @property
     def judgments(self) -> JudgmentIndex:
-        """What it is measured against."""
+        """The judgments that the run is measured against."""
 
     @property
     def cautions(self) -> Mapping[str, str]:
-        """What was noticed when the rankings were read, by code."""
+        """Cautions from reading the rankings, by code."""
 
     def first_rows(self) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` of some rows, for messages where none of them is judged."""

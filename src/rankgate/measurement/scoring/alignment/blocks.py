@@ -1,4 +1,4 @@
-"""Padded blocks: queries of like length side by side, as the kernels want them."""
+"""Padded blocks for kernels: queries of similar length together."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from rankgate.measurement.metrics.judged import PAD, Judged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.scoring.alignment.align import Aligned
+    from rankgate.measurement.scoring.alignment.align import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 
 _Number = TypeVar("_Number", np.int32, np.float64, np.bool_)
 
-_CELLS = 1 << 20  # cells of one matrix of a block; with its fellows that is about 64 MB
+_CELLS = 1 << 20  # cells of one matrix of a block; all its matrices take about 64 MB
 
 
-def blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[NDArray[np.int64], Judged]]:
-    """Deal queries into blocks of bounded size; yields their places in `aligned` and the block.
+def blocks(
+    aligned: JudgedRanks, index: JudgmentIndex
+) -> Iterator[tuple[NDArray[np.int64], Judged]]:
+    """Split queries into blocks of bounded size; yields their places in `aligned` and the block.
 
     A value does not depend on the block that its query is in: kernels add by prefix sums.
     """
@@ -29,11 +31,13 @@ def blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[NDArray[np.
     retrieved = np.bincount(aligned.owner, minlength=T)
     pool = index.offsets[aligned.codes + 1] - index.offsets[aligned.codes]
     width = np.maximum(np.maximum(retrieved, pool), 1)
-    by = np.argsort(width, kind="stable")
+    query_order = np.argsort(width, kind="stable")
     begin = 0
     while begin < T:
-        end = begin + max(1, int(np.searchsorted(_cells(width[by[begin:]]), _CELLS, "right")))
-        yield by[begin:end], _block(aligned, index, by[begin:end])
+        end = begin + max(
+            1, int(np.searchsorted(_cells(width[query_order[begin:]]), _CELLS, "right"))
+        )
+        yield query_order[begin:end], _block(aligned, index, query_order[begin:end])
         begin = end
 
 
@@ -42,13 +46,13 @@ def _cells(width: NDArray[np.int64]) -> NDArray[np.int64]:
     return width * np.arange(1, len(width) + 1)
 
 
-def _block(aligned: Aligned, index: JudgmentIndex, chosen: NDArray[np.int64]) -> Judged:
-    T = len(chosen)
-    place = np.full(len(aligned.codes), -1)
-    place[chosen] = np.arange(T)
-    mine = place[aligned.owner]
-    rows = np.flatnonzero(mine >= 0)
-    line = mine[rows]
+def _block(aligned: JudgedRanks, index: JudgmentIndex, queries: NDArray[np.int64]) -> Judged:
+    T = len(queries)
+    row_of_query = np.full(len(aligned.codes), -1)
+    row_of_query[queries] = np.arange(T)
+    row_of_document = row_of_query[aligned.owner]
+    rows = np.flatnonzero(row_of_document >= 0)
+    line = row_of_document[rows]
     counts = np.bincount(line, minlength=T)
     begin = np.bincount(aligned.owner, minlength=len(aligned.codes)).cumsum()
     starts = np.append(0, begin[:-1])
@@ -60,7 +64,7 @@ def _block(aligned: Aligned, index: JudgmentIndex, chosen: NDArray[np.int64]) ->
         table[line, column] = values[rows]
         return table
 
-    ideal, below, judged, pooled = _pools(index, aligned.codes[chosen])
+    ideal, below, judged, pooled = _pools(index, aligned.codes[queries])
     return Judged(
         rank=spread(aligned.rank.astype(np.int32), PAD, np.int32),
         grade=spread(aligned.grade, 0, np.float64),
@@ -69,7 +73,7 @@ def _block(aligned: Aligned, index: JudgmentIndex, chosen: NDArray[np.int64]) ->
         last=spread(aligned.last.astype(np.int32), PAD, np.int32),
         ideal=ideal,
         below=below,
-        retrieved=aligned.retrieved[chosen],
+        retrieved=aligned.retrieved[queries],
         judged=judged,
         pooled=pooled,
         relevant=judged,
@@ -81,20 +85,23 @@ def _block(aligned: Aligned, index: JudgmentIndex, chosen: NDArray[np.int64]) ->
 def _pools(
     index: JudgmentIndex, codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """What each query's pool holds.
+    """The grades in each query's pool.
 
     Returns:
         grades of 0 or more, the best first; those below 0, the lowest first; how many grades of 0
         or more there are, and how many in all.
     """
-    T = len(codes)
-    whose, which = index.rows(codes)
-    grades = index.grades[which]
-    real = grades >= 0  # the best grade is first, so real ones come before negative ones
-    judged, pooled = np.bincount(whose[real], minlength=T), np.bincount(whose, minlength=T)
-    order = np.arange(len(whose)) - np.repeat(np.cumsum(pooled) - pooled, pooled)
-    ideal = np.zeros((T, max(1, int(judged.max(initial=0)))))
-    ideal[whose[real], order[real]] = grades[real]
-    below = np.zeros((T, int((pooled - judged).max(initial=0))))
-    below[whose[~real], (pooled[whose] - 1 - order)[~real]] = grades[~real]
-    return ideal, below, judged, pooled
+    pooled = index.offsets[codes + 1] - index.offsets[codes]
+    _, judgment = index.rows(codes)
+    filled = np.arange(max(1, int(pooled.max(initial=0)))) < pooled[:, None]
+    grades = np.zeros(filled.shape)
+    grades[filled] = index.grades[judgment]
+    negative = grades < 0
+    if not negative.any():
+        return grades, np.zeros((len(codes), 0)), pooled, pooled
+    count = negative.sum(axis=1)  # the best grade is first, so these are the last ones
+    judged = pooled - count
+    ideal = np.where(negative, 0, grades)[:, : max(1, int(judged.max(initial=0)))]
+    from_last = np.arange(int(count.max(initial=0)))
+    last_first = np.take_along_axis(grades, np.maximum(pooled[:, None] - 1 - from_last, 0), axis=1)
+    return ideal, np.where(from_last < count[:, None], last_first, 0), judged, pooled

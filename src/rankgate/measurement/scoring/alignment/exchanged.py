@@ -1,4 +1,4 @@
-"""Refuse judgments in the place of the run, and the run in the place of the judgments."""
+"""Refuse swapped arguments: judgments given as the run, and the run as judgments."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from rankgate.data.run import Run
 
-_FEW = 10  # different grades at most
-_GREATEST = 100  # grade
-_LOOKED_AT = 1 << 16  # rows
-_MOST = 0.9  # share of the rows that are like scores
+_MOST_GRADES = 10  # different grades at most
+_HIGHEST_GRADE = 100  # grade
+_SAMPLE_SIZE = 1 << 16  # rows
+_SCORE_SHARE = 0.9  # share of the rows that are like scores
 
 
 def refuse_exchanged(
@@ -37,10 +37,10 @@ def refuse_exchanged(
     Raises:
         InputError: each of them looks like the other.
     """
-    if not _like_scores(grades[:_LOOKED_AT], offsets):
+    if not _like_scores(grades[:_SAMPLE_SIZE], offsets):
         return
     rows = next(iter(run.pieces()), None)
-    if rows is not None and _like_grades(rows.head(_LOOKED_AT)):
+    if rows is not None and _like_grades(rows.head(_SAMPLE_SIZE)):
         problem = (
             f"its scores are few whole numbers, like grades, and the grades of {name} are "
             "fractions without repeats, like scores; the judgments come first, then the run. If "
@@ -50,14 +50,16 @@ def refuse_exchanged(
 
 
 def _like_scores(grades: NDArray[np.float64], offsets: NDArray[np.int64]) -> bool:
-    if not len(grades) or (grades == np.floor(grades)).mean() > 1 - _MOST:
+    if not len(grades) or (grades == np.floor(grades)).mean() > 1 - _SCORE_SHARE:
         return False
     owner = np.searchsorted(offsets, np.arange(len(grades)), "right")
-    return pl.DataFrame({"query": owner, "grade": grades}).n_unique() >= _MOST * len(grades)
+    return pl.DataFrame({"query": owner, "grade": grades}).n_unique() >= _SCORE_SHARE * len(grades)
 
 
 def _like_grades(rows: pl.DataFrame) -> bool:
     scores = rows["score"]
-    whole = (scores == scores.floor()).all() and scores.is_between(0, _GREATEST).all()
+    are_small_integers = (scores == scores.floor()).all() and scores.is_between(
+        0, _HIGHEST_GRADE
+    ).all()
     repeats = (scores == 0).any() or rows.select("query_id", "score").is_duplicated().any()
-    return bool(whole and repeats and scores.n_unique() <= _FEW)
+    return bool(are_small_integers and repeats and scores.n_unique() <= _MOST_GRADES)

@@ -1,4 +1,4 @@
-"""Judgments laid out for scoring: by query, found by id, by number or by subtopic."""
+"""An index of judgments by query, with look-up by id, by number or by subtopic."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
-from rankgate.data.duplicates import pairs_of
+from rankgate.data.duplicates import hash_pairs
 from rankgate.data.forked import refuse_forked
-from rankgate.data.memory.ids import NOWHERE, Ids, places
-from rankgate.data.memory.matrices import MatrixInput, is_source, source_of
-from rankgate.data.place import Place
+from rankgate.data.memory.ids import NOT_FOUND, Ids, find_positions
+from rankgate.data.memory.matrices import MatrixInput, is_source, make_source
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import SCHEMA, Qrels
-from rankgate.data.stretches import sort_stretches, starts_of, whole_stretches
+from rankgate.data.stretches import range_starts, sort_ranges, split_ranges
 from rankgate.measurement.scoring.alignment.exchanged import refuse_exchanged
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _PAIR = ["query_id", "doc_id"]
-_LOOKED_AT = 1 << 16  # grades among which all that there are is looked for
-_PIECE = 1 << 20  # judgments of which hashes are made together
+_SAMPLE_SIZE = 1 << 16  # grades that are searched for all distinct grades
+_PIECE = 1 << 20  # judgments that are hashed at one time
 
 _Ranked = TypeVar("_Ranked", bound="Run | MatrixInput")
 
@@ -45,7 +45,7 @@ class _Numbers:
     Attributes:
         items: ``(n,)``, the code of each grade's document.
         ids: what the codes are called.
-        by_row: ``(U,)``, the query of each row of the judgments' own matrix, `NOWHERE` where it
+        by_row: ``(U,)``, the query of each row of the judgments' own matrix, `NOT_FOUND` where it
             has none; None where queries go by names.
     """
 
@@ -56,7 +56,7 @@ class _Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Subtopics:
-    """Which subtopics the relevant judgments of an index answer.
+    """The subtopics that the relevant judgments of an index answer.
 
     Attributes:
         judgment: ``(r,)``, the place in the index of each relevant judgment; by query, the
@@ -76,7 +76,7 @@ class Subtopics:
 
 @dataclass(frozen=True, eq=False)
 class JudgmentIndex:
-    """Judgments by query; ids, numbers and subtopics are laid out when they are first used.
+    """Judgments by query; ids, numbers and subtopics are indexed on first use.
 
     Attributes:
         given: the judgments as they were read.
@@ -96,71 +96,71 @@ class JudgmentIndex:
 
     @classmethod
     def read(cls, qrels: QrelsLike, *, subtopics: bool = False) -> JudgmentIndex:
-        """Read judgments and lay them out; arguments as of `read_qrels`.
+        """Read judgments and index them; arguments as of `read_qrels`.
 
         Raises:
-            InputError, DuplicateError: what is wrong, with file and line.
+            InputError, DuplicateError: an error in the judgments, with file and line.
         """
         refuse_forked()
         if isinstance(qrels, JudgmentIndex):
             return qrels
         if is_source(qrels):
-            return cls.of_matrix(source_of(qrels, "qrels"))
+            return cls.of_matrix(make_source(qrels, "qrels"))
         return cls.of(read_qrels(qrels, subtopics=subtopics))
 
     @classmethod
     def of(cls, qrels: Qrels) -> JudgmentIndex:
-        """Lay out judgments by id; of judgments by subtopic the best grade of each document."""
+        """Index judgments by id; by subtopic, the best grade of each document counts."""
         table = qrels.by_document().table
-        starts = starts_of(table["query_id"])
-        heads = table["query_id"].gather(starts)
+        starts = range_starts(table["query_id"])
+        range_queries = table["query_id"].gather(starts)
         unjudged = pl.Series(qrels.unjudged, dtype=pl.String)
-        if unjudged.is_empty() and (heads[1:] > heads[:-1]).all():
-            query_ids, codes = heads, np.arange(len(heads))
+        if unjudged.is_empty() and (range_queries[1:] > range_queries[:-1]).all():
+            query_ids, codes = range_queries, np.arange(len(range_queries))
         else:
-            query_ids = pl.concat([heads, unjudged]).unique().sort()
-            codes = _find(heads, query_ids, *_by_hash(query_ids))
+            query_ids = pl.concat([range_queries, unjudged]).unique().sort()
+            codes = _find_queries(range_queries, query_ids, *_by_hash(query_ids))
         lengths = np.diff(starts, append=len(table))
         offsets, grades = _offsets(codes, len(query_ids), lengths), table["grade"].to_numpy()
         rows = _best_first(starts, codes, grades)
-        if not _counts_up(rows):
+        if not _is_in_order(rows):
             grades = grades[rows]
         return cls(qrels, query_ids, offsets, grades, _rows=rows)
 
     @classmethod
     def of_matrix(cls, source: MatrixInput) -> JudgmentIndex:
-        """Lay out a matrix or lists; users without judgments are not among the queries.
+        """Index a matrix or lists; users without judgments are not among the queries.
 
         Raises:
-            InputError, DuplicateError: as `graded`.
+            InputError, DuplicateError: as `read_grades`.
         """
-        from rankgate.data.memory.arrays import graded
+        from rankgate.data.arrays import read_grades
 
-        owner, items, grades = graded(source)
+        owner, items, grades = read_grades(source)
         judged = np.flatnonzero(np.bincount(owner, minlength=source.users.size))
         names = source.users.names.gather(judged)
         rows = judged[names.arg_sort().to_numpy()]
-        by_row = np.full(source.users.size, NOWHERE)
+        by_row = np.full(source.users.size, NOT_FOUND)
         by_row[rows] = np.arange(len(rows))
-        heads = np.flatnonzero(np.append(True, np.diff(owner)))[: len(owner)]
-        by = _best_first(heads, by_row[owner[heads]], grades)
+        range_starts = np.flatnonzero(np.append(True, np.diff(owner)))[: len(owner)]
+        row_order = _best_first(range_starts, by_row[owner[range_starts]], grades)
         offsets = _offsets(by_row[owner], len(rows))
-        own = by_row if source.users.given is None else None
+        query_of_row = by_row if source.users.given is None else None
         query_ids = source.users.names.gather(rows).alias("query_id")
-        numbers = _Numbers(items[by], source.items, own)
-        return cls(source, query_ids, offsets, grades[by], _numbers=numbers)
+        numbers = _Numbers(items[row_order], source.items, query_of_row)
+        return cls(source, query_ids, offsets, grades[row_order], _numbers=numbers)
 
     @classmethod
     def without_queries(cls, name: str = "qrels") -> JudgmentIndex:
-        """The index of a batch whose users have no judgments."""
+        """The index of a batch of users without judgments."""
         rows = pl.DataFrame(schema=SCHEMA)
-        nothing = Qrels(rows, name, unjudged=("",), place=Place(name))  # Qrels need something
+        nothing = Qrels(rows, name, unjudged=("",), place=RowLocation(name))  # Qrels need something
         none = np.zeros(0, np.int64)
         return cls(nothing, rows["query_id"], np.zeros(1, np.int64), np.zeros(0), _rows=none)
 
     @property
     def name(self) -> str:
-        """What the judgments are called."""
+        """The name of the judgments."""
         return self.given.name
 
     @cached_property
@@ -170,13 +170,13 @@ class JudgmentIndex:
 
     @cached_property
     def by_subtopic(self) -> Qrels:
-        """The same by subtopic, if they were read so."""
+        """The judgments by subtopic, if they were read so."""
         return read_qrels(self.given, subtopics=True)
 
     def ranked(self, run: _Ranked) -> _Ranked:
         """Rankings by ids; scores of a model have those of the judgments' rows, in their order.
 
-        Where several columns could hold the ids of documents, it is the one whose ids are judged.
+        If several columns could hold the ids of documents, the one with judged ids is used.
 
         Raises:
             InputError: as ``Run.of_rows``; the run looks like judgments, and they like a run.
@@ -190,16 +190,16 @@ class JudgmentIndex:
         return cast("_Ranked", identified)
 
     def _with_judged_ids(self, run: Run) -> Run:
-        """The run under the one column of ids that are judged; as it is if several are, or none."""
-        judged = [pieces for pieces in run.readings.values() if self.judges(pieces)]
-        if not judged or not all(_same_rows(judged[0], pieces) for pieces in judged[1:]):
+        """Select the one column of ids that are judged; keep the run if several are, or none."""
+        judged = [reading for reading in run.readings.values() if self.judges(reading)]
+        if not judged or not all(_same_rows(judged[0], reading) for reading in judged[1:]):
             return run
         return replace(run, pieces=judged[0], readings={})
 
-    def judges(self, pieces: Pieces) -> bool:
+    def judges(self, reading: Pieces) -> bool:
         """True if any document of some rows is judged for its query."""
         try:
-            return any(np.isin(pairs_of(frame), self.pairs).any() for frame in pieces())
+            return any(np.isin(hash_pairs(frame), self.pairs).any() for frame in reading())
         except InputError:  # no ids, such as fractions
             return False
 
@@ -208,18 +208,18 @@ class JudgmentIndex:
         """The document of each grade; `documents` takes less memory for some of them."""
         return self.documents(slice(None))
 
-    def documents(self, which: Codes | slice) -> pl.Series:
+    def documents(self, positions: Codes | slice) -> pl.Series:
         """The documents of some grades."""
         if self._rows is not None:
-            return self.qrels.table["doc_id"].gather(self._rows[which])
-        return self.numbers.ids.names.gather(self.numbers.items[which]).alias("doc_id")
+            return self.qrels.table["doc_id"].gather(self._rows[positions])
+        return self.numbers.ids.names.gather(self.numbers.items[positions]).alias("doc_id")
 
     def strings(self, rows: Codes) -> list[str]:
         """The documents of some grades as Python strings."""
         if self._rows is None:
             return self.documents(rows).to_list()
-        every = self.qrels.documents
-        return [every[row] for row in self._rows[rows].tolist()]
+        doc_ids = self.qrels.documents
+        return [doc_ids[row] for row in self._rows[rows].tolist()]
 
     @cached_property
     def pairs(self) -> NDArray[np.uint64]:
@@ -227,11 +227,11 @@ class JudgmentIndex:
         if self._rows is not None:
             ids, out = self.qrels.table.select(_PAIR), np.empty(len(self._rows), np.uint64)
             for begin in range(0, len(out), _PIECE):
-                part = slice(begin, begin + _PIECE)
-                out[part] = pairs_of(ids[self._rows[part]])
+                window = slice(begin, begin + _PIECE)
+                out[window] = hash_pairs(ids[self._rows[window]])
             return out
         owner = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
-        return pairs_of(pl.DataFrame([self.query_ids.gather(owner), self.doc_ids]))
+        return hash_pairs(pl.DataFrame([self.query_ids.gather(owner), self.doc_ids]))
 
     @cached_property
     def numbers(self) -> _Numbers:
@@ -239,7 +239,7 @@ class JudgmentIndex:
         if self._numbers is not None:
             return self._numbers
         names = (doc_ids := self.doc_ids).unique()
-        return _Numbers(places(doc_ids, names), Ids(len(names), names))
+        return _Numbers(find_positions(doc_ids, names), Ids(len(names), names))
 
     @cached_property
     def _hashes(self) -> tuple[NDArray[np.uint64], Codes]:
@@ -251,14 +251,14 @@ class JudgmentIndex:
             first = int(self.query_ids.search_sorted(query_ids[0]))
             if self.query_ids.slice(first, len(query_ids)).equals(query_ids):
                 return np.arange(first, first + len(query_ids))
-        return _find(query_ids, self.query_ids, *self._hashes)
+        return _find_queries(query_ids, self.query_ids, *self._hashes)
 
     def places_of(self, users: Ids) -> Codes:
-        """The query of each user of a matrix, `NOWHERE` where a user has no judgments."""
+        """The query of each user of a matrix, `NOT_FOUND` where a user has no judgments."""
         by_row = self.numbers.by_row
         if by_row is None or users.given is not None:
-            return places(users.names, self.query_ids)
-        out = np.full(users.size, NOWHERE)
+            return find_positions(users.names, self.query_ids)
+        out = np.full(users.size, NOT_FOUND)
         shared = min(users.size, len(by_row))
         out[:shared] = by_row[:shared]
         return out
@@ -278,13 +278,13 @@ class JudgmentIndex:
     def best(self, codes: Codes) -> NDArray[np.float64]:
         """The best grade of some queries, ``(t,)``; minus infinity for one without a judgment."""
         out = np.full(len(codes), -np.inf)
-        some = self.offsets[codes + 1] > self.offsets[codes]
-        out[some] = self.grades[self.offsets[codes[some]]]
+        has_judgments = self.offsets[codes + 1] > self.offsets[codes]
+        out[has_judgments] = self.grades[self.offsets[codes[has_judgments]]]
         return out
 
 
-def _same_rows(one: Pieces, other: Pieces) -> bool:
-    return all(left.equals(right) for left, right in zip(one(), other(), strict=True))
+def _same_rows(reading: Pieces, other_reading: Pieces) -> bool:
+    return all(left.equals(right) for left, right in zip(reading(), other_reading(), strict=True))
 
 
 def _offsets(owner: Codes, T: int, lengths: Codes | None = None) -> Codes:
@@ -297,51 +297,53 @@ def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Row
     """Rows by query, the best grade first; those of one grade in the order that they had.
 
     Args:
-        starts: where each stretch of rows of one query begins.
-        heads: the query of each stretch.
+        starts: the first row of each range of rows of one query.
+        heads: the query of each range.
         grades: of each row.
     """
     if (heads[1:] > heads[:-1]).all():
-        return _within(starts, grades)
-    by = np.argsort(heads, kind="stable")
-    lengths = np.diff(starts, append=len(grades))[by]
+        return _sort_ranges(starts, grades)
+    range_order = np.argsort(heads, kind="stable")
+    lengths = np.diff(starts, append=len(grades))[range_order]
     begins = np.cumsum(lengths) - lengths
-    rows = np.repeat(starts[by] - begins, lengths)
+    rows = np.repeat(starts[range_order] - begins, lengths)
     rows += np.arange(len(rows))
-    first = np.flatnonzero(np.append(True, np.diff(heads[by])))
-    return rows.astype(_row_type(len(rows)))[_within(begins[first], grades[rows])]
+    first = np.flatnonzero(np.append(True, np.diff(heads[range_order])))
+    return rows.astype(_row_type(len(rows)))[_sort_ranges(begins[first], grades[rows])]
 
 
-def _within(starts: Codes, grades: NDArray[np.float64]) -> Rows:
-    """The same where each query has one stretch of rows, and these are in order."""
-    levels, out = np.unique(grades[:_LOOKED_AT]), np.empty(len(grades), _row_type(len(grades)))
-    for first, after, begin, end in whole_stretches(starts, len(grades)):
-        part, low = grades[begin:end], (end - begin).bit_length()
+def _sort_ranges(starts: Codes, grades: NDArray[np.float64]) -> Rows:
+    """Rows by query and falling grade, if each query has one range of rows, in order."""
+    levels, out = np.unique(grades[:_SAMPLE_SIZE]), np.empty(len(grades), _row_type(len(grades)))
+    for first, after, begin, end in split_ranges(starts, len(grades)):
+        range_grades, low = grades[begin:end], (end - begin).bit_length()
         query = np.repeat(np.arange(after - first), np.diff(starts[first:after], append=end))
-        place = np.minimum(np.searchsorted(levels, part), len(levels) - 1)
-        if np.array_equal(levels[place], part):
+        level = np.minimum(np.searchsorted(levels, range_grades), len(levels) - 1)
+        if np.array_equal(levels[level], range_grades):
             # query, grade and row in one number: sorting such is several times faster
-            keys = (query * len(levels) - place) << low
-            keys += np.arange(len(part))
-            sort_stretches(keys, starts[first:after] - begin)
+            keys = (query * len(levels) - level) << low
+            keys += np.arange(len(range_grades))
+            sort_ranges(keys, starts[first:after] - begin)
             rows = keys & ((1 << low) - 1)
         else:
-            rows = np.lexsort((-part, query))  # many different grades
+            rows = np.lexsort((-range_grades, query))  # many different grades
         np.add(rows, begin, out=out[begin:end])
     return out
 
 
 def _row_type(count: int) -> type[np.int32 | np.int64]:
-    """Numbers as narrow as places of so many rows may be."""
+    """The narrowest integer type for so many rows."""
     return np.int32 if count < 1 << 31 else np.int64
 
 
-def _counts_up(rows: Rows) -> bool:
-    """Whether rows are those of a table in its own order."""
+def _is_in_order(rows: Rows) -> bool:
+    """True if rows are in the order of their table."""
     if len(rows) and rows[-1] != len(rows) - 1:
         return False
-    parts = ((at, rows[at : at + _PIECE]) for at in range(0, len(rows), _PIECE))
-    return all(np.array_equal(part, np.arange(at, at + len(part))) for at, part in parts)
+    parts = ((begin, rows[begin : begin + _PIECE]) for begin in range(0, len(rows), _PIECE))
+    return all(
+        np.array_equal(block, np.arange(begin, begin + len(block))) for begin, block in parts
+    )
 
 
 def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:
@@ -351,19 +353,19 @@ def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:
     return hashes[by_hash], by_hash
 
 
-def _find(
-    wanted: pl.Series, query_ids: pl.Series, hashes: NDArray[np.uint64], by_hash: Codes
+def _find_queries(
+    wanted_ids: pl.Series, query_ids: pl.Series, hashes: NDArray[np.uint64], by_hash: Codes
 ) -> Codes:
     """The place of each wanted id, by its hash, confirmed on the string."""
     if not len(by_hash):
-        return np.full(len(wanted), -1)
-    own = wanted.hash().to_numpy()
-    rising = np.argsort(own)  # neighbours look into neighbouring memory
-    found_at = np.empty(len(own), np.int64)
-    found_at[rising] = np.searchsorted(hashes, own[rising])
-    found = by_hash[np.minimum(found_at, len(by_hash) - 1)]
-    same = (query_ids.gather(found) == wanted).to_numpy()
-    if same.all() or len(np.unique(hashes)) == len(hashes):
-        return np.where(same, found, -1)
-    slow = {query: place for place, query in enumerate(query_ids.to_list())}  # two hashes met
-    return np.array([slow.get(query, -1) for query in wanted.to_list()], np.int64)
+        return np.full(len(wanted_ids), -1)
+    wanted_hashes = wanted_ids.hash().to_numpy()
+    rising = np.argsort(wanted_hashes)  # neighbours look into neighbouring memory
+    found_at = np.empty(len(wanted_hashes), np.int64)
+    found_at[rising] = np.searchsorted(hashes, wanted_hashes[rising])
+    candidates = by_hash[np.minimum(found_at, len(by_hash) - 1)]
+    is_match = (query_ids.gather(candidates) == wanted_ids).to_numpy()
+    if is_match.all() or len(np.unique(hashes)) == len(hashes):
+        return np.where(is_match, candidates, -1)
+    slow = {query: position for position, query in enumerate(query_ids.to_list())}  # two hashes met
+    return np.array([slow.get(query, -1) for query in wanted_ids.to_list()], np.int64)

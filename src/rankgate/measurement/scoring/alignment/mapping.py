@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.stretches import sort_stretches
-from rankgate.measurement.scoring.alignment.align import Aligned, limited
-from rankgate.measurement.scoring.alignment.order import TieRanks, keys, order
+from rankgate.data.stretches import sort_ranges
+from rankgate.measurement.scoring.alignment.align import JudgedRanks, apply_depth
+from rankgate.measurement.scoring.alignment.order import TieRanks, sort_keys, sort_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,72 +25,80 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.convention import Alignment, Ties
 
 
-def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> Aligned:
+def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> JudgedRanks:
     """Give the judged documents of some queries their ranks, by score and above any bound."""
-    found = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
-    known = found >= 0
-    codes, lengths, scores = found[known], rankings.lengths[known], rankings.scores
-    if not known.all():
-        scores = scores[np.repeat(known, rankings.lengths)]
+    query_codes = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
+    is_judged = query_codes >= 0
+    codes, lengths, scores = query_codes[is_judged], rankings.lengths[is_judged], rankings.scores
+    if not is_judged.all():
+        scores = scores[np.repeat(is_judged, rankings.lengths)]
     if how.precision == "float32":
         with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
             scores = scores.astype(np.float32)
-    rows = [row for row, kept in zip(rankings.rows, known.tolist(), strict=True) if kept]
+    rows = [
+        row
+        for row, has_judgments in zip(rankings.rows, is_judged.tolist(), strict=True)
+        if has_judgments
+    ]
     # Python's own dictionaries find documents faster than any join would hash their names again
-    owner, own, judgment = _looked_up(rows, codes, index)
-    every = np.repeat(np.arange(len(codes)), lengths)
+    owner, document_scores, judgment = _find_judged(rows, codes, index)
+    query_of_score = np.repeat(np.arange(len(codes)), lengths)
     starts = np.cumsum(lengths) - lengths
-    ordered = keys(every, scores, len(codes))
-    sort_stretches(ordered, starts)
-    twice = bool((ordered[1:] == ordered[:-1]).any())
+    sorted_keys = sort_keys(query_of_score, scores, len(codes))
+    sort_ranges(sorted_keys, starts)
+    has_ties = bool((sorted_keys[1:] == sorted_keys[:-1]).any())
     with np.errstate(over="ignore"):
-        wanted = keys(owner, own.astype(scores.dtype), len(codes))
-    # sorted keys begin with the query, so what is left of a key in it are the scores above
-    left = np.searchsorted(ordered, wanted) - starts[owner]
-    counted = TieRanks(left + 1, left + 1, left + 1)
-    if twice:
-        counted.last[:] = np.searchsorted(ordered, wanted, side="right") - starts[owner]
+        document_keys = sort_keys(owner, document_scores.astype(scores.dtype), len(codes))
+    # sorted keys begin with the query: the keys on the left in the same query are the scores above
+    scores_above = np.searchsorted(sorted_keys, document_keys) - starts[owner]
+    tie_ranks = TieRanks(scores_above + 1, scores_above + 1, scores_above + 1)
+    if has_ties:
+        tie_ranks.last[:] = (
+            np.searchsorted(sorted_keys, document_keys, side="right") - starts[owner]
+        )
         names = index.strings(judgment)
-        _break(counted, _Tied(rows, starts, scores, how.ties), owner, own, names)
+        _rank_ties(
+            tie_ranks, _TieGroups(rows, starts, scores, how.ties), owner, document_scores, names
+        )
     # kernels add up gains by rank, and a sum in another order could differ in its last bit
-    by = np.argsort(owner * (len(scores) + 1) + counted.rank, kind="stable")
-    aligned = Aligned(
+    row_order = np.argsort(owner * (len(scores) + 1) + tie_ranks.rank, kind="stable")
+    aligned = JudgedRanks(
         codes=codes,
         present=np.ones(len(codes), bool),
         retrieved=lengths,
-        owner=owner[by],
-        rank=counted.rank[by],
-        first=counted.first[by],
-        last=counted.last[by],
-        grade=index.grades[judgment][by],
-        row=by,
-        judgment=judgment[by],
-        ties=order(every, scores, len(codes)).ties if twice else 0,
-        unknown=int((~known).sum()),
+        owner=owner[row_order],
+        rank=tie_ranks.rank[row_order],
+        first=tie_ranks.first[row_order],
+        last=tie_ranks.last[row_order],
+        grade=index.grades[judgment][row_order],
+        row=row_order,
+        judgment=judgment[row_order],
+        ties=sort_rows(query_of_score, scores, len(codes)).ties if has_ties else 0,
+        unknown=int((~is_judged).sum()),
     )
-    return limited(aligned, how)
+    return apply_depth(aligned, how)
 
 
-def _looked_up(
+def _find_judged(
     rows: list[Mapping[str, float]], codes: NDArray[np.int64], index: JudgmentIndex
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """The judged documents that were retrieved: their query, score and place in the index."""
-    whose, which = index.rows(codes)
-    names = index.strings(which)
-    ends = np.cumsum(np.bincount(whose, minlength=len(rows))).tolist()
+    owner, judgment = index.rows(codes)
+    names = index.strings(judgment)
+    ends = np.cumsum(np.bincount(owner, minlength=len(rows))).tolist()
     scores: list[float] = []
-    unknown = repeat(np.nan)  # which no score is
+    unknown = repeat(np.nan)  # no score is NaN
     begin = 0
     for row, end in zip(rows, ends, strict=True):
         scores.extend(map(row.get, names[begin:end], unknown))
         begin = end
-    own = np.fromiter(scores, np.float64, len(scores))
-    met = ~np.isnan(own)
-    return whose[met], own[met], which[met]
+    document_scores = np.fromiter(scores, np.float64, len(scores))
+    is_retrieved = ~np.isnan(document_scores)
+    return owner[is_retrieved], document_scores[is_retrieved], judgment[is_retrieved]
 
 
-class _Tied:
-    """Groups of equal scores, ordered when they are asked for.
+class _TieGroups:
+    """Groups of equal scores, sorted on first use.
 
     A run may have many groups without a judged document; their names are never sorted.
     """
@@ -116,24 +124,27 @@ class _Tied:
             names = list(self._rows[query])
             begin = self._starts[query]
             scores = self._scores[begin : begin + len(names)]
-            same = [names[i] for i in np.flatnonzero(scores == score)]
+            tied_names = [names[i] for i in np.flatnonzero(scores == score)]
             if self._ties != "file_order":
-                same.sort(key=str.encode, reverse=self._ties == "doc_id_desc")
-            above = int(np.count_nonzero(scores > score))
-            self._groups[query, score] = above, {name: i for i, name in enumerate(same)}
+                tied_names.sort(key=str.encode, reverse=self._ties == "doc_id_desc")
+            scores_above = int(np.count_nonzero(scores > score))
+            self._groups[query, score] = (
+                scores_above,
+                {name: i for i, name in enumerate(tied_names)},
+            )
         return self._groups[query, score]
 
 
-def _break(
-    counted: TieRanks,
-    tied: _Tied,
+def _rank_ties(
+    tie_ranks: TieRanks,
+    tied: _TieGroups,
     owner: NDArray[np.int64],
-    own: NDArray[np.float64],
+    document_scores: NDArray[np.float64],
     names: list[str],
 ) -> None:
     """Put documents of equal keys at their ranks, in place."""
-    for i in np.flatnonzero(counted.last > counted.first).tolist():
-        score = own[i]
-        above, places = tied.group(int(owner[i]), tied.precise(score))
-        counted.first[i], counted.last[i] = above + 1, above + len(places)
-        counted.rank[i] = above + 1 + places[names[i]]
+    for i in np.flatnonzero(tie_ranks.last > tie_ranks.first).tolist():
+        score = document_scores[i]
+        scores_above, places = tied.group(int(owner[i]), tied.precise(score))
+        tie_ranks.first[i], tie_ranks.last[i] = scores_above + 1, scores_above + len(places)
+        tie_ranks.rank[i] = scores_above + 1 + places[names[i]]

@@ -1,4 +1,4 @@
-"""Bring the rows of a run together with judgments, before anything is ranked."""
+"""Align the rows of a run with judgments, before ranking."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.duplicates import any_twice, pairs_of
+from rankgate.data.duplicates import has_repeated, hash_pairs
 from rankgate.data.run import Batch
-from rankgate.data.streams.prefetch import ahead
+from rankgate.data.streams.prefetch import read_ahead
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 _PIECE = 1 << 20  # rows whose queries are looked up at one time
-_CACHED = 1 << 16  # rows whose hashes fit the cache
+_ROWS_IN_CACHE = 1 << 16  # rows whose hashes fit the cache
 
 
 @dataclass(frozen=True)
-class Met:
-    """A batch and judgments brought together, before anything is ranked.
+class AlignedRun:
+    """A batch aligned with judgments, before ranking.
 
     Attributes:
         scores: ``(n,)``, of the rows whose query is judged, in file order.
@@ -63,35 +63,35 @@ class Met:
 
     @property
     def own_ids(self) -> NDArray[np.bool_]:
-        """``(n,)``, whether a document has the id of its query."""
+        """``(n,)``, True if a document has the id of its query."""
         assert self.query_ids is not None, "a matrix is read by its ids under such a convention"
         documents = self.doc_ids.gather(np.arange(len(self.scores)))
         queries = self.query_ids.gather(self.codes[self.owner])
         return (documents == queries).to_numpy()
 
 
-def meet(batch: Batch, index: JudgmentIndex) -> Met:
+def align_batch(batch: Batch, index: JudgmentIndex) -> AlignedRun:
     """Find the judged rows of a batch; the same under every convention."""
-    mine = _owned(batch, index)
-    row, judgment = _Wanted.of(index, mine.codes).found(mine)
-    return Met(
-        mine.frame["score"].to_numpy(),
-        mine.frame["doc_id"],
-        mine.owner,
-        mine.codes,
+    judged_rows = _judged_rows(batch, index)
+    row, judgment = _JudgmentLookup.of(index, judged_rows.codes).found(judged_rows)
+    return AlignedRun(
+        judged_rows.frame["score"].to_numpy(),
+        judged_rows.frame["doc_id"],
+        judged_rows.owner,
+        judged_rows.codes,
         row,
         index.grades[judgment],
-        mine.rows,
-        len(mine.unknown),
+        judged_rows.rows,
+        len(judged_rows.unknown),
         judgment,
         ordered=batch.ordered,
         query_ids=index.query_ids,
-        counts=mine.counts,
+        counts=judged_rows.counts,
     )
 
 
-def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
-    """As `meet`, for all rows of a run in which the rows of a query are apart.
+def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> AlignedRun:
+    """Like `align_batch`, for all rows of a run in which the rows of a query are apart.
 
     They are read piece by piece, and only numbers of each piece are kept: queries, scores, and the
     hashes that find duplicates. Where two hashes are equal, all rows are read again as one batch.
@@ -101,35 +101,39 @@ def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
     """
     from rankgate.data.memory.growing import GrowingArray
 
-    wanted = _Wanted.of(index, np.arange(len(index.query_ids)))
+    lookup = _JudgmentLookup.of(index, np.arange(len(index.query_ids)))
     scores, owners, pairs = (
         GrowingArray(np.float64),
         GrowingArray(np.int32),
         GrowingArray(np.uint64),
     )
-    parts, read = [], 0
+    parts, rows_read = [], 0
     for frame in run.pieces():
-        batch = Batch(frame, pairs_of(frame))
-        mine = _owned(batch, index)
-        row, judgment = wanted.found(mine)
-        places = slice(read, read + len(frame)) if mine.rows is None else mine.rows + read
-        parts.append(_Part(row + len(owners.values), judgment, places, mine.unknown))
-        scores.add(mine.frame["score"].to_numpy())
-        owners.add(mine.owner)
+        batch = Batch(frame, hash_pairs(frame))
+        judged_rows = _judged_rows(batch, index)
+        row, judgment = lookup.found(judged_rows)
+        places = (
+            slice(rows_read, rows_read + len(frame))
+            if judged_rows.rows is None
+            else judged_rows.rows + rows_read
+        )
+        parts.append(_AlignedPiece(row + len(owners.values), judgment, places, judged_rows.unknown))
+        scores.add(judged_rows.frame["score"].to_numpy())
+        owners.add(judged_rows.owner)
         pairs.add(batch.pairs)
-        read += len(frame)
-    if rule != "each" and any_twice(pairs.values):
-        return meet(run.whole(rule), index)
+        rows_read += len(frame)
+    if rule != "each" and has_repeated(pairs.values):
+        return align_batch(run.whole(rule), index)
     del pairs
-    unknown = pl.concat([part.unknown for part in parts]).n_unique()
-    rows = np.concatenate([np.r_[part.rows] for part in parts]) if unknown else None
-    judgment = np.concatenate([part.judgment for part in parts])
-    return Met(
+    unknown = pl.concat([piece.unknown for piece in parts]).n_unique()
+    rows = np.concatenate([np.r_[piece.rows] for piece in parts]) if unknown else None
+    judgment = np.concatenate([piece.judgment for piece in parts])
+    return AlignedRun(
         scores.values,
         _LaterDocuments(run, rows),
         owners.values,
-        wanted.codes,
-        np.concatenate([part.row for part in parts]),
+        lookup.codes,
+        np.concatenate([piece.row for piece in parts]),
         index.grades[judgment],
         rows,
         unknown,
@@ -140,13 +144,13 @@ def meet_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Met:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What is kept of a piece of a scattered run; names as of `Met`.
+class _AlignedPiece:
+    """The numbers kept from a piece of a scattered run; names as of `AlignedRun`.
 
     Attributes:
         row: counted from the first row of the run that is kept.
         rows: where the rows that are kept are in the run.
-        unknown: as of `_Owned`.
+        unknown: as of `_JudgedRows`.
     """
 
     row: Codes
@@ -163,16 +167,16 @@ class _LaterDocuments:
     rows: Codes | None
 
     def gather(self, rows: Codes, /) -> pl.Series:
-        """Those of some rows that are kept."""
+        """The documents of some kept rows."""
         return self._names.gather(rows if self.rows is None else self.rows[rows])
 
     @cached_property
     def _names(self) -> pl.Series:
-        return pl.concat([frame["doc_id"] for frame in ahead(self.run.pieces())])
+        return pl.concat([frame["doc_id"] for frame in read_ahead(self.run.pieces())])
 
 
 @dataclass(frozen=True)
-class _Owned:
+class _JudgedRows:
     """The rows of judged queries.
 
     Attributes:
@@ -182,7 +186,7 @@ class _Owned:
         pairs: ``(n,)``, a hash of the query and document of each.
         rows: ``(n,)``, where the rows were in the batch; None is all of them.
         unknown: the queries without judgments, whose rows are left out, each once.
-        counts: as of `Met`.
+        counts: as of `AlignedRun`.
     """
 
     frame: pl.DataFrame
@@ -194,37 +198,41 @@ class _Owned:
     counts: Codes | None
 
 
-def _owned(batch: Batch, index: JudgmentIndex) -> _Owned:
+def _judged_rows(batch: Batch, index: JudgmentIndex) -> _JudgedRows:
     frame, starts = batch.frame, batch.starts
     if starts is None:
-        owner, codes = _row_by_row(frame, index), np.arange(len(index.query_ids))
+        owner, codes = _query_of_row(frame, index), np.arange(len(index.query_ids))
         judged, counts = owner >= 0, None
     else:
-        found = index.codes(frame["query_id"].gather(starts))
-        lengths, codes = np.diff(starts, append=len(frame)), found[found >= 0]
-        owner = np.repeat(np.where(found >= 0, np.cumsum(found >= 0) - 1, -1), lengths)
-        judged, counts = np.repeat(found >= 0, lengths), lengths[found >= 0]
+        query_codes = index.codes(frame["query_id"].gather(starts))
+        lengths, codes = np.diff(starts, append=len(frame)), query_codes[query_codes >= 0]
+        owner = np.repeat(np.where(query_codes >= 0, np.cumsum(query_codes >= 0) - 1, -1), lengths)
+        judged, counts = np.repeat(query_codes >= 0, lengths), lengths[query_codes >= 0]
     if judged.all():
-        return _Owned(frame, owner, codes, batch.pairs, None, frame["query_id"].clear(), counts)
+        return _JudgedRows(
+            frame, owner, codes, batch.pairs, None, frame["query_id"].clear(), counts
+        )
     unknown = frame["query_id"].filter(pl.Series(~judged)).unique()
     rows = np.flatnonzero(judged)
-    return _Owned(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown, counts)
+    return _JudgedRows(frame[rows], owner[rows], codes, batch.pairs[rows], rows, unknown, counts)
 
 
-def _row_by_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
+def _query_of_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
     """The place of each row's query in the index; -1 for one without judgments."""
-    known = pl.DataFrame({"query_id": index.query_ids}).with_row_index("code")
+    judged_queries = pl.DataFrame({"query_id": index.query_ids}).with_row_index("code")
     queries, out = frame.select("query_id"), np.empty(len(frame), np.int64)
     for begin in range(0, len(out), _PIECE):
-        part = queries.slice(begin, _PIECE)
-        found = part.join(known, on="query_id", how="left", maintain_order="left")["code"]
-        out[begin : begin + _PIECE] = found.cast(pl.Int64).fill_null(-1).to_numpy()
+        window = queries.slice(begin, _PIECE)
+        codes = window.join(judged_queries, on="query_id", how="left", maintain_order="left")[
+            "code"
+        ]
+        out[begin : begin + _PIECE] = codes.cast(pl.Int64).fill_null(-1).to_numpy()
     return out
 
 
 @dataclass(frozen=True, eq=False)
-class _Wanted:
-    """The judgments of some queries, to be found among rows.
+class _JudgmentLookup:
+    """An index of the judgments of some queries, to find them among rows.
 
     Rows are found by the hash of the pair and confirmed on the strings. The first bits of the
     hashes, as a table of flags that fits the cache, leave out most rows at once.
@@ -248,46 +256,50 @@ class _Wanted:
     bits: np.uint64
 
     @classmethod
-    def of(cls, index: JudgmentIndex, codes: Codes) -> _Wanted:
-        """Lay out the judgments of these queries."""
-        whose, which = index.rows(codes)
-        hashes = index.pairs[which]
-        by = np.argsort(hashes)
-        hashes = hashes[by]
+    def of(cls, index: JudgmentIndex, codes: Codes) -> _JudgmentLookup:
+        """Index the judgments of these queries."""
+        owner, judgment = index.rows(codes)
+        hashes = index.pairs[judgment]
+        hash_order = np.argsort(hashes)
+        hashes = hashes[hash_order]
         bits = np.uint64(64 - min(max((32 * len(hashes)).bit_length(), 14), 26))
         flags = np.zeros(1 << (64 - int(bits)), bool)
         flags[hashes >> bits] = True
-        return cls(index, codes, whose[by], which[by], hashes, flags, bits)
+        return cls(index, codes, owner[hash_order], judgment[hash_order], hashes, flags, bits)
 
-    def found(self, mine: _Owned) -> tuple[Codes, Codes]:
-        """The rows that are judged, and for each its judgment in the index."""
+    def found(self, judged_rows: _JudgedRows) -> tuple[Codes, Codes]:
+        """Find the rows that are judged, and for each its judgment in the index."""
         if (self.hashes[1:] == self.hashes[:-1]).any():
-            return self._joined(mine)
-        near = np.empty(len(mine.pairs), bool)
-        for begin in range(0, len(near), _CACHED):
-            part = mine.pairs[begin : begin + _CACHED]
-            near[begin : begin + _CACHED] = self.flags[(part >> self.bits).view(np.int64)]
+            return self._joined(judged_rows)
+        near = np.empty(len(judged_rows.pairs), bool)
+        for begin in range(0, len(near), _ROWS_IN_CACHE):
+            window = judged_rows.pairs[begin : begin + _ROWS_IN_CACHE]
+            near[begin : begin + _ROWS_IN_CACHE] = self.flags[(window >> self.bits).view(np.int64)]
         rows = np.flatnonzero(near)
-        rows = rows[np.argsort(mine.pairs[rows])]  # neighbours look into neighbouring memory
-        pairs = mine.pairs[rows]
+        rows = rows[np.argsort(judged_rows.pairs[rows])]  # neighbours look into neighbouring memory
+        pairs = judged_rows.pairs[rows]
         places = np.minimum(np.searchsorted(self.hashes, pairs), max(len(self.hashes) - 1, 0))
-        same = self.hashes[places] == pairs
-        rows, places = rows[same], places[same]
+        is_match = self.hashes[places] == pairs
+        rows, places = rows[is_match], places[is_match]
         rising = np.argsort(rows)
         rows, places = rows[rising], places[rising]
-        documents = mine.frame["doc_id"].gather(rows) == self._doc_ids(places)
-        real = (self.whose[places] == mine.owner[rows]) & documents.to_numpy()
-        return rows[real], self.which[places[real]]
+        documents = judged_rows.frame["doc_id"].gather(rows) == self._doc_ids(places)
+        is_confirmed = (self.whose[places] == judged_rows.owner[rows]) & documents.to_numpy()
+        return rows[is_confirmed], self.which[places[is_confirmed]]
 
     def _doc_ids(self, places: Codes | slice) -> pl.Series:
         return self.index.documents(self.which[places])
 
-    def _joined(self, mine: _Owned) -> tuple[Codes, Codes]:
-        """The same by the strings themselves, where two judgments have one hash."""
+    def _joined(self, judged_rows: _JudgedRows) -> tuple[Codes, Codes]:
+        """Find the rows by the strings themselves, if two judgments have one hash."""
         judgments = pl.LazyFrame(
             {"owner": self.whose, "doc_id": self._doc_ids(slice(None)), "judgment": self.which}
         )
-        rows = mine.frame.lazy().select("doc_id").with_columns(pl.Series("owner", mine.owner))
-        met = rows.with_row_index("row").join(judgments, on=["owner", "doc_id"], how="inner")
-        found = met.select(pl.col("row").cast(pl.Int64), "judgment").collect()
-        return found["row"].to_numpy(), found["judgment"].to_numpy()
+        rows = (
+            judged_rows.frame.lazy()
+            .select("doc_id")
+            .with_columns(pl.Series("owner", judged_rows.owner))
+        )
+        joined = rows.with_row_index("row").join(judgments, on=["owner", "doc_id"], how="inner")
+        matches = joined.select(pl.col("row").cast(pl.Int64), "judgment").collect()
+        return matches["row"].to_numpy(), matches["judgment"].to_numpy()

@@ -1,4 +1,4 @@
-"""Ranks: the one home of sorting and of ties."""
+"""Ranks: sort rows by score and break ties."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.stretches import sort_halves, sort_stretches
+from rankgate.data.stretches import sort_halves, sort_ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ class Documents(Protocol):
     """The documents of rows: a column, or something that finds them."""
 
     def gather(self, rows: NDArray[np.int64], /) -> pl.Series:
-        """Those of some rows."""
+        """The documents of some rows."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SortedRows:
         size: number of rows.
         heads: positions where a group of equal scores begins; None where no two are equal.
         rows: ``(n,)``, the row at each position; None where rows are in order, or by keys.
-        keys: the query and score of all rows, and ``(n,)`` their `keys`, of which no two are
+        keys: the query and score of all rows, and ``(n,)`` their `sort_keys`, of which no two are
             equal, sorted; None where rows are in order, or are given by ``rows``.
     """
 
@@ -48,8 +48,10 @@ class SortedRows:
     def position(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The position of some rows."""
         if self.keys is not None:
-            owner, scores, ordered = self.keys
-            return np.searchsorted(ordered, keys(owner[rows], scores[rows], len(self.starts)))
+            owner, scores, sorted_keys = self.keys
+            return np.searchsorted(
+                sorted_keys, sort_keys(owner[rows], scores[rows], len(self.starts))
+            )
         if self.rows is None:
             return rows
         places = np.empty(self.size, np.int64)
@@ -68,7 +70,7 @@ class SortedRows:
         return int((np.diff(self.heads, append=self.size) > 1).sum())
 
 
-def order(
+def sort_rows(
     owner: NDArray[np.int64],
     scores: NDArray[np.floating],
     T: int,
@@ -83,40 +85,40 @@ def order(
         counts: ``(T,)``, how many rows each query has, where owners are increasing and each has
             some; else None.
     """
-    together = counts is not None
+    is_contiguous = counts is not None
     if counts is None:
         counts = np.bincount(owner, minlength=T)
     starts, size = np.cumsum(counts) - counts, len(owner)
     # most files are sorted by query and score already: one pass instead of a sort
-    ends = starts[1:] - 1 if together else None
+    ends = starts[1:] - 1 if is_contiguous else None
     if _in_order(owner, scores, ends):
-        return SortedRows(starts, size, _heads(owner, scores, ends))
+        return SortedRows(starts, size, _group_starts(owner, scores, ends))
     # Sorting 64-bit keys is several times faster than sorting rows by two columns, and where no
     # two keys are equal a binary search finds any position: the order of rows is never made.
-    ordered = keys(owner, scores, T)
-    if together:
-        sort_stretches(ordered, starts)
+    sorted_keys = sort_keys(owner, scores, T)
+    if is_contiguous:
+        sort_ranges(sorted_keys, starts)
     else:
-        sort_halves(ordered)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return SortedRows(starts, size, keys=(owner, scores, ordered))
-    rows = _sorted(keys(owner, scores, T), scores)
-    return SortedRows(starts, size, _heads(owner[rows], scores[rows]), rows)
+        sort_halves(sorted_keys)
+    if not (sorted_keys[1:] == sorted_keys[:-1]).any():
+        return SortedRows(starts, size, keys=(owner, scores, sorted_keys))
+    rows = _sort_by_key(sort_keys(owner, scores, T), scores)
+    return SortedRows(starts, size, _group_starts(owner[rows], scores[rows]), rows)
 
 
 def _in_order(
     owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None
 ) -> bool:
-    """Whether rows are by query and falling score; ``ends`` are the last rows of queries."""
+    """True if rows are by query and falling score; ``ends`` are the last rows of queries."""
     if ends is None and (owner[1:] < owner[:-1]).any():
         return False
-    return not _within(~(scores[1:] <= scores[:-1]), owner, ends).any()
+    return not _within_queries(~(scores[1:] <= scores[:-1]), owner, ends).any()
 
 
-def _within(
+def _within_queries(
     steps: NDArray[np.bool_], owner: NDArray[np.int64], ends: NDArray[np.int64] | None
 ) -> NDArray[np.bool_]:
-    """The same of each row and the next one, False from one query to the next."""
+    """Set False between two queries, in a comparison of each row with the next one."""
     if ends is None:
         steps &= owner[1:] == owner[:-1]
     else:
@@ -124,17 +126,17 @@ def _within(
     return steps
 
 
-def _heads(
+def _group_starts(
     owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
-    """Where a group of equal scores begins, in order; None where each row is its own group."""
-    same = _within(scores[1:] == scores[:-1], owner, ends)
-    if not same.any():
+    """Positions where groups of equal scores begin; None where each row is its own group."""
+    is_tied = _within_queries(scores[1:] == scores[:-1], owner, ends)
+    if not is_tied.any():
         return None
-    return np.flatnonzero(np.append(True, ~same))
+    return np.flatnonzero(np.append(True, ~is_tied))
 
 
-def keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDArray[np.uint64]:
+def sort_keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDArray[np.uint64]:
     """The query in the high bits and as much of the score as fits below, best first.
 
     The bits of a float, with the sign turned, compare as integers like the floats; equal
@@ -153,32 +155,34 @@ def keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDAr
     return bits
 
 
-def _sorted(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[np.int64]:
+def _sort_by_key(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[np.int64]:
     """Rows by key, and by score where keys are equal and scores are not."""
     rows = np.argsort(keys)
     keys, scores = keys[rows], scores[rows]
-    wrong = (keys[1:] == keys[:-1]) & (scores[1:] > scores[:-1])
-    if wrong.any():
+    is_misordered = (keys[1:] == keys[:-1]) & (scores[1:] > scores[:-1])
+    if is_misordered.any():
         # the query took bits from the scores' ends: sort again where only those differ
         group = np.cumsum(np.append(False, keys[1:] != keys[:-1]))
         mixed = np.zeros(group[-1] + 1, bool)
-        mixed[group[1:][wrong]] = True
-        loose = np.flatnonzero(mixed[group])
-        rows[loose] = rows[loose][np.lexsort((-scores[loose], group[loose]))]
+        mixed[group[1:][is_misordered]] = True
+        unsorted_positions = np.flatnonzero(mixed[group])
+        rows[unsorted_positions] = rows[unsorted_positions][
+            np.lexsort((-scores[unsorted_positions], group[unsorted_positions]))
+        ]
     return rows
 
 
 @dataclass(frozen=True)
 class TieRanks:
-    """Where some rows are: ``rank``, and the ``first`` and ``last`` rank of their tie group."""
+    """The ``rank`` of some rows, and the ``first`` and ``last`` rank of their tie group."""
 
     rank: NDArray[np.int64]
     first: NDArray[np.int64]
     last: NDArray[np.int64]
 
 
-def ranks(
-    placed: SortedRows,
+def rank_rows(
+    sorted_rows: SortedRows,
     rows: NDArray[np.int64],
     owner: NDArray[np.int64],
     doc_ids: Documents,
@@ -189,32 +193,34 @@ def ranks(
     Only groups of equal scores that hold one of these rows are ordered by document.
 
     Args:
-        placed: the order of all rows.
-        rows: ``(m,)``, the rows asked for.
+        sorted_rows: the order of all rows.
+        rows: ``(m,)``, the rows whose ranks are wanted.
         owner: ``(m,)``, their queries.
         doc_ids: ``(n,)``, the document of every row.
         ties: how equal scores are ordered.
     """
-    position = placed.position(rows)
-    begin = placed.starts[owner]
-    if placed.heads is None:
+    position = sorted_rows.position(rows)
+    begin = sorted_rows.starts[owner]
+    if sorted_rows.heads is None:
         rank = position - begin + 1
         return TieRanks(rank, rank, rank)
-    group = np.searchsorted(placed.heads, position, side="right") - 1
-    ends = np.append(placed.heads[1:], placed.size)
-    first, end = placed.heads[group], ends[group]
+    group = np.searchsorted(sorted_rows.heads, position, side="right") - 1
+    ends = np.append(sorted_rows.heads[1:], sorted_rows.size)
+    first, end = sorted_rows.heads[group], ends[group]
     tied = end - first > 1
     if tied.any():
-        # documents are compared, as strings, only in groups that hold a row that was asked for:
+        # documents are compared, as strings, only in groups that hold one of the given rows:
         # a run of equal scores with a hundred judged documents must not sort a million names
-        touched = np.unique(group[tied])
+        groups_to_order = np.unique(group[tied])
         position = position.copy()
-        position[tied] = _broken(placed, placed.heads, touched, rows[tied], doc_ids, ties)
+        position[tied] = _order_ties(
+            sorted_rows, sorted_rows.heads, groups_to_order, rows[tied], doc_ids, ties
+        )
     return TieRanks(position - begin + 1, first - begin + 1, end - begin)
 
 
-def _broken(
-    placed: SortedRows,
+def _order_ties(
+    sorted_rows: SortedRows,
     heads: NDArray[np.int64],
     groups: NDArray[np.int64],
     rows: NDArray[np.int64],
@@ -222,19 +228,21 @@ def _broken(
     ties: Ties,
 ) -> NDArray[np.int64]:
     """The positions of some rows once the members of their groups are in order."""
-    lengths = np.diff(heads, append=placed.size)[groups]
-    # the members of all groups laid end to end, so that one sort orders them all
+    lengths = np.diff(heads, append=sorted_rows.size)[groups]
+    # concatenate the members of all groups, so that one sort orders them all
     label = np.repeat(np.arange(len(groups)), lengths)
     inside = np.arange(len(label)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     places = np.repeat(heads[groups], lengths) + inside
-    members = placed.at(places)
+    members = sorted_rows.at(places)
     if ties == "file_order":
-        by = np.lexsort((members, label))
+        member_order = np.lexsort((members, label))
     else:
         down = ties == "doc_id_desc"
         names = pl.DataFrame({"group": label, "doc_id": doc_ids.gather(members)})
         sort = pl.arg_sort_by("group", "doc_id", descending=[False, down])
-        by = names.select(sort).to_series().to_numpy().astype(np.intp)
-    known = np.argsort(members[by])
-    found: NDArray[np.int64] = places[known[np.searchsorted(members[by][known], rows)]]
-    return found
+        member_order = names.select(sort).to_series().to_numpy().astype(np.intp)
+    sorter = np.argsort(members[member_order])
+    positions: NDArray[np.int64] = places[
+        sorter[np.searchsorted(members[member_order][sorter], rows)]
+    ]
+    return positions

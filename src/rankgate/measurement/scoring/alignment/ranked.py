@@ -1,4 +1,4 @@
-"""Runs as ranked lists, whether or not anything was judged."""
+"""Runs as ranked lists, with or without judgments."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.measurement.scoring import Convention
 
-_NOBODY = "\x1f"  # no document has this id
+_NO_DOCUMENT = "\x1f"  # no document has this id
 
 RANKS = {"system": pl.String, "query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64}
 """The columns of ranked lists."""
 
 
-def systems_of(runs: Sequence[Any]) -> list[Run]:
+def read_named_runs(runs: Sequence[Any]) -> list[Run]:
     """Runs with names that differ.
 
     Raises:
@@ -36,15 +36,15 @@ def systems_of(runs: Sequence[Any]) -> list[Run]:
     """
     if not runs:
         raise UsageError("no run; give at least one.", code="missing-input")
-    items = [
-        read_run(each, None if isinstance(each, str | Path) else f"run{i}")
-        for i, each in enumerate(runs, 1)
+    named_runs = [
+        read_run(source, None if isinstance(source, str | Path) else f"run{i}")
+        for i, source in enumerate(runs, 1)
     ]
-    names = distinct_names([run.name for run in items], runs)
-    return [replace(run, name=name) for run, name in zip(items, names, strict=True)]
+    names = distinct_names([run.name for run in named_runs], runs)
+    return [replace(run, name=name) for run, name in zip(named_runs, names, strict=True)]
 
 
-def ranked(
+def rank_runs(
     runs: Sequence[Run],
     depth: int,
     how: Convention,
@@ -59,16 +59,16 @@ def ranked(
         step(run.name)
         queries = run.table["query_id"].unique()
         if len(queries):
-            result = ranked_of(run, queries, depth, how)
+            result = rank_run(run, queries, depth, how)
             parts.append(result.select(pl.lit(run.name).alias("system"), pl.all()))
     return pl.concat(parts)
 
 
-def ranked_of(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.DataFrame:
+def rank_run(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.DataFrame:
     """``query_id``, ``doc_id``, ``rank`` of the first documents of these queries of a run."""
-    asked = pl.DataFrame({"query_id": queries}).with_columns(
-        pl.lit(_NOBODY).alias("doc_id"), pl.lit(0.0).alias("grade")
+    empty_judgments = pl.DataFrame({"query_id": queries}).with_columns(
+        pl.lit(_NO_DOCUMENT).alias("doc_id"), pl.lit(0.0).alias("grade")
     )
-    return tops(run, JudgmentIndex.of(Qrels(asked)), how, depth).select(
+    return tops(run, JudgmentIndex.of(Qrels(empty_judgments)), how, depth).select(
         "query_id", "doc_id", "rank"
     )

@@ -10,18 +10,18 @@ import numpy as np
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.memory.devices import Best, best
-from rankgate.data.memory.ids import NOWHERE, rising
-from rankgate.data.memory.matrices import Dense, Padded, Sparse, pairs_of
-from rankgate.measurement.scoring.alignment.align import Aligned, align, limited
+from rankgate.data.memory.devices import TopScores, select_top_scores
+from rankgate.data.memory.ids import NOT_FOUND, unique_sorted
+from rankgate.data.memory.matrices import Dense, Padded, Sparse, nonzero_pairs
+from rankgate.measurement.scoring.alignment.align import JudgedRanks, align, apply_depth
 from rankgate.measurement.scoring.alignment.first import first
-from rankgate.measurement.scoring.alignment.met import Met
+from rankgate.measurement.scoring.alignment.met import AlignedRun
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rankgate.data.logs.user_items import Meetings
+    from rankgate.data.logs.user_items import UserItems
     from rankgate.data.memory.ids import Ids
     from rankgate.data.memory.matrices import MatrixInput
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
-_CELLS = 1 << 21  # numbers of a block; with what is made of them that is about 100 MB
-_SHORT = 1 << 31
+_CELLS = 1 << 21  # numbers of a block; its arrays take about 100 MB
+_INT32_LIMIT = 1 << 31
 
 
 @dataclass(frozen=True)
-class _Names:
+class _ItemNames:
     """The ids of items by the row that they are in; looked up for the few that need them."""
 
     ids: Ids
@@ -44,12 +44,12 @@ class _Names:
         return self.ids.names.gather(self.codes[rows])
 
 
-def blocks(source: MatrixInput) -> Iterator[slice]:
-    """Stretches of rows of bounded size."""
+def row_ranges(source: MatrixInput) -> Iterator[slice]:
+    """Row ranges of bounded size."""
     users = source.users.size
     if isinstance(source, Sparse):
         # users of a sparse matrix differ in what they have: a block is bounded by its numbers,
-        # and by its rows too, as empty rows take room in what is made of them
+        # and by its rows too, as empty rows need memory in the arrays of a block
         begin = 0
         while begin < users:
             end = int(np.searchsorted(source.offsets, source.offsets[begin] + _CELLS, "right")) - 1
@@ -64,7 +64,7 @@ def blocks(source: MatrixInput) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class SeenItems:
-    """What users had before, which leaves their lists.
+    """Items that users had before, which are removed from their lists.
 
     Attributes:
         keys: row of the run times ``size`` plus item, each once, rising.
@@ -75,23 +75,23 @@ class SeenItems:
     size: int
 
     @classmethod
-    def of(cls, pairs: Meetings | MatrixInput, source: MatrixInput) -> SeenItems:
-        """From the pairs of a log, or a matrix of what was met."""
+    def of(cls, pairs: UserItems | MatrixInput, source: MatrixInput) -> SeenItems:
+        """Make seen items from the pairs of a log, or from a matrix."""
         if isinstance(pairs, Dense | Sparse | Padded):
-            owner, item = pairs_of(pairs)
+            owner, item = nonzero_pairs(pairs)
             row = pairs.users.into(source.users)[owner]
             column = pairs.items.into(source.items)[item]
         else:
             row = source.users.codes(pairs.users)[pairs.owner]
             column = source.items.codes(pairs.items)[pairs.item]
-        valid = (row != NOWHERE) & (column != NOWHERE)
-        return cls(rising(row[valid] * source.items.size + column[valid]), source.items.size)
+        valid = (row != NOT_FOUND) & (column != NOT_FOUND)
+        return cls(unique_sorted(row[valid] * source.items.size + column[valid]), source.items.size)
 
     def places(self, rows: slice) -> Codes:
-        """Row of a block times ``size`` plus item of what was seen by the users of a block."""
+        """Positions of the seen items in a block: row times ``size`` plus item."""
         ends = np.searchsorted(self.keys, [rows.start * self.size, rows.stop * self.size])
-        found: Codes = self.keys[ends[0] : ends[1]] - rows.start * self.size
-        return found
+        places: Codes = self.keys[ends[0] : ends[1]] - rows.start * self.size
+        return places
 
 
 def aligned_blocks(
@@ -99,16 +99,16 @@ def aligned_blocks(
     index: JudgmentIndex,
     how: Alignment,
     depth: int | None,
-    seen: SeenItems | None = None,
-) -> Iterator[Aligned]:
+    seen_items: SeenItems | None = None,
+) -> Iterator[JudgedRanks]:
     """The judged items of every block, with their ranks.
 
     Args:
         source: a matrix or lists.
         index: the judgments.
         how: how rankings are formed.
-        depth: how far a matrix is looked at; what follows is left out, `retrieved` counts all.
-        seen: what leaves the rankings.
+        depth: the depth that is needed; the rest is left out, `retrieved` counts all.
+        seen_items: what leaves the rankings.
 
     Raises:
         InputError: a score is infinite.
@@ -116,29 +116,31 @@ def aligned_blocks(
     """
     numbers = index.numbers
     queries, to_item = index.places_of(source.users), numbers.ids.into(source.items)
-    for rows in blocks(source):
+    for rows in row_ranges(source):
         codes = queries[rows]
-        known = codes >= 0
-        whose, which = index.rows(codes[known])
-        item = to_item[numbers.items[which]]
-        wanted = _Wanted(codes[known], whose, item, index.grades[which], which)
+        is_judged = codes >= 0
+        owner, judgment = index.rows(codes[is_judged])
+        item = to_item[numbers.items[judgment]]
+        block_judgments = _BlockJudgments(
+            codes[is_judged], owner, item, index.grades[judgment], judgment
+        )
         # lists without scores are ranked as they are: nothing has to be sorted
-        if isinstance(source, Padded) and _stands(source, how, seen):
-            aligned = _of_lists(source.lists(rows)[known], wanted, how)
+        if isinstance(source, Padded) and _is_ranked_by_order(source, how, seen_items):
+            aligned = _align_lists(source.lists(rows)[is_judged], block_judgments, how)
         else:
-            found = best_of(source, rows, how, depth, seen)
-            aligned = _of_scores(source, found, known, wanted, how)
-        present = np.ones(len(wanted.codes), bool)
-        yield replace(aligned, present=present, unknown=int((~known).sum()))
+            best_items = find_best(source, rows, how, depth, seen_items)
+            aligned = _align_scores(source, best_items, is_judged, block_judgments, how)
+        present = np.ones(len(block_judgments.codes), bool)
+        yield replace(aligned, present=present, unknown=int((~is_judged).sum()))
 
 
-def _stands(source: Padded, how: Alignment, seen: SeenItems | None) -> bool:
-    """Whether lists are rankings as they are."""
-    return source.values is None and seen is None and how.above is None and how.absent is None
+def _is_ranked_by_order(source: Padded, how: Alignment, seen_items: SeenItems | None) -> bool:
+    """True if the order of lists is their ranking."""
+    return source.values is None and seen_items is None and how.above is None and how.absent is None
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _BlockJudgments:
     """The judgments of a block: query, item, grade and place in the index; the queries' codes."""
 
     codes: Codes
@@ -148,118 +150,136 @@ class _Wanted:
     place: Codes
 
 
-def best_of(
+def find_best(
     source: MatrixInput,
     rows: slice,
     how: Alignment,
     depth: int | None,
-    seen: SeenItems | None = None,
-) -> Best:
-    """What counts of some rows, as far as one looks.
+    seen_items: SeenItems | None = None,
+) -> TopScores:
+    """The best items of some rows, down to a depth.
 
     Raises:
         InputError, DuplicateError: as `aligned_blocks`.
     """
-    single = how.precision == "float32"
-    gone = None if seen is None else seen.places(rows)
-    # a dense matrix may be on another device: the best are found there, and only they leave it
+    is_float32 = how.precision == "float32"
+    seen_places = None if seen_items is None else seen_items.places(rows)
+    # a dense matrix may be on another device: find the best there, and copy only them
     if isinstance(source, Dense):
         mask = None
-        if gone is not None:
+        if seen_places is not None:
             mask = np.zeros((rows.stop - rows.start, source.items.size), bool)
-            mask.flat[gone] = True
-        found = best(
+            mask.flat[seen_places] = True
+        best_items = select_top_scores(
             source.values[rows],
             depth,
             above=how.above,
             absent=how.absent,
-            single=single,
+            single=is_float32,
             without=mask,
         )
     else:
         owner, item, score = source.flat(rows)
-        kept = score > (-np.inf if how.above is None else how.above)
+        is_retrieved = score > (-np.inf if how.above is None else how.above)
         if how.absent is not None:
-            kept &= score != how.absent
-        if gone is not None:
-            kept &= ~np.isin(owner * source.items.size + item, gone)
-        retrieved = np.bincount(owner[kept], minlength=rows.stop - rows.start)
+            is_retrieved &= score != how.absent
+        if seen_places is not None:
+            is_retrieved &= ~np.isin(owner * source.items.size + item, seen_places)
+        retrieved = np.bincount(owner[is_retrieved], minlength=rows.stop - rows.start)
         infinite = bool(np.isposinf(score).any())
-        found = Best(owner[kept], item[kept], score[kept], retrieved, infinite)
-    if found.infinite:
+        best_items = TopScores(
+            owner[is_retrieved], item[is_retrieved], score[is_retrieved], retrieved, infinite
+        )
+    if best_items.infinite:
         problem = "score inf is not a finite number; only minus infinity says not ranked."
         raise InputError(problem, source=source.name, code="not-a-number")
-    return found
+    return best_items
 
 
-def _of_scores(
-    source: MatrixInput, found: Best, known: NDArray[np.bool_], wanted: _Wanted, how: Alignment
-) -> Aligned:
-    rows = known[found.owner]
-    owner, item = (np.cumsum(known) - 1)[found.owner[rows]], found.column[rows]
-    row, judgment = _met(owner, item, wanted, source)
-    met = Met(
-        found.score[rows],
-        _Names(source.items, item),
+def _align_scores(
+    source: MatrixInput,
+    best_items: TopScores,
+    is_judged: NDArray[np.bool_],
+    block_judgments: _BlockJudgments,
+    how: Alignment,
+) -> JudgedRanks:
+    rows = is_judged[best_items.owner]
+    owner, item = (np.cumsum(is_judged) - 1)[best_items.owner[rows]], best_items.column[rows]
+    row, judgment = _match_judgments(owner, item, block_judgments, source)
+    aligned_run = AlignedRun(
+        best_items.score[rows],
+        _ItemNames(source.items, item),
         owner,
-        wanted.codes,
+        block_judgments.codes,
         row,
-        wanted.grade[judgment],
+        block_judgments.grade[judgment],
         None,
         0,
-        wanted.place[judgment],
-        found.retrieved[known],
+        block_judgments.place[judgment],
+        best_items.retrieved[is_judged],
         ordered=False,
     )
     return align(
-        met, replace(how, above=None, absent=None, own_id="kept")
-    )  # as `best_of` has seen to
+        aligned_run, replace(how, above=None, absent=None, own_id="kept")
+    )  # `find_best` has applied these
 
 
-def _met(owner: Codes, item: Codes, wanted: _Wanted, source: MatrixInput) -> tuple[Codes, Codes]:
+def _match_judgments(
+    owner: Codes, item: Codes, block_judgments: _BlockJudgments, source: MatrixInput
+) -> tuple[Codes, Codes]:
     """The rows that are judged, and the judgment of each."""
     size = source.items.size
-    real = np.flatnonzero(wanted.item != NOWHERE)
-    asked = wanted.owner[real] * size + wanted.item[real]
-    here = owner * size + item
+    known_judgments = np.flatnonzero(block_judgments.item != NOT_FOUND)
+    judgment_keys = (
+        block_judgments.owner[known_judgments] * size + block_judgments.item[known_judgments]
+    )
+    item_keys = owner * size + item
     if isinstance(source, Dense):
         # a dense block has a cell for each pair anyway, so a table of that size costs no more
         # than the block, and looks up without sorting; below, lists may name millions of items
-        table = np.full(len(wanted.codes) * size, NOWHERE, np.int32)
-        table[here] = np.arange(len(here), dtype=np.int32)
-        row = table[asked].astype(np.int64)
-        valid = row != NOWHERE
-        return row[valid], real[valid]
-    by = np.argsort(here)
-    place = np.minimum(np.searchsorted(here, asked, sorter=by), max(len(here) - 1, 0))
-    if not len(here):
-        return place[:0], real[:0]
-    row = by[place]
-    valid = here[row] == asked
-    return row[valid], real[valid]
+        table = np.full(len(block_judgments.codes) * size, NOT_FOUND, np.int32)
+        table[item_keys] = np.arange(len(item_keys), dtype=np.int32)
+        row = table[judgment_keys].astype(np.int64)
+        valid = row != NOT_FOUND
+        return row[valid], known_judgments[valid]
+    row_order = np.argsort(item_keys)
+    position = np.minimum(
+        np.searchsorted(item_keys, judgment_keys, sorter=row_order), max(len(item_keys) - 1, 0)
+    )
+    if not len(item_keys):
+        return position[:0], known_judgments[:0]
+    row = row_order[position]
+    valid = item_keys[row] == judgment_keys
+    return row[valid], known_judgments[valid]
 
 
-def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
-    """Lists whose order ranks: each judged item is looked for in its list."""
-    place = np.full(len(wanted.item), NOWHERE)
-    largest = max(lists.max(initial=0), wanted.item.max(initial=0))
+def _align_lists(lists: Codes, block_judgments: _BlockJudgments, how: Alignment) -> JudgedRanks:
+    """Align lists that are rankings already: find each judged item in its list."""
+    position = np.full(len(block_judgments.item), NOT_FOUND)
+    largest = max(lists.max(initial=0), block_judgments.item.max(initial=0))
     # comparing every judgment with its whole list is bound by memory: half the width, half the time
-    short = lists.astype(np.int32) if largest < _SHORT else lists
+    narrow_lists = lists.astype(np.int32) if largest < _INT32_LIMIT else lists
     step = max(1, _CELLS // max(1, lists.shape[1]))
-    for begin in range(0, len(place) if lists.size else 0, step):
-        part = slice(begin, begin + step)
-        item = wanted.item[part]
-        same = short[wanted.owner[part]] == item.astype(short.dtype)[:, None]
-        first = same.argmax(axis=1)  # the only one: no item appears twice
-        valid = same[np.arange(len(item)), first] & (item != NOWHERE)
-        place[part] = np.where(valid, first, NOWHERE)
-    judgment = np.flatnonzero(place != NOWHERE)
-    rank, owner = place[judgment] + 1, wanted.owner[judgment]
-    by = np.argsort(owner * (lists.shape[1] + 1) + rank, kind="stable")
-    rank, owner, grade = rank[by], owner[by], wanted.grade[judgment][by]
-    retrieved = np.count_nonzero(lists != NOWHERE, axis=1)
-    aligned = Aligned(
-        wanted.codes,
+    for begin in range(0, len(position) if lists.size else 0, step):
+        window = slice(begin, begin + step)
+        item = block_judgments.item[window]
+        is_match = (
+            narrow_lists[block_judgments.owner[window]] == item.astype(narrow_lists.dtype)[:, None]
+        )
+        first = is_match.argmax(axis=1)  # the only one: no item appears twice
+        valid = is_match[np.arange(len(item)), first] & (item != NOT_FOUND)
+        position[window] = np.where(valid, first, NOT_FOUND)
+    judgment = np.flatnonzero(position != NOT_FOUND)
+    rank, owner = position[judgment] + 1, block_judgments.owner[judgment]
+    row_order = np.argsort(owner * (lists.shape[1] + 1) + rank, kind="stable")
+    rank, owner, grade = (
+        rank[row_order],
+        owner[row_order],
+        block_judgments.grade[judgment][row_order],
+    )
+    retrieved = np.count_nonzero(lists != NOT_FOUND, axis=1)
+    aligned = JudgedRanks(
+        block_judgments.codes,
         retrieved > 0,
         retrieved,
         owner,
@@ -267,10 +287,10 @@ def _of_lists(lists: Codes, wanted: _Wanted, how: Alignment) -> Aligned:
         rank,
         rank,
         grade,
-        judgment[by],
-        wanted.place[judgment[by]],
+        judgment[row_order],
+        block_judgments.place[judgment[row_order]],
     )
-    return limited(aligned, how)
+    return apply_depth(aligned, how)
 
 
 def tops_by_number(
@@ -278,7 +298,7 @@ def tops_by_number(
     index: JudgmentIndex,
     how: Alignment,
     depth: int | None,
-    seen: SeenItems | None = None,
+    seen_items: SeenItems | None = None,
     *,
     everyone: bool = False,
 ) -> tuple[Codes, pl.Series]:
@@ -287,48 +307,54 @@ def tops_by_number(
     Arguments as of `aligned_blocks`; a depth of None is whole lists.
 
     Returns:
-        ``(T, K)`` items, padded behind with `NOWHERE`, the judged users first; and the others.
+        ``(T, K)`` items, padded behind with `NOT_FOUND`, the judged users first; and the others.
     """
     queries = index.places_of(source.users)
-    others = np.flatnonzero(queries < 0) if everyone else np.zeros(0, np.int64)
+    other_users = np.flatnonzero(queries < 0) if everyone else np.zeros(0, np.int64)
     judged = len(index.query_ids)
-    if len(others):
+    if len(other_users):
         queries = queries.copy()
-        queries[others] = judged + np.arange(len(others))
-    out = np.full((judged + len(others), 1), NOWHERE)
-    for rows in blocks(source):
-        known = queries[rows] >= 0
-        codes = queries[rows][known]
-        if isinstance(source, Padded) and _stands(source, how, seen):
-            part = source.lists(rows)[known][:, : how.depth]
+        queries[other_users] = judged + np.arange(len(other_users))
+    out = np.full((judged + len(other_users), 1), NOT_FOUND)
+    for rows in row_ranges(source):
+        is_wanted = queries[rows] >= 0
+        codes = queries[rows][is_wanted]
+        if isinstance(source, Padded) and _is_ranked_by_order(source, how, seen_items):
+            top_items = source.lists(rows)[is_wanted][:, : how.depth]
         else:
-            part = _ranked(source, best_of(source, rows, how, depth, seen), known, how)
-        part = part[:, :depth]
-        if part.shape[1] > out.shape[1]:
-            wider = part.shape[1] - out.shape[1]
-            out = np.pad(out, ((0, 0), (0, wider)), constant_values=NOWHERE)
-        out[codes, : part.shape[1]] = part
-    return out, source.users.names.gather(others)
+            top_items = _rank_all(
+                source, find_best(source, rows, how, depth, seen_items), is_wanted, how
+            )
+        top_items = top_items[:, :depth]
+        if top_items.shape[1] > out.shape[1]:
+            wider = top_items.shape[1] - out.shape[1]
+            out = np.pad(out, ((0, 0), (0, wider)), constant_values=NOT_FOUND)
+        out[codes, : top_items.shape[1]] = top_items
+    return out, source.users.names.gather(other_users)
 
 
-def _ranked(source: MatrixInput, found: Best, known: NDArray[np.bool_], how: Alignment) -> Codes:
-    """The lists of a block: all that is in it has its rank, as if it had been judged."""
-    rows = known[found.owner]
-    owner, item = (np.cumsum(known) - 1)[found.owner[rows]], found.column[rows]
-    users, every = int(known.sum()), np.arange(len(item))
-    met = Met(
-        found.score[rows],
-        _Names(source.items, item),
+def _rank_all(
+    source: MatrixInput, best_items: TopScores, is_wanted: NDArray[np.bool_], how: Alignment
+) -> Codes:
+    """The ranked lists of a block, as if all items were judged."""
+    rows = is_wanted[best_items.owner]
+    owner, item = (np.cumsum(is_wanted) - 1)[best_items.owner[rows]], best_items.column[rows]
+    users, all_rows = int(is_wanted.sum()), np.arange(len(item))
+    aligned_run = AlignedRun(
+        best_items.score[rows],
+        _ItemNames(source.items, item),
         owner,
         np.arange(users),
-        every,
-        every.astype(np.float64),
+        all_rows,
+        all_rows.astype(np.float64),
         None,
         0,
-        every,
+        all_rows,
         ordered=False,
     )
-    top = first(met, replace(how, above=None, absent=None), None)  # as `best_of` has seen to
-    out = np.full((users, int(top.rank.max(initial=1))), NOWHERE)
+    top = first(
+        aligned_run, replace(how, above=None, absent=None), None
+    )  # `find_best` has applied these
+    out = np.full((users, int(top.rank.max(initial=1))), NOT_FOUND)
     out[top.owner, top.rank - 1] = item[top.row]
     return out

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.judged import Floats
 
 
-def pools(block: Any) -> Iterator[tuple[NDArray[np.int64], list[SampledPool]]]:  # noqa: ANN401
+def sampled_pools(block: Any) -> Iterator[tuple[NDArray[np.int64], list[SampledPool]]]:  # noqa: ANN401
     """The pools of whole queries, a ``scoring.alignment.block.Block``.
 
     Raises:
@@ -25,7 +25,7 @@ def pools(block: Any) -> Iterator[tuple[NDArray[np.int64], list[SampledPool]]]: 
     aligned, index = block.aligned, block.judgments
     stratum, chance = _columns(index)
     ends = np.searchsorted(aligned.owner, np.arange(len(aligned.codes) + 1))
-    found = []
+    sampled_pools = []
     for t, code in enumerate(aligned.codes):
         begin, end = index.offsets[code], index.offsets[code + 1]
         rank = np.full(end - begin, np.inf)
@@ -35,26 +35,33 @@ def pools(block: Any) -> Iterator[tuple[NDArray[np.int64], list[SampledPool]]]: 
         _, codes = np.unique(stratum[begin:end], return_inverse=True)
         pool = SampledPool(rank, index.grades[begin:end], codes, chance[begin:end])
         pool.refuse_unfit(index.query_ids[int(code)])
-        found.append(pool)
-    yield np.arange(len(found)), found
+        sampled_pools.append(pool)
+    yield np.arange(len(sampled_pools)), sampled_pools
 
 
 def _columns(index: Any) -> tuple[NDArray[np.int64], Floats]:  # noqa: ANN401 - a JudgmentIndex
     """Stratum and probability of each judgment, by its place."""
     table = getattr(index.given, "table", None)
-    some = [] if table is None else [c for c in ("stratum", "inclusion") if c in table.columns]
+    known_columns = (
+        [] if table is None else [c for c in ("stratum", "inclusion") if c in table.columns]
+    )
     n = len(index.grades)
     stratum, chance = np.zeros(n, np.int64), np.full(n, np.nan)
-    if some:
+    if known_columns:
         owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
-        known = pl.DataFrame({"query_id": index.query_ids.gather(owner), "doc_id": index.doc_ids})
-        pair = ["query_id", "doc_id"]
-        rows = known.join(
-            index.given.table.select(*pair, *some), on=pair, how="left", maintain_order="left"
+        judgments = pl.DataFrame(
+            {"query_id": index.query_ids.gather(owner), "doc_id": index.doc_ids}
         )
-        if "stratum" in some:
+        pair = ["query_id", "doc_id"]
+        rows = judgments.join(
+            index.given.table.select(*pair, *known_columns),
+            on=pair,
+            how="left",
+            maintain_order="left",
+        )
+        if "stratum" in known_columns:
             ranks = rows["stratum"].fill_null("").rank("dense")
             stratum = ranks.to_numpy().astype(np.int64)
-        if "inclusion" in some:
+        if "inclusion" in known_columns:
             chance = rows["inclusion"].fill_null(np.nan).to_numpy()
     return stratum, chance

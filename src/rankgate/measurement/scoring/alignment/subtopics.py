@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.qrels import Qrels
-    from rankgate.measurement.scoring.alignment.align import Aligned
+    from rankgate.measurement.scoring.alignment.align import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
 
     Codes = NDArray[np.int64]
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _CELLS = 1 << 22  # grades of a block
 _HIGHEST = float(np.finfo(np.float32).max)
 _PAIR = ["query_id", "doc_id"]
-_NONE = frozenset({"0", "Q0"})  # the second field of judgments that have no subtopics
+_NO_SUBTOPIC = frozenset({"0", "Q0"})  # the second field of judgments that have no subtopics
 
 
 def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
-    """Judgments that know which subtopics they answer, and how well: grades above 0.
+    """Add subtopics to judgments: which of them each answers, and how well: grades above 0.
 
     Args:
         index: the same judgments with one grade a document, or more of them.
@@ -40,16 +40,16 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     Raises:
         InputError: the judgments have no subtopics.
     """
-    if not qrels.by_subtopic or set(qrels.table["subtopic"].unique()) <= _NONE:
+    if not qrels.by_subtopic or set(qrels.table["subtopic"].unique()) <= _NO_SUBTOPIC:
         raise no_subtopics(qrels.place.label)
     return with_known_subtopics(index, qrels)
 
 
 def no_subtopics(label: str) -> InputError:
-    """That judgments have no subtopics.
+    """The error for judgments without subtopics.
 
     Args:
-        label: where the judgments come from.
+        label: the source of the judgments.
     """
     return InputError(
         "judgments without subtopics, which a metric of subtopics needs; give judgments "
@@ -60,11 +60,11 @@ def no_subtopics(label: str) -> InputError:
 
 
 def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
-    """As `with_subtopics`, also of judgments of which none has a subtopic, as in a batch.
+    """Like `with_subtopics`, but judgments without a subtopic are allowed, as in a batch.
 
     Args:
-        index: as there.
-        qrels: as there.
+        index: as of `with_subtopics`.
+        qrels: as of `with_subtopics`.
     """
     subtopic = pl.col("subtopic").fill_null("")
     weighed = [name for name in ("subtopic_weight",) if name in qrels.table.columns]
@@ -72,7 +72,7 @@ def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     _refuse_too_great(positive)
     relevant = positive.select(*_PAIR, "grade", *weighed, subtopic=subtopic)
     owner = np.repeat(np.arange(len(index.query_ids)), np.diff(index.offsets))
-    known = pl.DataFrame(
+    judgments = pl.DataFrame(
         [
             index.query_ids.gather(owner).alias("query_id"),
             index.doc_ids.alias("doc_id"),
@@ -82,20 +82,20 @@ def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     numbered = relevant.with_columns(
         (pl.col("subtopic").rank("dense").over("query_id") - 1).cast(pl.Int64).alias("s")
     )
-    rows = numbered.join(known, on=_PAIR).group_by("t", "doc_id", "judgment").agg("s", "grade")
+    rows = numbered.join(judgments, on=_PAIR).group_by("t", "doc_id", "judgment").agg("s", "grade")
     rows = rows.sort("t", "doc_id", descending=[False, True])
     lengths = rows["s"].list.len().to_numpy()
     codes = rows["s"].explode().drop_nulls().to_numpy()
     grades = np.zeros((len(rows), int(codes.max(initial=0)) + 1), np.float32)
-    given = rows["grade"].explode().drop_nulls().to_numpy()
-    grades[np.repeat(np.arange(len(rows)), lengths), codes] = given
+    relevant_grades = rows["grade"].explode().drop_nulls().to_numpy()
+    grades[np.repeat(np.arange(len(rows)), lengths), codes] = relevant_grades
     judgment = rows["judgment"].to_numpy().astype(np.int64)
-    place = np.full(len(index.grades), -1)
-    place[judgment] = np.arange(len(judgment))
+    position = np.full(len(index.grades), -1)
+    position[judgment] = np.arange(len(judgment))
     starts = np.zeros(len(index.query_ids) + 1, np.int64)
     np.cumsum(np.bincount(rows["t"].to_numpy(), minlength=len(starts) - 1), out=starts[1:])
-    weights = _weights(numbered.join(known, on=_PAIR), (len(starts) - 1, grades.shape[1]))
-    return replace(index, subtopics=Subtopics(judgment, starts, grades, place, weights))
+    weights = _weights(numbered.join(judgments, on=_PAIR), (len(starts) - 1, grades.shape[1]))
+    return replace(index, subtopics=Subtopics(judgment, starts, grades, position, weights))
 
 
 def _refuse_too_great(judgments: pl.DataFrame) -> None:
@@ -111,7 +111,7 @@ def _refuse_too_great(judgments: pl.DataFrame) -> None:
 
 
 def _weights(rows: pl.DataFrame, shape: tuple[int, int]) -> NDArray[np.float64] | None:
-    """What each subtopic of a query weighs, ``(T, S)``; None where the judgments do not say."""
+    """The weight of each subtopic of a query, ``(T, S)``; None if the judgments have none."""
     if "subtopic_weight" not in rows.columns:
         return None
     out = np.zeros(shape)
@@ -119,39 +119,45 @@ def _weights(rows: pl.DataFrame, shape: tuple[int, int]) -> NDArray[np.float64] 
     return out
 
 
-def subtopic_blocks(aligned: Aligned, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:
-    """Blocks of bounded size: positions among the queries of ``aligned``, and what kernels see.
+def subtopic_blocks(aligned: JudgedRanks, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:
+    """Blocks of bounded size: positions among the queries of ``aligned``, and kernel inputs.
 
-    Of one value the sums run over the documents in a fixed order, in every block.
+    The sums of one value add documents in a fixed order, in every block.
     """
     if not len(aligned.codes):  # no judgments, maybe
         return
-    found = index.subtopics
-    assert found is not None
-    T, S = len(aligned.codes), found.grades.shape[1]
-    at = found.place[aligned.judgment]
-    kept = at >= 0
-    owner, rank, at = aligned.owner[kept], aligned.rank[kept], at[kept]
-    pooled = found.starts[aligned.codes + 1] - found.starts[aligned.codes]
+    subtopics = index.subtopics
+    assert subtopics is not None
+    T, S = len(aligned.codes), subtopics.grades.shape[1]
+    position = subtopics.place[aligned.judgment]
+    is_relevant = position >= 0
+    owner, rank, position = (
+        aligned.owner[is_relevant],
+        aligned.rank[is_relevant],
+        position[is_relevant],
+    )
+    pooled = subtopics.starts[aligned.codes + 1] - subtopics.starts[aligned.codes]
     step = max(1, _CELLS // (S * max(1, int(pooled.max(initial=1)))))
     for begin in range(0, T, step):
-        chosen = np.arange(begin, min(begin + step, T))
-        rows = slice(*np.searchsorted(owner, [begin, begin + len(chosen)]))
-        grades, line, column = _padded(owner[rows] - begin, found.grades[at[rows]], len(chosen))
+        queries = np.arange(begin, min(begin + step, T))
+        rows = slice(*np.searchsorted(owner, [begin, begin + len(queries)]))
+        grades, line, column = _padded(
+            owner[rows] - begin, subtopics.grades[position[rows]], len(queries)
+        )
         ranks = np.full(grades.shape[:2], PAD, np.int32)
         ranks[line, column] = rank[rows]
-        first = found.starts[aligned.codes[chosen]]
-        whose = np.repeat(np.arange(len(chosen)), pooled[chosen])
-        inside = np.arange(len(whose)) - np.repeat(
-            np.cumsum(pooled[chosen]) - pooled[chosen], pooled[chosen]
+        first = subtopics.starts[aligned.codes[queries]]
+        pool_owner = np.repeat(np.arange(len(queries)), pooled[queries])
+        inside = np.arange(len(pool_owner)) - np.repeat(
+            np.cumsum(pooled[queries]) - pooled[queries], pooled[queries]
         )
-        pool, _, _ = _padded(whose, found.grades[first[whose] + inside], len(chosen))
-        weights = None if found.weights is None else found.weights[aligned.codes[chosen]]
-        yield chosen, Faceted(ranks, grades, pool, weights=weights)
+        pool, _, _ = _padded(pool_owner, subtopics.grades[first[pool_owner] + inside], len(queries))
+        weights = None if subtopics.weights is None else subtopics.weights[aligned.codes[queries]]
+        yield queries, Faceted(ranks, grades, pool, weights=weights)
 
 
 def _padded(owner: Codes, grades: Grades, T: int) -> tuple[Grades, Codes, Codes]:
-    """Rows of each query side by side, ``(T, ·, S)``, and where each row went."""
+    """Rows of each query side by side, ``(T, ·, S)``, with the place of each row."""
     lengths = np.bincount(owner, minlength=T)
     column = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     out = np.zeros((T, max(1, int(lengths.max(initial=0))), grades.shape[1]), np.float32)
@@ -159,7 +165,7 @@ def _padded(owner: Codes, grades: Grades, T: int) -> tuple[Grades, Codes, Codes]
     return out, owner, column
 
 
-def by_category(qrels: Qrels, doc_ids: pl.Series, words: pl.Series) -> Qrels:
+def judge_by_category(qrels: Qrels, doc_ids: pl.Series, categories: pl.Series) -> Qrels:
     """Judgments by subtopic, the subtopics of an item being its categories.
 
     An item without a category answers none, and a query without any has nothing relevant.
@@ -167,20 +173,20 @@ def by_category(qrels: Qrels, doc_ids: pl.Series, words: pl.Series) -> Qrels:
     Args:
         qrels: with one grade for each query and item.
         doc_ids: items, each once.
-        words: for each of them its categories between bars; null is not a value.
+        categories: for each of them its categories between bars; null is not a value.
     """
-    return by_categories(qrels, categories_of(doc_ids, words))
+    return judge_by_categories(qrels, categories_of(doc_ids, categories))
 
 
-def categories_of(doc_ids: pl.Series, words: pl.Series) -> pl.DataFrame:
-    """Each category of each item: ``doc_id`` and ``subtopic``; arguments as of `by_category`."""
-    split = pl.DataFrame({"doc_id": doc_ids, "subtopic": words.cast(pl.String).str.split("|")})
-    named = split.explode("subtopic").with_columns(pl.col("subtopic").str.strip_chars())
-    return named.filter(pl.col("subtopic") != "").unique(maintain_order=True)
+def categories_of(doc_ids: pl.Series, categories: pl.Series) -> pl.DataFrame:
+    """Categories of items: ``doc_id`` and ``subtopic``; arguments as of `judge_by_category`."""
+    split = pl.DataFrame({"doc_id": doc_ids, "subtopic": categories.cast(pl.String).str.split("|")})
+    item_categories = split.explode("subtopic").with_columns(pl.col("subtopic").str.strip_chars())
+    return item_categories.filter(pl.col("subtopic") != "").unique(maintain_order=True)
 
 
-def by_categories(qrels: Qrels, known: pl.DataFrame) -> Qrels:
-    """As `by_category`, of categories that `categories_of` found."""
-    table = qrels.table.join(known, on="doc_id", maintain_order="left")
-    gone = qrels.table.join(table, on="query_id", how="anti")["query_id"].unique()
-    return replace(qrels, table=table, unjudged=(*qrels.unjudged, *gone.sort()))
+def judge_by_categories(qrels: Qrels, item_categories: pl.DataFrame) -> Qrels:
+    """Like `judge_by_category`, for categories from `categories_of`."""
+    table = qrels.table.join(item_categories, on="doc_id", maintain_order="left")
+    lost_queries = qrels.table.join(table, on="query_id", how="anti")["query_id"].unique()
+    return replace(qrels, table=table, unjudged=(*qrels.unjudged, *lost_queries.sort()))

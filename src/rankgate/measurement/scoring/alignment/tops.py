@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from rankgate.measurement.scoring.alignment.first import first
-from rankgate.measurement.scoring.alignment.met import meet
+from rankgate.measurement.scoring.alignment.met import align_batch
 
 if TYPE_CHECKING:
     from rankgate.data.run import Batch, Batches, Run
-    from rankgate.measurement.scoring.alignment.block import Way
+    from rankgate.measurement.scoring.alignment.block import RankingMode
     from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
     from rankgate.measurement.scoring.convention import Convention
 
@@ -43,14 +43,16 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
         InputError: as ``Run.batches``.
     """
     grade = pl.when(pl.col("grade") >= 0).then("grade").alias("grade")
-    return shown(run, index, how, depth).with_columns(grade).select(*SCHEMA)
+    return top_rows_with_scores(run, index, how, depth).with_columns(grade).select(*SCHEMA)
 
 
-def shown(run: Run, index: JudgmentIndex, how: Convention | Way, depth: int | None) -> pl.DataFrame:
-    """As `tops`, with ``score`` too, and grades below 0 as they are; a depth of None is all."""
+def top_rows_with_scores(
+    run: Run, index: JudgmentIndex, how: Convention | RankingMode, depth: int | None
+) -> pl.DataFrame:
+    """Like `tops`, with ``score`` too, and grades below 0 unchanged; a depth of None is all."""
 
     def over(batches: Batches) -> list[pl.DataFrame]:
-        return [_of(batch, index, how, depth) for batch in batches(how.duplicates)]
+        return [_top_of_batch(batch, index, how, depth) for batch in batches(how.duplicates)]
 
     schema = {**SCHEMA, "score": pl.Float64}
     return pl.concat([pl.DataFrame(schema=schema), *run.over_queries(over)]).sort(
@@ -58,17 +60,17 @@ def shown(run: Run, index: JudgmentIndex, how: Convention | Way, depth: int | No
     )
 
 
-def _of(
-    batch: Batch, index: JudgmentIndex, how: Convention | Way, depth: int | None
+def _top_of_batch(
+    batch: Batch, index: JudgmentIndex, how: Convention | RankingMode, depth: int | None
 ) -> pl.DataFrame:
-    met = meet(batch, index)
-    top = first(met, how.alignment, depth)
-    grades = np.full(len(met.scores), np.nan)
-    grades[met.row] = met.grade
-    rows = top.row if met.rows is None else met.rows[top.row]
+    aligned_run = align_batch(batch, index)
+    top = first(aligned_run, how.alignment, depth)
+    grades = np.full(len(aligned_run.scores), np.nan)
+    grades[aligned_run.row] = aligned_run.grade
+    rows = top.row if aligned_run.rows is None else aligned_run.rows[top.row]
     return pl.DataFrame(
         {
-            "query_id": index.query_ids.gather(met.codes[top.owner]),
+            "query_id": index.query_ids.gather(aligned_run.codes[top.owner]),
             "rank": top.rank,
             "doc_id": batch.frame["doc_id"].gather(rows),
             "grade": grades[top.row],

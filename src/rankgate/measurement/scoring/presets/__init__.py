@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 
-from rankgate.core.declare import Added, added
+from rankgate.core.declare import PluginObjects, find_plugin_objects
 from rankgate.measurement.scoring.convention import Convention
 
 _HOMES = {
@@ -33,8 +33,10 @@ class _Presets(Mapping[str, Convention]):
         for home, names in _HOMES.items():
             if name in names:
                 presets = import_module(f"rankgate.measurement.scoring.presets.{home}").PRESETS
-                found: Convention = next(each for each in presets if each.name == name)
-                return found
+                preset: Convention = next(
+                    convention for convention in presets if convention.name == name
+                )
+                return preset
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
@@ -48,9 +50,9 @@ CONVENTIONS: Mapping[str, Convention] = _Presets()
 """The named conventions."""
 
 
-def of_plugins() -> Added[Convention]:
+def of_plugins() -> PluginObjects[Convention]:
     """The conventions that plug-ins add."""
-    return added("rankgate.conventions", Convention, CONVENTIONS)
+    return find_plugin_objects("rankgate.conventions", Convention, CONVENTIONS)
 
 
 def convention(name: str | Convention) -> Convention:
@@ -63,13 +65,13 @@ def convention(name: str | Convention) -> Convention:
     if isinstance(name, Convention):
         return name
     if str(name).endswith(".toml"):
-        return import_module(f"{__name__}.user").read(name)  # type: ignore[no-any-return]
+        return import_module(f"{__name__}.user").read_convention(name)  # type: ignore[no-any-return]
     if name in CONVENTIONS:
         return CONVENTIONS[name]
-    more = of_plugins()
-    if name in more.by_name:
-        return more.by_name[name]
-    known = [*CONVENTIONS, *more.by_name]
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
-    raise more.unknown(f"unknown convention '{name}'; {hint}", "unknown-convention")
+    plugin_conventions = of_plugins()
+    if name in plugin_conventions.by_name:
+        return plugin_conventions.by_name[name]
+    known_names = [*CONVENTIONS, *plugin_conventions.by_name]
+    near = get_close_matches(name, known_names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known_names)}."
+    raise plugin_conventions.unknown(f"unknown convention '{name}'; {hint}", "unknown-convention")

@@ -111,13 +111,13 @@ CWL = Convention(
 )
 
 
-def _at_level(theirs: str, ours: str, whole: str) -> dict[str, str]:
+def _at_level(tool_name: str, metric: str, uncut_metric: str) -> dict[str, str]:
     """A name of ranx with a cutoff, with a level of relevance, with both, with none."""
     return {
-        f"{theirs}@{{k}}-l{{rel}}": f"{ours}(rel={{rel}})@{{k}}",
-        f"{theirs}-l{{rel}}": f"{whole}(rel={{rel}})",
-        f"{theirs}@{{k}}": f"{ours}@{{k}}",
-        theirs: whole,
+        f"{tool_name}@{{k}}-l{{rel}}": f"{metric}(rel={{rel}})@{{k}}",
+        f"{tool_name}-l{{rel}}": f"{uncut_metric}(rel={{rel}})",
+        f"{tool_name}@{{k}}": f"{metric}@{{k}}",
+        tool_name: uncut_metric,
     }
 
 

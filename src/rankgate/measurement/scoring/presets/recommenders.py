@@ -60,8 +60,8 @@ RECOMMENDERS = Convention(
         "serendipity": "Unexpectedness",
     }
     | {
-        f"ndcg_at_k(k={{k}}, score_type='{theirs}'{log})": f"nDCG(gain='{ours}')@{{k}}"
-        for theirs, ours in _GAINS.items()
+        f"ndcg_at_k(k={{k}}, score_type='{tool_gain}'{log})": f"nDCG(gain='{gain}')@{{k}}"
+        for tool_gain, gain in _GAINS.items()
         for log in _GAIN_WORDS
     },
 )

@@ -25,43 +25,46 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import UsageError
-from rankgate.measurement.scoring.convention import WORDS, Convention
-from rankgate.measurement.scoring.overrides import overridden
+from rankgate.measurement.scoring.convention import DESCRIPTIVE_FIELDS, Convention
+from rankgate.measurement.scoring.overrides import override_convention
 from rankgate.measurement.scoring.presets import convention
 
 _TABLES = ("parameters", "special")
 
 
-def read(path: str | Path) -> Convention:
-    """The convention that a TOML file says.
+def read_convention(path: str | Path) -> Convention:
+    """Read the convention in a TOML file.
 
     Raises:
         InputError: no such file, not TOML, a key or a value that there is not; with its line.
     """
-    file = Toml.read(path, code="invalid-convention")
-    file.check_keys(file.values, {each.name for each in fields(Convention)} | {"base"})
+    file = TomlFile.read(path, code="invalid-convention")
+    file.check_keys(file.values, {axis_field.name for axis_field in fields(Convention)} | {"base"})
     for key in (*_TABLES, "spellings"):
         if not isinstance(file.values.get(key, {}), dict):
             raise file.error(f"'{key}' must be a table; write it as [{key}].", key)
-    base = _word(file, "base", "trec")
-    how = _chosen(file, base)
+    base = _text_value(file, "base", "trec")
+    base_convention = _with_choices(file, base)
     return replace(
-        how,
-        name=_word(file, "name", Path(path).stem),
-        title=_word(file, "title", f"{base} with its own choices" if file.values else base),
-        source=_word(file, "source", ""),
-        versions=_word(file, "versions", ""),
+        base_convention,
+        name=_text_value(file, "name", Path(path).stem),
+        title=_text_value(file, "title", f"{base} with its own choices" if file.values else base),
+        source=_text_value(file, "source", ""),
+        versions=_text_value(file, "versions", ""),
         defects=tuple(map(str, file.values.get("defects", ()))),
         spellings={
-            **how.spellings,
-            **{str(theirs): str(ours) for theirs, ours in file.values.get("spellings", {}).items()},
+            **base_convention.spellings,
+            **{
+                str(tool_name): str(metric)
+                for tool_name, metric in file.values.get("spellings", {}).items()
+            },
         },
     )
 
 
-def _chosen(file: Toml, base: str) -> Convention:
+def _with_choices(file: TomlFile, base: str) -> Convention:
     """The base with everything that the file chooses: whole axes first, then single metrics."""
     try:
         start = convention(base)
@@ -72,26 +75,26 @@ def _chosen(file: Toml, base: str) -> Convention:
         key = path[-1] if path[-2:-1] in ((), ("*",)) else ".".join(path[1:])
         pairs[key] = value
         try:
-            overridden(start, pairs)
+            override_convention(start, pairs)
         except UsageError as error:
             raise file.error(error.problem, *path) from None
-    return overridden(start, pairs)
+    return override_convention(start, pairs)
 
 
-def _settings(file: Toml) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Everything that chooses, by its path in the file."""
+def _settings(file: TomlFile) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every choice in the file, by its path."""
     for key, value in file.values.items():
-        if key not in {*WORDS, *_TABLES, "base"}:
+        if key not in {*DESCRIPTIVE_FIELDS, *_TABLES, "base"}:
             yield (key,), value
     for table in _TABLES:
-        for metric, chosen in file.values.get(table, {}).items():
-            if not isinstance(chosen, dict):
-                words = f"'{table}.{metric}' must be a table; write it as [{table}.{metric}]."
-                raise file.error(words, table, metric)
-            yield from (((table, metric, key), value) for key, value in chosen.items())
+        for metric, choices in file.values.get(table, {}).items():
+            if not isinstance(choices, dict):
+                message = f"'{table}.{metric}' must be a table; write it as [{table}.{metric}]."
+                raise file.error(message, table, metric)
+            yield from (((table, metric, key), value) for key, value in choices.items())
 
 
-def _word(file: Toml, key: str, otherwise: str) -> str:
+def _text_value(file: TomlFile, key: str, otherwise: str) -> str:
     value = file.values.get(key, otherwise)
     if not isinstance(value, str) or (key == "name" and not value.strip()):
         raise file.error(f"{key} must be a word.", key)

@@ -25,8 +25,8 @@ def mean_absolute(tables: Floats, grades: Floats) -> Floats:
 
 def pearson_values(tables: Floats, grades: Floats) -> Floats:
     """(B,) Pearson's r of both grades; NaN where one rater gave one grade only."""
-    whole = np.broadcast_to(grades, tables.shape[:2])
-    return _moments(tables, whole, whole)
+    grade_rows = np.broadcast_to(grades, tables.shape[:2])
+    return _moments(tables, grade_rows, grade_rows)
 
 
 def spearman_values(tables: Floats, grades: Floats) -> Floats:
@@ -38,33 +38,38 @@ def spearman_values(tables: Floats, grades: Floats) -> Floats:
 def kendall_values(tables: Floats, grades: Floats) -> Floats:
     """(B,) Kendall's tau b: (C − D)/√((P − T₁)(P − T₂)), P all pairs of pairs, T ties of each."""
     assert len(grades) == tables.shape[1]  # grades are only ranked
-    later = _after(_after(tables, 1), 2)  # larger by both
-    mixed = _after(_after(tables[:, :, ::-1], 1), 2)[:, :, ::-1]  # larger by one, smaller by two
+    concordant = _sum_of_later_cells(_sum_of_later_cells(tables, 1), 2)  # larger by both
+    discordant = _sum_of_later_cells(_sum_of_later_cells(tables[:, :, ::-1], 1), 2)[
+        :, :, ::-1
+    ]  # larger by one, smaller by two
     n = tables.sum(axis=(1, 2))
     pairs = n * (n - 1) / 2
-    untied = [
+    untied_pairs = [
         pairs - (margin * (margin - 1) / 2).sum(axis=1)
         for margin in (tables.sum(axis=2), tables.sum(axis=1))
     ]
-    return ratio((tables * (later - mixed)).sum(axis=(1, 2)), np.sqrt(untied[0] * untied[1]))
+    return ratio(
+        (tables * (concordant - discordant)).sum(axis=(1, 2)),
+        np.sqrt(untied_pairs[0] * untied_pairs[1]),
+    )
 
 
 def _midranks(margin: Floats) -> Floats:
     return np.cumsum(margin, axis=1) - margin / 2 + 0.5
 
 
-def _after(tables: Floats, axis: int) -> Floats:
-    """What is in cells further along an axis."""
-    back = np.flip(np.cumsum(np.flip(tables, axis), axis=axis), axis)
-    return np.asarray(back - tables, np.float64)
+def _sum_of_later_cells(tables: Floats, axis: int) -> Floats:
+    """The sum of the cells further along an axis."""
+    cumulated = np.flip(np.cumsum(np.flip(tables, axis), axis=axis), axis)
+    return np.asarray(cumulated - tables, np.float64)
 
 
-def _moments(tables: Floats, one: Floats, two: Floats) -> Floats:
+def _moments(tables: Floats, first: Floats, second: Floats) -> Floats:
     n = tables.sum(axis=(1, 2))[:, None]
     rows, columns = tables.sum(axis=2), tables.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = one - (rows * one).sum(axis=1, keepdims=True) / n
-        y = two - (columns * two).sum(axis=1, keepdims=True) / n
+        x = first - (rows * first).sum(axis=1, keepdims=True) / n
+        y = second - (columns * second).sum(axis=1, keepdims=True) / n
     product = (tables * x[:, :, None] * y[:, None, :]).sum(axis=(1, 2))
-    spread = (rows * x**2).sum(axis=1) * (columns * y**2).sum(axis=1)
-    return ratio(product, np.sqrt(spread))
+    squares = (rows * x**2).sum(axis=1) * (columns * y**2).sum(axis=1)
+    return ratio(product, np.sqrt(squares))

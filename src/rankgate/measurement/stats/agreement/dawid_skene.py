@@ -41,7 +41,7 @@ class Consensus:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _RatingCodes:
     """N ratings as codes, and the sizes of what they code."""
 
     item: Codes
@@ -73,40 +73,47 @@ def dawid_skene(
         tolerance: the gain of the log-likelihood at which it rests.
         iterations: at most so many.
     """
-    said = _Said(item, rater, grade, *(int(each.max()) + 1 for each in (item, rater, grade)))
-    counts = np.bincount(item * said.grades + grade, minlength=said.items * said.grades)
-    given = counts.reshape(said.items, said.grades).astype(np.float64)
-    belief: Floats = given / given.sum(axis=1, keepdims=True)
-    before, value, steps = -np.inf, -np.inf, 0
-    share, errors = _maximise(said, belief, smoothing)
+    ratings = _RatingCodes(
+        item, rater, grade, *(int(codes.max()) + 1 for codes in (item, rater, grade))
+    )
+    counts = np.bincount(item * ratings.grades + grade, minlength=ratings.items * ratings.grades)
+    rating_counts = counts.reshape(ratings.items, ratings.grades).astype(np.float64)
+    belief: Floats = rating_counts / rating_counts.sum(axis=1, keepdims=True)
+    previous, value, steps = -np.inf, -np.inf, 0
+    share, errors = _maximise(ratings, belief, smoothing)
     while steps < iterations:
         steps += 1
-        belief, value = _expect(said, share, errors)
-        if value - before < tolerance:
+        belief, value = _expect(ratings, share, errors)
+        if value - previous < tolerance:
             break
-        before = value
-        share, errors = _maximise(said, belief, smoothing)
-    return Consensus(share, errors, belief, value, steps, value - before < tolerance)
+        previous = value
+        share, errors = _maximise(ratings, belief, smoothing)
+    return Consensus(share, errors, belief, value, steps, value - previous < tolerance)
 
 
-def _maximise(said: _Said, belief: Floats, smoothing: float) -> tuple[Floats, Floats]:
-    cell = said.rater * said.grades + said.grade
-    size = said.raters * said.grades
-    tables = [np.bincount(cell, belief[said.item, j], minlength=size) for j in range(said.grades)]
-    by_grade = np.stack(tables).reshape(said.grades, said.raters, said.grades)
-    given = np.asarray(by_grade.transpose(1, 0, 2) + smoothing, np.float64)
-    total = given.sum(axis=2, keepdims=True)
-    even = 1.0 / said.grades
-    errors = np.where(total > 0, given / np.where(total > 0, total, 1.0), even)
+def _maximise(ratings: _RatingCodes, belief: Floats, smoothing: float) -> tuple[Floats, Floats]:
+    cell = ratings.rater * ratings.grades + ratings.grade
+    size = ratings.raters * ratings.grades
+    tables = [
+        np.bincount(cell, belief[ratings.item, j], minlength=size) for j in range(ratings.grades)
+    ]
+    by_grade = np.stack(tables).reshape(ratings.grades, ratings.raters, ratings.grades)
+    table = np.asarray(by_grade.transpose(1, 0, 2) + smoothing, np.float64)
+    total = table.sum(axis=2, keepdims=True)
+    uniform_share = 1.0 / ratings.grades
+    errors = np.where(total > 0, table / np.where(total > 0, total, 1.0), uniform_share)
     return belief.mean(axis=0), np.asarray(errors, np.float64)
 
 
-def _expect(said: _Said, share: Floats, errors: Floats) -> tuple[Floats, float]:
+def _expect(ratings: _RatingCodes, share: Floats, errors: Floats) -> tuple[Floats, float]:
     """In logarithms, as the product over many raters leaves the range of floats."""
-    result = np.log(np.maximum(errors, _TINY))[said.rater, :, said.grade]  # (N, K)
-    sums = [np.bincount(said.item, result[:, j], minlength=said.items) for j in range(said.grades)]
+    log_errors = np.log(np.maximum(errors, _TINY))[ratings.rater, :, ratings.grade]  # (N, K)
+    sums = [
+        np.bincount(ratings.item, log_errors[:, j], minlength=ratings.items)
+        for j in range(ratings.grades)
+    ]
     logs = np.stack(sums, axis=1) + np.log(np.maximum(share, _TINY))
     top = logs.max(axis=1, keepdims=True)
-    likely = np.exp(logs - top)
-    total = likely.sum(axis=1, keepdims=True)
-    return likely / total, float((top + np.log(total)).sum())
+    likelihoods = np.exp(logs - top)
+    total = likelihoods.sum(axis=1, keepdims=True)
+    return likelihoods / total, float((top + np.log(total)).sum())

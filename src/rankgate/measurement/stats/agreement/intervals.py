@@ -1,4 +1,4 @@
-"""Intervals for coefficients of agreement: whole clusters of items are resampled or left out."""
+"""Intervals for coefficients of agreement: whole clusters of items are left out in turn."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 FEWEST_CLUSTERS = 15
 """Clusters below which no interval is given; with fewer it covers too rarely (docs/validity.md)."""
 
-_BLOCK = 1 << 23  # numbers of one block of replicates, 64 MB
-
 
 @dataclass(frozen=True)
 class Agreement:
@@ -24,9 +22,10 @@ class Agreement:
 
     Attributes:
         value: of these items; NaN if undefined.
-        low, high: interval over resampled clusters; NaN where there are too few clusters.
+        low, high: interval over clusters; NaN where there are too few of them, or where one of
+            them alone makes the coefficient defined.
         level: of the interval.
-        undefined: share of the replicates in which the coefficient is undefined; they are left out.
+        undefined: share of the clusters without which the coefficient is undefined.
     """
 
     value: float
@@ -39,8 +38,8 @@ class Agreement:
     def from_dict(cls, values: Mapping[str, float | None]) -> Agreement:
         """From plain values, in which an undefined number is None."""
         nan = float("nan")
-        known = {name: nan if value is None else value for name, value in values.items()}
-        return cls(**known)
+        numbers = {name: nan if value is None else value for name, value in values.items()}
+        return cls(**numbers)
 
 
 def intervals(
@@ -48,42 +47,26 @@ def intervals(
     clusters: Tallies,
     *,
     level: float = 0.95,
-    samples: int = 2000,
-    seed: int = 0,
 ) -> dict[str, Agreement]:
-    """Each coefficient with its percentile interval over resampled clusters.
+    """Each coefficient with its jackknife interval, leaving out one cluster at a time.
 
     Grades of one query resemble each other, so that pairs are no independent observations: whole
-    clusters are drawn with replacement (Davison and Hinkley 1997, section 3.8). With N clusters
-    the quantiles are widened to Φ(−√(N/(N−1)) t), as percentile intervals of few observations
-    are too short (Hesterberg, The American Statistician 69(4), 2015).
+    clusters are left out, those with an item that has two ratings; the others add to the shares of
+    grades only. A coefficient is 1 − d, where d is the disagreement, as a share of that expected
+    by chance. The interval is that of ln d, which is less skewed than d: 1 − d exp(± t s), s by
+    `jackknife`. Where all disagreement is in one cluster, or there is none, it is that of the
+    coefficient, cut at 1. How often it holds the truth is measured (docs/validity.md).
 
     Args:
-        coefficients: each takes tallies of B rows and gives (B,) values.
+        coefficients: each takes tallies of B rows and gives (B,) values, at most 1.
         clusters: the tallies of each cluster, N rows.
         level: of the intervals.
-        samples: replicates, the same ones for every coefficient.
-        seed: of the resampling.
     """
-    whole, size = clusters.whole(), len(clusters.paired)
-    values = {name: float(of(whole)[0]) for name, of in coefficients.items()}
-    used = clusters.paired > 0
-    if used.sum() < FEWEST_CLUSTERS:
-        nan = float("nan")
-        return {name: Agreement(value, nan, nan, level, 1.0) for name, value in values.items()}
-    rng = np.random.default_rng(seed)
-    step = max(1, _BLOCK // max(size, clusters.pairs[0].size, clusters.given[0].size))
-    even = np.full(size, 1.0 / size)
-    drawn: dict[str, list[Floats]] = {name: [] for name in coefficients}
-    for begin in range(0, samples, step):
-        times = rng.multinomial(size, even, size=min(step, samples - begin))
-        replicates = clusters.drawn(times.astype(np.float64))
-        for name, of in coefficients.items():
-            drawn[name].append(of(replicates))
-    tails = _tails(int(used.sum()), level)
+    all_clusters, without = clusters.whole(), clusters.without_one()
+    has_pairs = clusters.paired > 0
     return {
-        name: _interval(values[name], np.concatenate(drawn[name]), tails, level)
-        for name in coefficients
+        name: _interval(float(coefficient(all_clusters)[0]), coefficient(without)[has_pairs], level)
+        for name, coefficient in coefficients.items()
     }
 
 
@@ -109,22 +92,17 @@ def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 
     if size < max(fewest, 2) or undefined or not np.isfinite(value):
         return Agreement(value, nan, nan, level, float(undefined))
     error = np.sqrt((size - 1) / size * ((without - without.mean()) ** 2).sum())
-    reach = float(stdtrit(size - 1, (1 + level) / 2) * error)
-    return Agreement(value, value - reach, value + reach, level, 0.0)
+    half_width = float(stdtrit(size - 1, (1 + level) / 2) * error)
+    return Agreement(value, value - half_width, value + half_width, level, 0.0)
 
 
-def _tails(clusters: int, level: float) -> tuple[float, float]:
-    """The quantiles to read of the replicates."""
-    from scipy.special import ndtr, stdtrit
-
-    widened = np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, (1 + level) / 2)
-    return float(ndtr(-widened)), float(ndtr(widened))
-
-
-def _interval(value: float, drawn: Floats, tails: tuple[float, float], level: float) -> Agreement:
-    fine = drawn[np.isfinite(drawn)]
-    undefined = 1 - fine.size / drawn.size
-    if not np.isfinite(value) or fine.size < drawn.size / 2:
-        return Agreement(value, float("nan"), float("nan"), level, undefined)
-    low, high = np.quantile(fine, tails)
-    return Agreement(value, float(low), float(high), level, undefined)
+def _interval(value: float, without: Floats, level: float) -> Agreement:
+    """A coefficient with the interval of its disagreement's logarithm."""
+    if value < 1 and (without < 1).all():
+        interval = jackknife(
+            float(np.log1p(-value)), np.log1p(-without), level, fewest=FEWEST_CLUSTERS
+        )
+        low, high = (float(-np.expm1(bound)) for bound in (interval.high, interval.low))
+        return Agreement(value, low, high, level, interval.undefined)
+    interval = jackknife(value, without, level, fewest=FEWEST_CLUSTERS)
+    return Agreement(value, interval.low, min(interval.high, 1.0), level, interval.undefined)

@@ -3,7 +3,7 @@
 All are (pa − pe)/(1 − pe): pa is the weighted share of pairs of ratings of one item that agree,
 averaged over the items with two ratings or more; they differ in pe, the agreement by chance
 (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapters 2-4). Each function takes
-the tallies of N replicates (or N = 1) and returns (N,), NaN if undefined (no item with two
+the tallies of N rows (or N = 1) and returns (N,), NaN if undefined (no item with two
 ratings, or only one grade).
 """
 
@@ -29,37 +29,39 @@ def fleiss(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Fleiss' kappa: chance from the grades' shares over all raters (Fleiss 1971)."""
     share = _shares(tallies)
     by_chance = np.einsum("nk,kl,nl->n", share, weights(tallies.grades, kind), share)
-    return _beyond(agreement(tallies, kind), by_chance)
+    return _beyond_chance(agreement(tallies, kind), by_chance)
 
 
 def conger(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Conger's kappa: chance from each rater's own shares (Conger 1980); two raters: Cohen's."""
     total = tallies.given.sum(axis=2, keepdims=True)
-    active = total > 0
-    own = np.where(active, tallies.given / np.where(active, total, 1.0), 0.0)
-    raters = active.sum(axis=1)  # (N, 1)
-    present = np.maximum(raters, 1)
-    mean = own.sum(axis=1) / present
-    apart = np.where(active, own - mean[:, None, :], 0.0)
+    is_active = total > 0
+    rater_shares = np.where(is_active, tallies.given / np.where(is_active, total, 1.0), 0.0)
+    raters = is_active.sum(axis=1)  # (N, 1)
+    rater_count = np.maximum(raters, 1)
+    mean = rater_shares.sum(axis=1) / rater_count
+    deviations = np.where(is_active, rater_shares - mean[:, None, :], 0.0)
     table = weights(tallies.grades, kind)
-    # trace of the table with Σ_r apart apart', without K x K matrices for each row
-    spread = np.einsum("nrk,nrk->n", apart @ table, apart) / np.maximum(raters[:, 0] - 1, 1)
-    by_chance = np.einsum("nk,nk->n", mean @ table, mean) - spread / present[:, 0]
-    return _beyond(agreement(tallies, kind), by_chance)
+    # trace of the table with Σ_r deviations deviations', without K x K matrices for each row
+    variance = np.einsum("nrk,nrk->n", deviations @ table, deviations) / np.maximum(
+        raters[:, 0] - 1, 1
+    )
+    by_chance = np.einsum("nk,nk->n", mean @ table, mean) - variance / rater_count[:, 0]
+    return _beyond_chance(agreement(tallies, kind), by_chance)
 
 
 def gwet(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Gwet's AC1 (identity) and AC2 (weighted): pe = Σw · Σ p(1−p) / (K(K−1)) (Gwet 2008)."""
     size, share = tallies.grades.size, _shares(tallies)
     scale = weights(tallies.grades, kind).sum() / max(size * (size - 1), 1)
-    return _beyond(agreement(tallies, kind), scale * (share * (1 - share)).sum(axis=1))
+    return _beyond_chance(agreement(tallies, kind), scale * (share * (1 - share)).sum(axis=1))
 
 
 def brennan_prediger(tallies: Tallies, kind: Weighting = "identity") -> Floats:
     """Brennan and Prediger's coefficient (1981), Randolph's free-marginal kappa: pe = Σw / K²."""
     table = weights(tallies.grades, kind)
     pa = agreement(tallies, kind)
-    return _beyond(pa, np.full_like(pa, table.sum() / max(table.size, 1)))
+    return _beyond_chance(pa, np.full_like(pa, table.sum() / max(table.size, 1)))
 
 
 def cohen_values(tables: Floats, grades: Floats, kind: Weighting = "identity") -> Floats:
@@ -71,7 +73,7 @@ def cohen_values(tables: Floats, grades: Floats, kind: Weighting = "identity") -
     p = tables / np.where(n > 0, n, 1.0)[:, None, None]
     table = weights(grades, kind)
     by_chance = np.einsum("nk,kl,nl->n", p.sum(axis=2), table, p.sum(axis=1), optimize=True)
-    return np.where(n > 0, _beyond(np.einsum("kl,nkl->n", table, p), by_chance), np.nan)
+    return np.where(n > 0, _beyond_chance(np.einsum("kl,nkl->n", table, p), by_chance), np.nan)
 
 
 def _shares(tallies: Tallies) -> Floats:
@@ -79,5 +81,5 @@ def _shares(tallies: Tallies) -> Floats:
     return tallies.share / np.where(tallies.rated > 0, tallies.rated, 1.0)[:, None]
 
 
-def _beyond(pa: Floats, by_chance: Floats) -> Floats:
+def _beyond_chance(pa: Floats, by_chance: Floats) -> Floats:
     return ratio(pa - by_chance, 1 - by_chance)

@@ -30,21 +30,21 @@ def alpha(tallies: Tallies, level: Level = "ordinal") -> Floats:
     Returns:
         (N,) the coefficient; NaN where no item has two ratings, or all have the same grade.
     """
-    each = tallies.coincidences.sum(axis=2)
-    n = each.sum(axis=1)
-    apart = _distances(tallies.grades, each, level)
-    observed = (tallies.coincidences * apart).sum(axis=(1, 2))
-    expected = np.einsum("nc,nck,nk->n", each, apart, each, optimize=True)
+    grade_counts = tallies.coincidences.sum(axis=2)
+    n = grade_counts.sum(axis=1)
+    distances = _distances(tallies.grades, grade_counts, level)
+    observed = (tallies.coincidences * distances).sum(axis=(1, 2))
+    expected = np.einsum("nc,nck,nk->n", grade_counts, distances, grade_counts, optimize=True)
     return 1.0 - ratio(observed * (n - 1), expected)
 
 
-def _distances(grades: Floats, each: Floats, level: Level) -> Floats:
+def _distances(grades: Floats, grade_counts: Floats, level: Level) -> Floats:
     """(N, K, K) δ² between grades; only the ordinal one depends on how often they occur."""
     rows, columns = grades[:, None], grades[None, :]
     if level == "ordinal":
-        upto = np.cumsum(each, axis=1)
-        middle = upto - each / 2  # ratings below a grade, and half of its own
-        return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2, np.float64)
+        cumulated = np.cumsum(grade_counts, axis=1)
+        midpoints = cumulated - grade_counts / 2  # ratings below a grade, and half of its own
+        return np.asarray((midpoints[:, :, None] - midpoints[:, None, :]) ** 2, np.float64)
     if level == "nominal":
         fixed = (rows != columns).astype(np.float64)
     elif level == "interval":
@@ -52,4 +52,4 @@ def _distances(grades: Floats, each: Floats, level: Level) -> Floats:
     else:
         total = rows + columns
         fixed = np.where(total != 0, (rows - columns) / np.where(total != 0, total, 1.0), 0.0) ** 2
-    return np.broadcast_to(fixed, (len(each), *fixed.shape))
+    return np.broadcast_to(fixed, (len(grade_counts), *fixed.shape))

@@ -1,6 +1,6 @@
-"""Raters' grades as counts: what every coefficient of agreement is computed from.
+"""Raters' grades as counts, from which every coefficient of agreement is computed.
 
-Shapes: I items, R raters, K grades, N clusters of items or replicates of a bootstrap.
+Shapes: I items, R raters, K grades, N clusters of items, or what is left without each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Weighting = Literal[
 
 @dataclass(frozen=True)
 class RatingMatrix:
-    """What raters said of items.
+    """Grades that raters gave to items, as counts.
 
     Attributes:
         grades: (K,) the grades that occur, or those of the scale, ascending.
@@ -48,18 +48,20 @@ class RatingMatrix:
             UsageError: a grade outside the scale.
         """
         table = np.asarray(matrix, dtype=np.float64)
-        present = ~np.isnan(table)
-        scale = np.unique(table[present] if grades is None else np.asarray(grades, np.float64))
-        place = np.searchsorted(scale, np.where(present, table, scale[:1] if scale.size else 0.0))
-        place = np.minimum(place, max(scale.size - 1, 0))
-        strange = present & (scale[place] != table) if scale.size else present
-        if strange.any():
+        is_rated = ~np.isnan(table)
+        scale = np.unique(table[is_rated] if grades is None else np.asarray(grades, np.float64))
+        grade_index = np.searchsorted(
+            scale, np.where(is_rated, table, scale[:1] if scale.size else 0.0)
+        )
+        grade_index = np.minimum(grade_index, max(scale.size - 1, 0))
+        is_outside = is_rated & (scale[grade_index] != table) if scale.size else is_rated
+        if is_outside.any():
             raise UsageError(
-                f"a grade {table[strange][0]:g} that the scale does not have.",
+                f"a grade {table[is_outside][0]:g} that the scale does not have.",
                 code="grade-outside-scale",
             )
-        said = (place[:, :, None] == np.arange(scale.size)) & present[:, :, None]
-        return cls(scale, said.astype(np.float64))
+        counts = (grade_index[:, :, None] == np.arange(scale.size)) & is_rated[:, :, None]
+        return cls(scale, counts.astype(np.float64))
 
     @property
     def counts(self) -> Floats:
@@ -71,8 +73,8 @@ class RatingMatrix:
 class Tallies:
     """The sums over items that every coefficient of agreement is a function of.
 
-    They add up: a bootstrap over clusters of items is one product of matrices, for any
-    number of items. n is how often an item got a grade, m how many ratings it has.
+    They add up: what is left without each cluster of items are two running sums, for any number of
+    items. n is how often an item got a grade, m how many ratings it has.
 
     Attributes:
         grades: (K,) the grades, ascending.
@@ -100,37 +102,40 @@ class Tallies:
             sheet: the ratings.
             clusters: (I,) the cluster of each item, 0 to N − 1.
         """
-        items, _, size = sheet.said.shape
-        code = np.zeros(items, np.int64) if clusters is None else np.asarray(clusters, np.int64)
+        item_count, _, size = sheet.said.shape
+        code = (
+            np.zeros(item_count, np.int64) if clusters is None else np.asarray(clusters, np.int64)
+        )
         order = np.argsort(code, kind="stable")
-        count = int(code.max()) + 1 if items else 1
+        count = int(code.max()) + 1 if item_count else 1
         ends = np.searchsorted(code[order], np.arange(count + 1))
         counts = sheet.counts
-        rated = counts.sum(axis=1)
-        both = rated > 1
-        pair = np.where(both, 1 / np.where(both, rated * (rated - 1), 1.0), 0.0)
-        once = np.where(both, 1 / np.where(both, rated - 1, 1.0), 0.0)
-        own = counts / np.maximum(rated, 1.0)[:, None]
+        rating_count = counts.sum(axis=1)
+        has_pairs = rating_count > 1
+        pair_weight = np.where(
+            has_pairs, 1 / np.where(has_pairs, rating_count * (rating_count - 1), 1.0), 0.0
+        )
+        coincidence_weight = np.where(
+            has_pairs, 1 / np.where(has_pairs, rating_count - 1, 1.0), 0.0
+        )
+        item_shares = counts / np.maximum(rating_count, 1.0)[:, None]
         tables = np.empty((2, count, size, size))
         sums = np.empty((count, size + 2))
-        given = np.empty((count, *sheet.said.shape[1:]))
+        rater_counts = np.empty((count, *sheet.said.shape[1:]))
         for i in range(count):
-            part = order[ends[i] : ends[i + 1]]
-            for table, weight in zip(tables, (pair, once), strict=True):
-                weighed = counts[part] * weight[part, None]
-                table[i] = counts[part].T @ weighed - np.diag(weighed.sum(axis=0))
-            sums[i] = [both[part].sum(), (rated[part] > 0).sum(), *own[part].sum(axis=0)]
-            given[i] = sheet.said[part].sum(axis=0)
-        return cls(sheet.grades, tables[0], tables[1], sums[:, 0], sums[:, 2:], sums[:, 1], given)
-
-    def drawn(self, times: Floats) -> Tallies:
-        """The sums when cluster n counts `times[b, n]` times; (B, N) gives B rows."""
-
-        def summed(each: Floats) -> Floats:
-            flat = times @ each.reshape(len(each), -1)
-            return flat.reshape(len(times), *each.shape[1:])
-
-        return Tallies(self.grades, *map(summed, self._sums))
+            rows = order[ends[i] : ends[i + 1]]
+            for table, weight in zip(tables, (pair_weight, coincidence_weight), strict=True):
+                weighed = counts[rows] * weight[rows, None]
+                table[i] = counts[rows].T @ weighed - np.diag(weighed.sum(axis=0))
+            sums[i] = [
+                has_pairs[rows].sum(),
+                (rating_count[rows] > 0).sum(),
+                *item_shares[rows].sum(axis=0),
+            ]
+            rater_counts[i] = sheet.said[rows].sum(axis=0)
+        return cls(
+            sheet.grades, tables[0], tables[1], sums[:, 0], sums[:, 2:], sums[:, 1], rater_counts
+        )
 
     @property
     def _sums(self) -> tuple[Floats, ...]:
@@ -138,11 +143,23 @@ class Tallies:
 
     def whole(self) -> Tallies:
         """The sums over all clusters, one row."""
-        return Tallies(self.grades, *(each.sum(axis=0)[None] for each in self._sums))
+        return Tallies(self.grades, *(sums.sum(axis=0)[None] for sums in self._sums))
 
     def without_one(self) -> Tallies:
         """The sums with each cluster left out in turn, N rows (jackknife)."""
-        return Tallies(self.grades, *(each.sum(axis=0) - each for each in self._sums))
+        return Tallies(self.grades, *map(_sums_of_others, self._sums))
+
+
+def _sums_of_others(values: Floats) -> Floats:
+    """(N, ...) the sum over all rows but one, for each row.
+
+    Rows before and after are added; a row taken from the sum of all would leave a rounding error
+    where nothing is left, and a coefficient that is undefined would get a value.
+    """
+    zeros = np.zeros_like(values[:1])
+    sum_before = np.concatenate([zeros, np.cumsum(values[:-1], axis=0)])
+    sum_after = np.concatenate([np.cumsum(values[:0:-1], axis=0)[::-1], zeros])
+    return np.asarray(sum_before + sum_after, np.float64)
 
 
 def weights(grades: Floats, kind: Weighting) -> Floats:
@@ -157,15 +174,17 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
     if kind == "identity" or size < 2:  # one grade cannot disagree
         return np.eye(size)
     if kind == "ordinal":
-        apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-        return np.asarray(1.0 - apart * (apart + 1) / (size * (size - 1)), np.float64)
+        distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+        return np.asarray(1.0 - distance * (distance + 1) / (size * (size - 1)), np.float64)
     shape, _, places = kind.partition(" ")
     points = np.arange(size, dtype=np.float64) if places else grades
-    apart = np.abs(np.subtract.outer(points, points)) / (points[-1] - points[0])
-    return np.asarray(1.0 - (apart if shape == "linear" else apart**2), np.float64)
+    distance = np.abs(np.subtract.outer(points, points)) / (points[-1] - points[0])
+    return np.asarray(1.0 - (distance if shape == "linear" else distance**2), np.float64)
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
-    """(N,) above / below; NaN where nothing is below: chance alone explains everything."""
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """(N,) numerator / denominator; NaN where the denominator is 0: chance explains everything."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
+        return np.where(
+            denominator > 0, numerator / np.where(denominator > 0, denominator, 1.0), np.nan
+        )

@@ -23,7 +23,7 @@ _GRID = 401  # odd, for Simpson's rule
 _FAR = 8.0  # standard deviations
 
 
-def spent(times: Floats, alpha: float, spending: Spending | float) -> Floats:
+def spent_alpha(times: Floats, alpha: float, spending: Spending | float) -> Floats:
     """(K,) how much of alpha is spent at each time.
 
     Lan and DeMets (1983): O'Brien-Fleming type, for each side 2 − 2Φ(z(1−alpha/4)/√t); Pocock
@@ -48,13 +48,13 @@ def spending_bounds(
         alpha: the chance of a false rejection at any look.
         spending: the function, or the rho of a power.
     """
-    at = np.asarray(times, float)
-    share = np.diff(spent(at, alpha, spending), prepend=0.0)
-    walk = _Walk()
+    information_times = np.asarray(times, float)
+    share = np.diff(spent_alpha(information_times, alpha, spending), prepend=0.0)
+    process = _BrownianProcess()
     bounds = []
-    for time, each in zip(at, share, strict=True):
-        bounds.append(walk.bound(time, each))
-        walk = walk.step(time, bounds[-1])
+    for time, alpha_step in zip(information_times, share, strict=True):
+        bounds.append(process.bound(time, alpha_step))
+        process = process.step(time, bounds[-1])
     return np.asarray(bounds)
 
 
@@ -73,21 +73,21 @@ def constant_bounds(
 def false_rejections(bounds: Sequence[float] | Floats) -> float:
     """The chance that a test without effect rejects at one of equally spaced looks."""
     looks = len(bounds)
-    walk, total = _Walk(), 0.0
+    process, total = _BrownianProcess(), 0.0
     for look, bound in enumerate(bounds, 1):
-        total += walk.outside(look / looks, float(bound))
-        walk = walk.step(look / looks, float(bound))
+        total += process.outside(look / looks, float(bound))
+        process = process.step(look / looks, float(bound))
     return total
 
 
-class _Walk:
+class _BrownianProcess:
     """The density of the motion among the paths that no look has rejected."""
 
     def __init__(
-        self, time: float = 0.0, at: Floats | None = None, mass: Floats | None = None
+        self, time: float = 0.0, points: Floats | None = None, mass: Floats | None = None
     ) -> None:
         self.time = time
-        self.at = np.zeros(1) if at is None else at
+        self.at = np.zeros(1) if points is None else points
         self.mass = np.ones(1) if mass is None else mass  # density times the rule's weight
 
     def outside(self, time: float, bound: float) -> float:
@@ -102,7 +102,7 @@ class _Walk:
         """The bound of z that is passed with a chance."""
         return _root(lambda c: self.outside(time, c) - chance)
 
-    def step(self, time: float, bound: float) -> _Walk:
+    def step(self, time: float, bound: float) -> _BrownianProcess:
         """The motion at a time, inside the bounds of z."""
         edge = min(bound, _FAR) * np.sqrt(time)
         grid = np.linspace(-edge, edge, _GRID)
@@ -111,10 +111,10 @@ class _Walk:
         density = np.exp(-(steps**2) / 2) @ self.mass / (sd * np.sqrt(2 * np.pi))
         weights = np.ones(_GRID)
         weights[1:-1:2], weights[2:-1:2] = 4, 2
-        return _Walk(time, grid, density * weights * (grid[1] - grid[0]) / 3)
+        return _BrownianProcess(time, grid, density * weights * (grid[1] - grid[0]) / 3)
 
 
-def _root(missing: Callable[[float], float]) -> float:
+def _root(function: Callable[[float], float]) -> float:
     from scipy.optimize import brentq
 
-    return float(brentq(missing, 0.5, _FAR, xtol=1e-10))
+    return float(brentq(function, 0.5, _FAR, xtol=1e-10))

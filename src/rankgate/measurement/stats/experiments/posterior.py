@@ -9,7 +9,7 @@ from rankgate.core.frozen import dataclass
 
 @dataclass(frozen=True)
 class Posterior:
-    """What an effect is after the data.
+    """The posterior distribution of an effect.
 
     Attributes:
         mean, sd: of the posterior.

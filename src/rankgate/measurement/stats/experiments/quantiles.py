@@ -50,19 +50,21 @@ def quantile(values: Floats, share: float, cluster: Integers | None = None) -> Q
     n = len(values)
     if n < 2:
         return QuantileEstimate(float(values[0]) if n else np.nan, np.nan, n, n)
-    ordered = np.sort(values)
-    value = float(np.quantile(ordered, share))
+    sorted_values = np.sort(values)
+    value = float(np.quantile(sorted_values, share))
     variance, clusters = share * (1 - share), n
     if cluster is not None:
-        _, place = np.unique(cluster, return_inverse=True)
-        clusters = int(place.max()) + 1
+        _, cluster_index = np.unique(cluster, return_inverse=True)
+        clusters = int(cluster_index.max()) + 1
         below = (values <= value) - np.mean(values <= value)
-        sums = np.bincount(place, below, minlength=clusters)
+        sums = np.bincount(cluster_index, below, minlength=clusters)
         variance = float(sums @ sums) / n if clusters < n else variance
     z = float(ndtri(0.975))
-    spread = z * np.sqrt(n * variance)
-    low = int(np.floor(n * share - spread))
-    high = int(np.ceil(n * share + spread))
+    margin = z * np.sqrt(n * variance)
+    low = int(np.floor(n * share - margin))
+    high = int(np.ceil(n * share + margin))
     if low < 0 or high > n - 1:
         return QuantileEstimate(value, np.nan, n, clusters)
-    return QuantileEstimate(value, float(ordered[high] - ordered[low]) / (2 * z), n, clusters)
+    return QuantileEstimate(
+        value, float(sorted_values[high] - sorted_values[low]) / (2 * z), n, clusters
+    )

@@ -1,4 +1,4 @@
-"""Do arms have the units that the plan gives them? And how probable was that by chance?"""
+"""Tests of sample ratio mismatch: units per arm against the planned shares."""
 
 from __future__ import annotations
 
@@ -56,12 +56,15 @@ def sample_ratio(counts: Sequence[int], shares: Sequence[float]) -> SampleRatio:
     if len(counts) == 2 and total < _EXACT:
         from scipy.stats import binomtest
 
-        found = binomtest(counts[0], total, shares[0] / planned)
-        return SampleRatio(float(counts[0]), float(found.pvalue), "binomial")
+        test = binomtest(counts[0], total, shares[0] / planned)
+        return SampleRatio(float(counts[0]), float(test.pvalue), "binomial")
     from scipy.special import chdtrc
 
     expected = [total * share / planned for share in shares]
-    statistic = sum((seen - each) ** 2 / each for seen, each in zip(counts, expected, strict=True))
+    statistic = sum(
+        (observed - expected_count) ** 2 / expected_count
+        for observed, expected_count in zip(counts, expected, strict=True)
+    )
     return SampleRatio(statistic, float(chdtrc(len(counts) - 1, statistic)), "chi2")
 
 

@@ -1,4 +1,4 @@
-"""How many units an experiment needs, and what differences it shows."""
+"""The number of units that an experiment needs, and the differences it can show."""
 
 from __future__ import annotations
 

@@ -74,23 +74,23 @@ class TwoMeans:
         skew = self.skewness
         return -3 * (1 - _STEEP) / skew, (_STEEP**3 - 1) / skew + skew / 6
 
-    def _unskewed(self, reach: float) -> float:
-        """The x with h(x) = reach."""
+    def _unskewed(self, bound: float) -> float:
+        """The x with h(x) = bound."""
         skew = self.skewness
         if not skew:
-            return reach
+            return bound
         start, value = self._straight
-        if (reach - value) * skew < 0:
-            return start + reach - value
-        return 3 / skew * (math.cbrt(1 + skew * (reach - skew / 6)) - 1)
+        if (bound - value) * skew < 0:
+            return start + bound - value
+        return 3 / skew * (math.cbrt(1 + skew * (bound - skew / 6)) - 1)
 
-    def differences(self, reach: float) -> Ends:
-        """The interval of treatment − control at which z is within ± reach."""
+    def differences(self, bound: float) -> Ends:
+        """The interval of treatment − control at which z is within ± bound."""
         delta, error = self.treatment - self.control, math.sqrt(max(self.variance, 0.0))
-        return delta - self._unskewed(reach) * error, delta - self._unskewed(-reach) * error
+        return delta - self._unskewed(bound) * error, delta - self._unskewed(-bound) * error
 
-    def ratios(self, reach: float) -> Ends:
-        """The interval of treatment / control at which z(ρ) is within ± reach (Fieller 1954).
+    def ratios(self, bound: float) -> Ends:
+        """The interval of treatment / control at which z(ρ) is within ± bound (Fieller 1954).
 
         Its ends are roots of (c² − q²v_c) ρ² − 2ct ρ + t² − q²v_t = 0. An end is
         infinite where the control is not clearly different from 0: then large ratios are
@@ -100,16 +100,21 @@ class TwoMeans:
             return math.nan, math.nan
         if self.control < 0:
             skewness = -self.skewness
-            mirrored = TwoMeans(-self.control, -self.treatment, self.control_variance,
-                                self.treatment_variance, skewness)  # fmt: skip
-            return mirrored.ratios(reach)
+            mirrored = TwoMeans(
+                -self.control,
+                -self.treatment,
+                self.control_variance,
+                self.treatment_variance,
+                skewness,
+            )
+            return mirrored.ratios(bound)
         estimate = self.treatment / self.control
-        low = self._root(self._unskewed(reach), -1)
-        high = self._root(self._unskewed(-reach), 1)
+        low = self._root(self._unskewed(bound), -1)
+        high = self._root(self._unskewed(-bound), 1)
         return low if low <= estimate else -math.inf, high if high >= estimate else math.inf
 
-    def _root(self, reach: float, side: int) -> float:
-        square = reach**2
+    def _root(self, bound: float, side: int) -> float:
+        square = bound**2
         first = self.control**2 - square * self.control_variance
         middle = self.control * self.treatment
         last = self.treatment**2 - square * self.treatment_variance
@@ -167,20 +172,20 @@ class TwoShares:
 
     def statistic(self, ratio: float = 1.0) -> float:
         """Z of treatment = ratio · control; 0 where neither arm varies under the hypothesis."""
-        (few, many), (first, second) = self.successes, self.units
-        outer = (first + second) * ratio
-        inner = second * ratio + many + first + few * ratio
-        root = math.sqrt(max(inner**2 - 4 * outer * (few + many), 0.0))
+        (control_hits, treated_hits), (control_units, treated_units) = self.successes, self.units
+        outer = (control_units + treated_units) * ratio
+        inner = treated_units * ratio + treated_hits + control_units + control_hits * ratio
+        root = math.sqrt(max(inner**2 - 4 * outer * (control_hits + treated_hits), 0.0))
         share = (inner - root) / (2 * outer)
         return self._z(share, ratio * share, self.treatment - ratio * self.control, ratio)
 
     def _difference_statistic(self, delta: float) -> float:
         """Z of treatment = control + delta."""
-        (few, many), (first, second) = self.successes, self.units
-        total, count = first + second, few + many
-        square = ((second + 2 * first) * delta - total - count) / (3 * total)
-        linear = ((first * delta - total - 2 * few) * delta + count) / total
-        constant = few * delta * (1 - delta) / total
+        (control_hits, treated_hits), (control_units, treated_units) = self.successes, self.units
+        total, count = control_units + treated_units, control_hits + treated_hits
+        square = ((treated_units + 2 * control_units) * delta - total - count) / (3 * total)
+        linear = ((control_units * delta - total - 2 * control_hits) * delta + count) / total
+        constant = control_hits * delta * (1 - delta) / total
         q = square**3 - linear * square / 2 + constant / 2
         p = math.copysign(math.sqrt(max(square**2 - linear / 3, 0.0)), q)
         angle = math.acos(min(1.0, max(-1.0, q / p**3))) if p else 0.0
@@ -198,17 +203,17 @@ class TwoShares:
             return 0.0 if abs(difference) < _EDGE else math.copysign(math.inf, difference)
         return difference / math.sqrt(variance)
 
-    def differences(self, reach: float) -> Ends:
-        """The interval of treatment − control at which z is within ± reach."""
+    def differences(self, bound: float) -> Ends:
+        """The interval of treatment − control at which z is within ± bound."""
         delta = self.treatment - self.control
         edge = 1 - _EDGE
         return (
-            _crossing(self._difference_statistic, reach, -edge, delta),
-            _crossing(self._difference_statistic, -reach, delta, edge),
+            _find_crossing(self._difference_statistic, bound, -edge, delta),
+            _find_crossing(self._difference_statistic, -bound, delta, edge),
         )
 
-    def ratios(self, reach: float) -> Ends:
-        """The interval of treatment / control at which z(ρ) is within ± reach.
+    def ratios(self, bound: float) -> Ends:
+        """The interval of treatment / control at which z(ρ) is within ± bound.
 
         Its high end is infinite where the control's share may be 0. NaN where the control has no
         success.
@@ -220,16 +225,20 @@ class TwoShares:
         def at(power: float) -> float:
             return self.statistic(math.exp(power))
 
-        center, far = math.log(middle), math.log(_FAR)
-        low = _crossing(at, reach, center - far, center) if self.successes[1] else -math.inf
-        high = _crossing(at, -reach, center, center + far)
-        return math.exp(low), math.inf if high >= center + far else math.exp(high)
+        center, log_far = math.log(middle), math.log(_FAR)
+        low = (
+            _find_crossing(at, bound, center - log_far, center) if self.successes[1] else -math.inf
+        )
+        high = _find_crossing(at, -bound, center, center + log_far)
+        return math.exp(low), math.inf if high >= center + log_far else math.exp(high)
 
 
 Arms: TypeAlias = TwoMeans | TwoShares
 
 
-def _crossing(falling: Callable[[float], float], level: float, low: float, high: float) -> float:
+def _find_crossing(
+    falling: Callable[[float], float], level: float, low: float, high: float
+) -> float:
     """The argument at which a falling function has a value; an end where it has not."""
     from scipy.optimize import brentq
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.paired import columns
+from rankgate.measurement.stats.paired import as_columns
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
@@ -47,7 +47,7 @@ class Samples:
         return np.asarray(self.sd / np.sqrt(self.n), np.float64)
 
 
-def samples(
+def draw_samples(
     delta: Floats, n: int, mean: Floats | None = None, *, draws: int = DRAWS, seed: int = 0
 ) -> Samples:
     """Samples of n queries from populations that the measured differences may come from.
@@ -64,29 +64,33 @@ def samples(
         draws: samples.
         seed: of the drawing.
     """
-    table = columns(delta)
+    table = as_columns(delta)
     if len(table) > _ROWS:
-        table = _fewer(table, seed)
+        table = _subset_rows(table, seed)
     rows = len(table)
     rng = np.random.default_rng([seed, n])
     weight = rng.dirichlet(np.ones(rows), draws)
     count = rng.multinomial(n, weight).astype(np.float64)
-    known = ~np.isnan(table)
-    size = known.sum(axis=0)
-    middle = np.where(known, table, 0.0).sum(axis=0) / np.maximum(size, 1)
+    is_defined = ~np.isnan(table)
+    size = is_defined.sum(axis=0)
+    column_means = np.where(is_defined, table, 0.0).sum(axis=0) / np.maximum(size, 1)
     # a flat Dirichlet law shrinks variances by size/(size + 1), the plug-in by (size − 1)/size
-    grown = np.sqrt((size + 1) / np.maximum(size - 1, 1))
-    moved = np.where(known, table - middle, 0.0) * grown
-    inside = np.maximum(count @ known, 1.0)
-    centre = (weight @ moved) / np.maximum(weight @ known, np.finfo(float).tiny)
-    first, second, third = ((count @ moved**k) / inside for k in (1, 2, 3))
+    scale = np.sqrt((size + 1) / np.maximum(size - 1, 1))
+    scaled_values = np.where(is_defined, table - column_means, 0.0) * scale
+    defined_count = np.maximum(count @ is_defined, 1.0)
+    centre = (weight @ scaled_values) / np.maximum(weight @ is_defined, np.finfo(float).tiny)
+    first, second, third = ((count @ scaled_values**k) / defined_count for k in (1, 2, 3))
     variance = np.maximum(second - first**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        sd = np.where(inside > 1, np.sqrt(variance * inside / (inside - 1)), np.nan)
+        sd = np.where(
+            defined_count > 1, np.sqrt(variance * defined_count / (defined_count - 1)), np.nan
+        )
         skewness = np.where(
             variance > 0, (third - 3 * first * second + 2 * first**3) / variance**1.5, 0.0
         )
-    return Samples(inside, first - centre + (middle if mean is None else mean), sd, skewness)
+    return Samples(
+        defined_count, first - centre + (column_means if mean is None else mean), sd, skewness
+    )
 
 
 def queries_for(
@@ -99,10 +103,11 @@ def queries_for(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Floats:
-    """How many queries make decisions come out with the wanted chance, if the means stay.
+    """The number of queries with which decisions come out with the wanted chance.
 
-    Samples of growing sizes are drawn (see `samples`) and decided upon; the size is interpolated
-    between the last at which too few decisions come out and the first at which enough do.
+    Means stay as they are. Samples of growing sizes are drawn (see `draw_samples`), and the size is
+    interpolated between the last at which too few decisions come out and the first at which
+    enough do.
 
     Args:
         delta: (n₀, M) measured differences, NaN where a query has no value.
@@ -117,34 +122,36 @@ def queries_for(
     Returns:
         (D,) queries, counted as the rows of delta; infinity where a billion do not suffice.
     """
-    table = columns(delta)
-    few = max(_FEWEST, min(draws, _CELLS // max(len(table), 1)))
-    shares: dict[int, Floats] = {}
+    table = as_columns(delta)
+    draw_limit = max(_FEWEST, min(draws, _CELLS // max(len(table), 1)))
+    share_by_step: dict[int, Floats] = {}
 
-    def share(place: int) -> Floats:
-        if place not in shares:
-            drawn = samples(table, _size(place), mean, draws=min(draws, few), seed=seed)
-            shares[place] = np.asarray(decide(drawn), np.float64).mean(axis=0)
-        return shares[place]
+    def share(step_index: int) -> Floats:
+        if step_index not in share_by_step:
+            sample = draw_samples(
+                table, _size_at(step_index), mean, draws=min(draws, draw_limit), seed=seed
+            )
+            share_by_step[step_index] = np.asarray(decide(sample), np.float64).mean(axis=0)
+        return share_by_step[step_index]
 
-    guess = np.atleast_1d(np.asarray(len(table) if start is None else start, np.float64))
-    count = np.atleast_1d(share(_place(float(guess[0])))).size
-    guesses = np.broadcast_to(guess, (count,))
-    found = []
+    start_sizes = np.atleast_1d(np.asarray(len(table) if start is None else start, np.float64))
+    count = np.atleast_1d(share(_step_index(float(start_sizes[0])))).size
+    guesses = np.broadcast_to(start_sizes, (count,))
+    sizes = []
     for j, begin in enumerate(guesses):
-        own = partial(_share, share, j)
-        found.append(_searched(own, power, float(begin)))
-    return np.array(found)
+        decision_share = partial(_decision_share, share, j)
+        sizes.append(_search_size(decision_share, power, float(begin)))
+    return np.array(sizes)
 
 
-def _share(share: Callable[[int], Floats], decision: int, place: int) -> float:
-    return float(np.atleast_1d(share(place))[decision])
+def _decision_share(share: Callable[[int], Floats], decision: int, step_index: int) -> float:
+    return float(np.atleast_1d(share(step_index))[decision])
 
 
-def _searched(share: Callable[[int], float], power: float, start: float) -> float:
+def _search_size(share: Callable[[int], float], power: float, start: float) -> float:
     """The size at which a share reaches the power: steps that double, then halves."""
-    last = _place(_MOST)
-    low = high = _place(start)
+    last = _step_index(_MOST)
+    low = high = _step_index(start)
     step = 1
     while share(high) < power:
         if high == last:
@@ -152,35 +159,35 @@ def _searched(share: Callable[[int], float], power: float, start: float) -> floa
         low, high, step = high, min(high + step, last), 2 * step
     while low == high or (share(low) >= power and low > 0):
         if low == 0:
-            return float(_size(0))
+            return float(_size_at(0))
         high, low, step = low, max(low - step, 0), 2 * step
     if share(low) >= power:
-        return float(_size(low))
+        return float(_size_at(low))
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if share(middle) >= power else (middle, high)
-    below, above = share(low), share(high)
-    part = (power - below) / (above - below)
-    return float(_size(low) * (_size(high) / _size(low)) ** part)
+    low_share, high_share = share(low), share(high)
+    fraction = (power - low_share) / (high_share - low_share)
+    return float(_size_at(low) * (_size_at(high) / _size_at(low)) ** fraction)
 
 
-def _size(place: int) -> int:
-    return round(_LEAST * _STEP**place)
+def _size_at(step_index: int) -> int:
+    return round(_LEAST * _STEP**step_index)
 
 
-def _place(size: float) -> int:
-    inside = min(max(size, _LEAST), _MOST)
-    return round(float(np.log(inside / _LEAST) / np.log(_STEP)))
+def _step_index(size: float) -> int:
+    clipped_size = min(max(size, _LEAST), _MOST)
+    return round(float(np.log(clipped_size / _LEAST) / np.log(_STEP)))
 
 
-def _fewer(table: Floats, seed: int) -> Floats:
-    """Some of the rows, with the means and spreads of all."""
+def _subset_rows(table: Floats, seed: int) -> Floats:
+    """Some of the rows, with the means and standard deviations of all."""
     rng = np.random.default_rng([seed, len(table)])
-    some = table[np.sort(rng.permutation(len(table))[:_ROWS])]
-    known = ~np.isnan(some)
-    if (known.sum(axis=0) < 2).any():  # one value has no spread
+    subset = table[np.sort(rng.permutation(len(table))[:_ROWS])]
+    is_defined = ~np.isnan(subset)
+    if (is_defined.sum(axis=0) < 2).any():  # one value has no spread
         return table
-    middle, spread = np.nanmean(some, axis=0), np.nanstd(some, axis=0, ddof=1)
-    whole, wide = np.nanmean(table, axis=0), np.nanstd(table, axis=0, ddof=1)
-    scale = np.where(spread > 0, wide / np.where(spread > 0, spread, 1.0), 1.0)
-    return np.asarray((some - middle) * scale + whole, np.float64)
+    mean, sd = np.nanmean(subset, axis=0), np.nanstd(subset, axis=0, ddof=1)
+    full_mean, full_sd = np.nanmean(table, axis=0), np.nanstd(table, axis=0, ddof=1)
+    scale = np.where(sd > 0, full_sd / np.where(sd > 0, sd, 1.0), 1.0)
+    return np.asarray((subset - mean) * scale + full_mean, np.float64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.ranks.order import levels, tau
+from rankgate.measurement.stats.ranks.order import tau, tie_levels
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
@@ -33,7 +33,7 @@ class Correlation:
     n: int
 
 
-def pearson(one: Floats, two: Floats, level: float = 0.95) -> Correlation:
+def pearson(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
     """Return r = Σ(x−x̄)(y−ȳ)/√(Σ(x−x̄)²Σ(y−ȳ)²); interval by Fisher's z, p by Student's t.
 
     z = atanh r has the standard error 1/√(n − 3) for normal pairs (Fisher 1915).
@@ -41,66 +41,68 @@ def pearson(one: Floats, two: Floats, level: float = 0.95) -> Correlation:
     >>> [round(x, 4) for x in vars(pearson(np.arange(5.0), np.array([1.0, 3, 2, 5, 4]))).values()]
     [0.8, -0.2796, 0.9862, 0.1041, 5]
     """
-    value = product_moment(np.asarray(one, np.float64), np.asarray(two, np.float64))
-    n = len(one)
+    value = product_moment(np.asarray(first, np.float64), np.asarray(second, np.float64))
+    n = len(first)
     return Correlation(value, *_fisher(value, n, 1.0, 3, level), _student(value, n), n)
 
 
-def spearman(one: Floats, two: Floats, level: float = 0.95) -> Correlation:
+def spearman(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
     """Pearson's r of the ranks, ties at their mean rank (Spearman 1904).
 
     The interval is by Fisher's z with the variance (1 + ρ²/2)/(n − 3) of Bonett and Wright
     (Psychometrika 65, 2000); p is exact for up to 9 pairs without ties, else by Student's t.
     """
-    value, n = rank_correlation(one, two), len(one)
+    value, n = rank_correlation(first, second), len(first)
     ends = _fisher(value, n, 1 + value**2 / 2, 3, level)
-    return Correlation(value, *ends, _spearman_p(one, two, value), n)
+    return Correlation(value, *ends, _spearman_p(first, second, value), n)
 
 
-def kendall(one: Floats, two: Floats, level: float = 0.95) -> Correlation:
+def kendall(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
     """Kendall's tau b, with the interval by Fisher's z and the variance .437/(n − 4).
 
     The variance is that of Fieller, Hartley and Pearson (1957), which Bonett and Wright (2000)
     confirm for tau up to .8. p is exact without ties, else by the normal approximation with the
     variance for ties (Kendall 1970), as R's cor.test and scipy compute it.
     """
-    value, n = tau(one, two), len(one)
+    value, n = tau(first, second), len(first)
     ends = _fisher(value, n, _KENDALL, 4, level)
     if np.isnan(value):
         return Correlation(value, *ends, float("nan"), n)
     from scipy.stats import kendalltau
 
-    p = float(kendalltau(levels(one), levels(two)).pvalue)
+    p = float(kendalltau(tie_levels(first), tie_levels(second)).pvalue)
     return Correlation(value, *ends, p, n)
 
 
-def product_moment(one: Floats, two: Floats) -> float:
-    """Pearson's r alone; NaN where one list has no spread."""
-    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
+def product_moment(first: Floats, second: Floats) -> float:
+    """Pearson's r without an interval; NaN where one list has no spread."""
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return float("nan")
-    x, y = one - one.mean(), two - two.mean()
+    x, y = first - first.mean(), second - second.mean()
     r = float((x @ y) / np.sqrt((x @ x) * (y @ y)))
     return min(1.0, max(-1.0, r))
 
 
-def rank_correlation(one: Floats, two: Floats) -> float:
-    """Spearman's rho alone; values equal but for rounding are tied."""
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Spearman's rho without an interval; values that differ by rounding only are tied."""
     from scipy.stats import rankdata
 
-    return product_moment(rankdata(levels(one)), rankdata(levels(two)))
+    return product_moment(rankdata(tie_levels(first)), rankdata(tie_levels(second)))
 
 
-def _fisher(value: float, n: int, variance: float, lost: int, level: float) -> tuple[float, float]:
+def _fisher(
+    value: float, n: int, variance: float, lost_degrees: int, level: float
+) -> tuple[float, float]:
     """tanh(atanh value ± z √(variance/(n − lost))); the ends meet at −1 and 1."""
     from scipy.special import ndtri
 
-    if n <= lost or np.isnan(value):
+    if n <= lost_degrees or np.isnan(value):
         return float("nan"), float("nan")
     if abs(value) == 1:
         return value, value
-    reach = float(ndtri((1 + level) / 2)) * np.sqrt(variance / (n - lost))
+    half_width = float(ndtri((1 + level) / 2)) * np.sqrt(variance / (n - lost_degrees))
     middle = np.arctanh(value)
-    return float(np.tanh(middle - reach)), float(np.tanh(middle + reach))
+    return float(np.tanh(middle - half_width)), float(np.tanh(middle + half_width))
 
 
 def _student(value: float, n: int) -> float:
@@ -117,17 +119,17 @@ def _student(value: float, n: int) -> float:
 _EXACT = 9  # pairs up to which all orders are counted: 362,880
 
 
-def _spearman_p(one: Floats, two: Floats, value: float) -> float:
+def _spearman_p(first: Floats, second: Floats, value: float) -> float:
     from scipy.stats import rankdata
 
-    n = len(one)
-    first, second = (rankdata(levels(each)) for each in (one, two))
-    tied = len(np.unique(first)) < n or len(np.unique(second)) < n
-    if tied or n > _EXACT or n < 2:
+    n = len(first)
+    first_ranks, second_ranks = (rankdata(tie_levels(values)) for values in (first, second))
+    has_ties = len(np.unique(first_ranks)) < n or len(np.unique(second_ranks)) < n
+    if has_ties or n > _EXACT or n < 2:
         return _student(value, n)
     from itertools import permutations
 
     orders = np.array(list(permutations(range(1, n + 1))), np.int8)
     gap = ((orders - np.arange(1, n + 1)) ** 2).sum(axis=1, dtype=np.int64)
-    seen = int(np.rint(((first - second) ** 2).sum()))
-    return float(min(1.0, 2 * min((gap <= seen).mean(), (gap >= seen).mean())))
+    observed = int(np.rint(((first_ranks - second_ranks) ** 2).sum()))
+    return float(min(1.0, 2 * min((gap <= observed).mean(), (gap >= observed).mean())))

@@ -37,7 +37,7 @@ class Friedman:
 
 
 def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
-    """Do systems differ, by their ranks within queries; and which (Friedman 1937; Nemenyi 1963)?
+    """Test systems by their ranks within queries, and every pair (Friedman 1937; Nemenyi 1963).
 
         χ² = (12n/(S(S+1)) Σ R̄ⱼ² − 3n(S+1)) / C,  C = 1 − Σ(t³ − t)/(nS(S² − 1)) over ties of t
         F = (n−1)χ²/(n(S−1) − χ²) with S−1 and (S−1)(n−1) degrees of freedom (Iman and
@@ -55,13 +55,19 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
     n, systems = matrix.shape
     ranks = rankdata(-matrix, axis=1)
     mean = ranks.mean(axis=0)
-    tied = sum(float((counts**3 - counts).sum()) for counts in _ties(ranks))
-    whole = n * systems * (systems**2 - 1)
-    bare = 12 * n / (systems * (systems + 1)) * (mean**2).sum() - 3 * n * (systems + 1)
+    tie_sum = sum(float((counts**3 - counts).sum()) for counts in _ties(ranks))
+    scale = n * systems * (systems**2 - 1)
+    uncorrected = 12 * n / (systems * (systems + 1)) * (mean**2).sum() - 3 * n * (systems + 1)
     nan = float("nan")
-    chi = float(bare / (1 - tied / whole)) if tied < whole else nan
-    rest = n * (systems - 1) - chi  # 0 where all queries give the same order
-    f = float((n - 1) * chi / rest) if rest > 0 else float("inf") if rest == 0 else nan
+    chi = float(uncorrected / (1 - tie_sum / scale)) if tie_sum < scale else nan
+    denominator = n * (systems - 1) - chi  # 0 where all queries give the same order
+    f = (
+        float((n - 1) * chi / denominator)
+        if denominator > 0
+        else float("inf")
+        if denominator == 0
+        else nan
+    )
     f_p = float(fdtrc(systems - 1, (systems - 1) * (n - 1), f)) if n > 1 else nan
     error = np.sqrt(systems * (systems + 1) / (6 * n))
     gap = np.abs(mean[:, None] - mean[None, :])

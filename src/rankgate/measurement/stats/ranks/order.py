@@ -30,12 +30,15 @@ def tau(first: Floats, second: Floats, ties: Ties = "b") -> float:
     """
     n = len(first)
     upper = np.triu_indices(n, 1)
-    one, two = (np.sign(np.subtract.outer(each, each))[upper] for each in _both(first, second))
-    same = float((one * two).sum())
-    whole = n * (n - 1) / 2
+    first_signs, second_signs = (
+        np.sign(np.subtract.outer(values, values))[upper]
+        for values in _levels_of_both(first, second)
+    )
+    order_balance = float((first_signs * second_signs).sum())
+    norm = n * (n - 1) / 2
     if ties == "b":
-        whole = float(np.sqrt(np.count_nonzero(one) * np.count_nonzero(two)))
-    return same / whole if whole else float("nan")
+        norm = float(np.sqrt(np.count_nonzero(first_signs) * np.count_nonzero(second_signs)))
+    return order_balance / norm if norm else float("nan")
 
 
 def tau_ap(estimate: Floats, reference: Floats, ties: Ties = "a") -> float:
@@ -53,50 +56,57 @@ def tau_ap(estimate: Floats, reference: Floats, ties: Ties = "a") -> float:
         reference: (n,) values of the same things.
         ties: the treatment.
     """
-    one, two = _both(estimate, reference)
-    if len(one) < 2:  # nothing is in any order
+    estimate_levels, reference_levels = _levels_of_both(estimate, reference)
+    if len(estimate_levels) < 2:  # nothing is in any order
         return float("nan")
     if ties == "a":
-        return _tau_ap_a(one, two)
-    return (_tau_ap_b(one, two) + _tau_ap_b(two, one)) / 2
+        return _tau_ap_a(estimate_levels, reference_levels)
+    return (
+        _tau_ap_b(estimate_levels, reference_levels) + _tau_ap_b(reference_levels, estimate_levels)
+    ) / 2
 
 
 def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
     """Of a thing in a group of g ties at places p..p+g−1, each place is as likely as any other."""
     n = len(estimate)
-    agree = (np.sign(np.subtract.outer(reference, reference)) + 1) / 2  # row above column
-    above = estimate[:, None] > estimate[None, :]
-    equal = (estimate[:, None] == estimate[None, :]) & ~np.eye(n, dtype=bool)
+    agreement = (np.sign(np.subtract.outer(reference, reference)) + 1) / 2  # row above column
+    is_above = estimate[:, None] > estimate[None, :]
+    is_tied = (estimate[:, None] == estimate[None, :]) & ~np.eye(n, dtype=bool)
     total = 0.0
-    before, group = above.sum(axis=0), equal.sum(axis=0)
-    right, other = (above * agree).sum(axis=0), (equal * agree).sum(axis=0)
+    count_above, group = is_above.sum(axis=0), is_tied.sum(axis=0)
+    agreeing_above, agreeing_ties = (
+        (is_above * agreement).sum(axis=0),
+        (is_tied * agreement).sum(axis=0),
+    )
     for i in range(n):
-        places = before[i] + np.arange(group[i] + 1)  # how many are before it
+        places = count_above[i] + np.arange(group[i] + 1)  # how many are before it
         peers = np.arange(group[i] + 1)
-        share = other[i] / group[i] if group[i] else 0.0
-        used = places > 0
-        total += float(((right[i] + peers * share)[used] / places[used]).sum() / len(places))
+        share = agreeing_ties[i] / group[i] if group[i] else 0.0
+        is_used = places > 0
+        total += float(
+            ((agreeing_above[i] + peers * share)[is_used] / places[is_used]).sum() / len(places)
+        )
     return 2 * total / (n - 1) - 1
 
 
 def _tau_ap_b(estimate: Floats, reference: Floats) -> float:
-    above = estimate[:, None] > estimate[None, :]
+    is_above = estimate[:, None] > estimate[None, :]
     sign = np.sign(np.subtract.outer(reference, reference))
-    before = above.sum(axis=0)
-    used = before > 0
-    if not used.any():
+    count_above = is_above.sum(axis=0)
+    is_used = count_above > 0
+    if not is_used.any():
         return float("nan")
-    ordered = (above * sign).sum(axis=0)[used] / before[used]
-    return float(ordered.mean())
+    agreement = (is_above * sign).sum(axis=0)[is_used] / count_above[is_used]
+    return float(agreement.mean())
 
 
-def levels(values: Floats) -> NDArray[np.float64]:
+def tie_levels(values: Floats) -> NDArray[np.float64]:
     """(n,) 0 for the smallest values, 1 for the next larger ones, and so on.
 
     Sorted values share a level where each is within `PRECISION` of the largest absolute value of
     the one before it. NaN stays NaN.
 
-    >>> levels(np.array([0.3, 0.1 + 0.2, 0.1])).tolist()
+    >>> tie_levels(np.array([0.3, 0.1 + 0.2, 0.1])).tolist()
     [1.0, 1.0, 0.0]
     """
     table = np.asarray(values, np.float64)
@@ -105,15 +115,15 @@ def levels(values: Floats) -> NDArray[np.float64]:
     finite = np.abs(ranked[np.isfinite(ranked)])
     with np.errstate(invalid="ignore"):  # inf - inf
         step = np.diff(ranked) > PRECISION * finite.max(initial=0.0)
-    found = np.empty_like(table)
-    found[order] = np.concatenate([[0.0], np.cumsum(step)])[: len(table)]
-    found[np.isnan(table)] = np.nan
-    return found
+    level_index = np.empty_like(table)
+    level_index[order] = np.concatenate([[0.0], np.cumsum(step)])[: len(table)]
+    level_index[np.isnan(table)] = np.nan
+    return level_index
 
 
-def _both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+def _levels_of_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     if len(first) != len(second):
         raise ValueError(
             f"{len(first)} values against {len(second)}: orderings are of the same things."
         )
-    return levels(first), levels(second)
+    return tie_levels(first), tie_levels(second)

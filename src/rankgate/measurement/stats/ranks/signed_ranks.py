@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import PairedTest, columns
+from rankgate.measurement.stats.paired import PairedTest, as_columns
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
 
 Zeros = Literal["wilcox", "pratt"]
-Way = Literal["corrected", "uncorrected", "exact"]
+SignedRankMethod = Literal["corrected", "uncorrected", "exact"]
 
-MOST = 1000
+MAX_EXACT = 1000
 """Differences up to which a p-value is computed exactly."""
 
 
-def signed_ranks(delta: Floats, *, zeros: Zeros = "wilcox", way: Way = "corrected") -> PairedTest:
+def signed_ranks(
+    delta: Floats, *, zeros: Zeros = "wilcox", way: SignedRankMethod = "corrected"
+) -> PairedTest:
     """Wilcoxon's (1945) signed ranks, two-sided, with a stated treatment of zeros.
 
     W is the smaller sum of the ranks of |d| of gains and of losses; ties share their mean rank.
@@ -34,41 +36,45 @@ def signed_ranks(delta: Floats, *, zeros: Zeros = "wilcox", way: Way = "correcte
     Raises:
         ValueError: more differences than are counted exactly.
     """
-    table = columns(delta)
-    found = [_one(column, zeros, way) for column in table.T]
-    statistic, p, n = (np.array([each[i] for each in found]) for i in range(3))
+    table = as_columns(delta)
+    results = [_signed_rank_test(column, zeros, way) for column in table.T]
+    statistic, p, n = (np.array([result[i] for result in results]) for i in range(3))
     return PairedTest(statistic, p, n.astype(np.int64))
 
 
-def _one(delta: Floats, zeros: Zeros, way: Way) -> tuple[float, float, int]:
+def _signed_rank_test(
+    delta: Floats, zeros: Zeros, method: SignedRankMethod
+) -> tuple[float, float, int]:
     from scipy.special import ndtr
     from scipy.stats import rankdata
 
-    given = delta if zeros == "pratt" else delta[delta != 0]
-    ranks = rankdata(np.abs(given))[given != 0]
-    used, sign = given[given != 0], np.sign(given[given != 0])
-    if not len(used):
+    differences = delta if zeros == "pratt" else delta[delta != 0]
+    ranks = rankdata(np.abs(differences))[differences != 0]
+    nonzero, sign = differences[differences != 0], np.sign(differences[differences != 0])
+    if not len(nonzero):
         return 0.0, 1.0, 0
-    plus = float(ranks[sign > 0].sum())
-    whole = float(ranks.sum())
-    smaller = min(plus, whole - plus)
-    if way == "exact":
-        if len(ranks) > MOST:
-            raise ValueError(f"{len(ranks)} differences; at most {MOST} are counted exactly.")
-        return smaller, _exact(ranks, smaller), len(used)
-    away = abs(plus - whole / 2)  # the variance of Σ s·r/2 is Σ r²/4, whatever is tied or left out
-    away = max(0.0, away - 0.5) if way == "corrected" else away
-    z = away / np.sqrt((ranks**2).sum() / 4)
-    return smaller, float(min(1.0, 2 * ndtr(-z))), len(used)
+    gain_rank_sum = float(ranks[sign > 0].sum())
+    rank_sum = float(ranks.sum())
+    statistic = min(gain_rank_sum, rank_sum - gain_rank_sum)
+    if method == "exact":
+        if len(ranks) > MAX_EXACT:
+            raise ValueError(f"{len(ranks)} differences; at most {MAX_EXACT} are counted exactly.")
+        return statistic, _exact(ranks, statistic), len(nonzero)
+    deviation = abs(
+        gain_rank_sum - rank_sum / 2
+    )  # the variance of Σ s·r/2 is Σ r²/4, whatever is tied or left out
+    deviation = max(0.0, deviation - 0.5) if method == "corrected" else deviation
+    z = deviation / np.sqrt((ranks**2).sum() / 4)
+    return statistic, float(min(1.0, 2 * ndtr(-z))), len(nonzero)
 
 
-def _exact(ranks: Floats, smaller: float) -> float:
+def _exact(ranks: Floats, statistic: float) -> float:
     """2 · P(W₊ ≤ smaller) over all signs, by the sums that subsets of the doubled ranks have."""
     doubled = np.rint(2 * ranks).astype(np.int64)
     share = np.zeros(int(doubled.sum()) + 1)
     share[0] = 1.0
-    for each in doubled:
-        moved = share.copy()
-        moved[each:] += share[: len(share) - each]
-        share = moved / 2
-    return float(min(1.0, 2 * share[: int(np.rint(2 * smaller)) + 1].sum()))
+    for rank in doubled:
+        shifted = share.copy()
+        shifted[rank:] += share[: len(share) - rank]
+        share = shifted / 2
+    return float(min(1.0, 2 * share[: int(np.rint(2 * statistic)) + 1].sum()))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.stats.interval import Intervals, cautions
-from rankgate.measurement.stats.paired import columns, standard_error
+from rankgate.measurement.stats.interval import Intervals, interval_warnings
+from rankgate.measurement.stats.paired import as_columns, standard_error
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
@@ -32,18 +32,18 @@ def studentised_interval(
         samples: resamples.
         seed: of the resampling.
     """
-    table = columns(delta)
+    table = as_columns(delta)
     mean, error = table.mean(axis=0), standard_error(table)
     if len(table) < 2:  # one difference has no spread
         empty = np.full(table.shape[1], np.nan)
-        return Intervals(mean, empty, empty, level, "studentised", cautions(table))
-    drawn = np.concatenate(list(_statistics(table, samples, seed)))
+        return Intervals(mean, empty, empty, level, "studentised", interval_warnings(table))
+    statistics = np.concatenate(list(_statistics(table, samples, seed)))
     tails = np.array([(1 + level) / 2, (1 - level) / 2])
     # no interpolation: an infinite statistic would spoil its neighbours
-    high, low = np.quantile(drawn, tails, axis=0, method="inverted_cdf")
+    high, low = np.quantile(statistics, tails, axis=0, method="inverted_cdf")
     with np.errstate(invalid="ignore"):
-        ends = [np.where(error == 0, mean, mean - each * error) for each in (high, low)]
-    return Intervals(mean, ends[0], ends[1], level, "studentised", cautions(table))
+        ends = [np.where(error == 0, mean, mean - quantile * error) for quantile in (high, low)]
+    return Intervals(mean, ends[0], ends[1], level, "studentised", interval_warnings(table))
 
 
 def simultaneous_reach(
@@ -64,34 +64,40 @@ def simultaneous_reach(
     Returns:
         c; NaN where no column has a spread.
     """
-    table = columns(delta)
-    known = ~np.isnan(table)
-    used = [
+    table = as_columns(delta)
+    is_defined = ~np.isnan(table)
+    has_spread = [
         bool(k.sum() > 1 and np.ptp(column[k]) > 0)
-        for column, k in zip(table.T, known.T, strict=True)
+        for column, k in zip(table.T, is_defined.T, strict=True)
     ]
-    if not any(used):
+    if not any(has_spread):
         return float("nan")
-    largest = [np.abs(block).max(axis=1) for block in _statistics(table[:, used], samples, seed)]
-    return float(np.quantile(np.concatenate(largest), level, method="inverted_cdf"))
+    largest_statistics = [
+        np.abs(block).max(axis=1) for block in _statistics(table[:, has_spread], samples, seed)
+    ]
+    return float(np.quantile(np.concatenate(largest_statistics), level, method="inverted_cdf"))
 
 
 def _statistics(table: Floats, samples: int, seed: int) -> Iterator[Floats]:
     """(block, M) t* = (mean* − mean) / se*, by how often each query is drawn; NaN are left out."""
     rng = np.random.default_rng(seed)
-    known = (~np.isnan(table)).astype(np.float64)
+    is_defined = (~np.isnan(table)).astype(np.float64)
     mean = np.nanmean(table, axis=0)
-    centred = np.where(known > 0, table - mean, 0.0)
-    least = _FLAT * np.sqrt((centred**2).sum(axis=0) / known.sum(axis=0))
+    deviations = np.where(is_defined > 0, table - mean, 0.0)
+    threshold = _FLAT * np.sqrt((deviations**2).sum(axis=0) / is_defined.sum(axis=0))
     n = len(table)
-    even = np.full(n, 1.0 / n)
+    equal_chances = np.full(n, 1.0 / n)
     step = max(1, _CELLS // n)
     for begin in range(0, samples, step):
-        times = rng.multinomial(n, even, size=min(step, samples - begin)).astype(np.float64)
-        size = times @ known
+        draw_counts = rng.multinomial(n, equal_chances, size=min(step, samples - begin)).astype(
+            np.float64
+        )
+        size = draw_counts @ is_defined
         with np.errstate(divide="ignore", invalid="ignore"):
-            moved = times @ centred / size
-            variance = np.maximum(times @ centred**2 / size - moved**2, 0.0) / (size - 1)
+            mean_shift = draw_counts @ deviations / size
+            variance = np.maximum(draw_counts @ deviations**2 / size - mean_shift**2, 0.0) / (
+                size - 1
+            )
             error = np.sqrt(variance)
-            t = np.where(error > least, moved / error, np.sign(moved) * np.inf)
+            t = np.where(error > threshold, mean_shift / error, np.sign(mean_shift) * np.inf)
         yield np.where(np.isnan(t), 0.0, t)  # a mean that did not move, without spread

@@ -34,8 +34,8 @@ class QuantileDifferences:
 
 
 def quantile_differences(
-    one: Floats,
-    two: Floats,
+    first: Floats,
+    second: Floats,
     shares: Sequence[float],
     *,
     level: float = 0.95,
@@ -48,8 +48,8 @@ def quantile_differences(
     (Efron and Tibshirani 1993, chapter 8).
 
     Args:
-        one: (n,) a sample.
-        two: (n,) the other sample, pair by pair.
+        first: (n,) a sample.
+        second: (n,) the other sample, pair by pair.
         shares: of the quantiles, as in 0.95.
         level: of the intervals.
         samples: resamples.
@@ -59,22 +59,22 @@ def quantile_differences(
     >>> (found.two - found.one).tolist(), found.low.round(9).tolist()
     ([1.0, 1.0], [1.0, 1.0])
     """
-    n = len(one)
+    n = len(first)
     if not n:
         empty = np.full(1 + len(shares), np.nan)
         return QuantileDifferences(empty, empty, empty, empty)
-    known = _statistics(one[None], shares)[0], _statistics(two[None], shares)[0]
+    statistics = _statistics(first[None], shares)[0], _statistics(second[None], shares)[0]
     if n < 2:
         empty = np.full(1 + len(shares), np.nan)
-        return QuantileDifferences(*known, empty, empty)
+        return QuantileDifferences(*statistics, empty, empty)
     rng = np.random.default_rng(seed)
     step = max(1, _BLOCK // n)
-    drawn = []
+    differences = []
     for begin in range(0, samples, step):
         places = rng.integers(0, n, size=(min(step, samples - begin), n))
-        drawn.append(_statistics(two[places], shares) - _statistics(one[places], shares))
-    low, high = np.quantile(np.concatenate(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return QuantileDifferences(*known, low, high)
+        differences.append(_statistics(second[places], shares) - _statistics(first[places], shares))
+    low, high = np.quantile(np.concatenate(differences), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return QuantileDifferences(*statistics, low, high)
 
 
 def _statistics(rows: Floats, shares: Sequence[float]) -> Floats:

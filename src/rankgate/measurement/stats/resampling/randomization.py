@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.paired import columns
+from rankgate.measurement.stats.paired import as_columns
 
 if TYPE_CHECKING:
     from rankgate.measurement.stats.paired import Floats
@@ -22,7 +22,7 @@ _CLOSE = 1e-12  # of the sum of sizes: sums in another order may differ so much
 
 
 @dataclass(frozen=True)
-class Randomized:
+class RandomizationTest:
     """The test of each column.
 
     Attributes:
@@ -41,7 +41,7 @@ class Randomized:
     samples: int
 
 
-def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Randomized:
+def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> RandomizationTest:
     """The share of flips of signs whose mean is at least as far from 0 as the one observed.
 
     All 2ⁿ flips are looked at where they are no more than `samples`; else as many are drawn.
@@ -52,33 +52,41 @@ def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Ra
         samples: flips to draw.
         seed: of the drawing.
     """
-    table = columns(delta)
-    n, wide = table.shape
+    table = as_columns(delta)
+    n, column_count = table.shape
     if not n:
-        empty = np.full(wide, np.nan)
-        return Randomized(empty, empty, empty, exact=True, samples=0)
+        empty = np.full(column_count, np.nan)
+        return RandomizationTest(empty, empty, empty, exact=True, samples=0)
     exact = 2**n <= samples  # of whole numbers: floats end at 2.0**1023
     total = table.sum(axis=0)
-    near = _CLOSE * np.abs(table).sum(axis=0)
+    tolerance = _CLOSE * np.abs(table).sum(axis=0)
     size = np.sqrt((table**2).sum(axis=0))
     size = np.where(size > 0, size, 1.0)
-    seen = np.abs(total)
-    bound, top = (seen - near), (seen - near) / size
-    own, most, count = np.zeros(wide), np.zeros(wide), 0
-    for flips in _every(n) if exact else _drawn(n, samples, seed):
-        far = np.abs(total - 2 * (flips @ table))
-        own += (far >= bound).sum(axis=0)
-        highest = np.sort((far / size).max(axis=1))
-        most += len(highest) - np.searchsorted(highest, top, side="left")
+    observed = np.abs(total)
+    bound, top = (observed - tolerance), (observed - tolerance) / size
+    exceed_count, max_exceed_count, count = np.zeros(column_count), np.zeros(column_count), 0
+    for flips in _all_flips(n) if exact else _drawn_flips(n, samples, seed):
+        distance = np.abs(total - 2 * (flips @ table))
+        exceed_count += (distance >= bound).sum(axis=0)
+        highest = np.sort((distance / size).max(axis=1))
+        max_exceed_count += len(highest) - np.searchsorted(highest, top, side="left")
         count += len(flips)
     if exact:
-        return Randomized(own / count, np.zeros(wide), most / count, exact=True, samples=count)
-    p = (own + 1) / (count + 1)
+        return RandomizationTest(
+            exceed_count / count,
+            np.zeros(column_count),
+            max_exceed_count / count,
+            exact=True,
+            samples=count,
+        )
+    p = (exceed_count + 1) / (count + 1)
     error = np.sqrt(p * (1 - p) / count)
-    return Randomized(p, error, (most + 1) / (count + 1), exact=False, samples=count)
+    return RandomizationTest(
+        p, error, (max_exceed_count + 1) / (count + 1), exact=False, samples=count
+    )
 
 
-def _every(n: int) -> Iterator[Floats]:
+def _all_flips(n: int) -> Iterator[Floats]:
     """All flips of n signs as rows of 0 and 1."""
     step = max(1, _BLOCK // n)
     places = np.arange(n)
@@ -87,12 +95,12 @@ def _every(n: int) -> Iterator[Floats]:
         yield ((codes[:, None] >> places) & 1).astype(np.float64)
 
 
-def _drawn(n: int, samples: int, seed: int) -> Iterator[Floats]:
-    """Drawn flips; a row takes whole words of 32 bits, so that blocks do not change them."""
+def _drawn_flips(n: int, samples: int, seed: int) -> Iterator[Floats]:
+    """Draw flips; a row takes whole words of 32 bits, so that blocks do not change them."""
     rng = np.random.default_rng(seed)
     width = 4 * -(-n // 32)
     step = max(1, _BLOCK // n)
     for begin in range(0, samples, step):
         rows = min(step, samples - begin)
-        raw = np.frombuffer(rng.bytes(rows * width), np.uint8).reshape(rows, width)
-        yield np.unpackbits(raw, axis=1, count=n).astype(np.float64)
+        random_bytes = np.frombuffer(rng.bytes(rows * width), np.uint8).reshape(rows, width)
+        yield np.unpackbits(random_bytes, axis=1, count=n).astype(np.float64)

@@ -20,7 +20,7 @@ _LARGE = 1 << 23  # of those without a group: few blocks, as each one costs a pa
 
 
 @dataclass(frozen=True)
-class Redrawn:
+class ResampledValues:
     """A number, or several, under other units.
 
     A number such as how many items are shown at all strays less in a bootstrap than it does from
@@ -36,14 +36,14 @@ class Redrawn:
     again: Floats
     without: Floats
 
-    def __getitem__(self, at: int) -> Redrawn:
-        return Redrawn(self.again[at], self.without[at])
+    def __getitem__(self, index: int) -> ResampledValues:
+        return ResampledValues(self.again[index], self.without[index])
 
-    def __sub__(self, other: Redrawn) -> Redrawn:
-        return Redrawn(self.again - other.again, self.without - other.without)
+    def __sub__(self, other: ResampledValues) -> ResampledValues:
+        return ResampledValues(self.again - other.again, self.without - other.without)
 
-    def __neg__(self) -> Redrawn:
-        return Redrawn(-self.again, -self.without)
+    def __neg__(self) -> ResampledValues:
+        return ResampledValues(-self.again, -self.without)
 
     @property
     def error(self) -> float:
@@ -51,8 +51,8 @@ class Redrawn:
 
         NaN where there are fewer than two units, or some of them give no number.
         """
-        known = np.isfinite(self.again).all() and np.isfinite(self.without).all()
-        if not known or min(self.again.size, self.without.size) < 2:  # no spread
+        is_finite = np.isfinite(self.again).all() and np.isfinite(self.without).all()
+        if not is_finite or min(self.again.size, self.without.size) < 2:  # no spread
             return float("nan")
         return max(float(self.again.std(ddof=1)), self._jackknife)
 
@@ -62,23 +62,27 @@ class Redrawn:
         The resamples' distances from their own mean, widened, are turned around the value (the
         basic bootstrap): resamples lie next to it, so that they are not around it as they are.
 
-        >>> result = Redrawn(np.array([3.0, 5.0, 4.0]), np.array([4.0, 4.1]))
+        >>> result = ResampledValues(np.array([3.0, 5.0, 4.0]), np.array([4.0, 4.1]))
         >>> result.ends(6, 0.9)
         (5.1, 6.9)
         """
-        strayed = self._strayed()
-        if np.isnan(value) or np.isnan(strayed).any():
+        deviations = self._strayed()
+        if np.isnan(value) or np.isnan(deviations).any():
             return np.nan, np.nan
-        far, near = np.quantile(strayed, [(1 + level) / 2, (1 - level) / 2])
-        return min(value, float(value - far)), max(value, float(value - near))
+        upper_deviation, lower_deviation = np.quantile(
+            deviations, [(1 + level) / 2, (1 - level) / 2]
+        )
+        return min(value, float(value - upper_deviation)), max(
+            value, float(value - lower_deviation)
+        )
 
     def chance(self, value: float) -> float:
-        """How often resamples stray as far as a value is from 0: a two-sided p."""
-        strayed = self._strayed()
-        if np.isnan(value) or np.isnan(strayed).any():
+        """The two-sided p: the share of resamples that deviate as far as a value is from 0."""
+        deviations = self._strayed()
+        if np.isnan(value) or np.isnan(deviations).any():
             return np.nan
-        far = np.abs(strayed) >= abs(value) * (1 - 1e-12)
-        return float((far.sum() + 1) / (len(far) + 1))
+        is_beyond = np.abs(deviations) >= abs(value) * (1 - 1e-12)
+        return float((is_beyond.sum() + 1) / (len(is_beyond) + 1))
 
     @property
     def _jackknife(self) -> float:
@@ -89,13 +93,13 @@ class Redrawn:
     def _strayed(self) -> Floats:
         if np.isnan(self.error):
             return np.array([np.nan])
-        strayed = self.again - self.again.mean()
-        spread = float(self.again.std(ddof=1))
-        return np.asarray(strayed * (self.error / spread) if spread else strayed, np.float64)
+        deviations = self.again - self.again.mean()
+        sd = float(self.again.std(ddof=1))
+        return np.asarray(deviations * (self.error / sd) if sd else deviations, np.float64)
 
 
-def draws(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
-    """How often each unit is drawn, with replacement, block by block, ``(units, block)``.
+def draw_counts(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
+    """Counts of draws of each unit, with replacement, block by block, ``(units, block)``.
 
     Args:
         units: how many there are, and how many a draw takes.
@@ -112,38 +116,42 @@ def draws(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
         yield np.stack(block, axis=1).astype(np.float64)
 
 
-def left_out(units: int, seed: int = 0) -> Iterator[Floats]:
+def leave_out_weights(units: int, seed: int = 0) -> Iterator[Floats]:
     """Weights without each of `GROUPS` groups of units, block by block, ``(units, block)``.
 
     Few units are left out one by one.
 
-    >>> [weights.tolist() for weights in left_out(2)]
+    >>> [weights.tolist() for weights in leave_out_weights(2)]
     [[[0.0, 1.0], [1.0, 0.0]]]
     """
     groups = min(units, GROUPS)
-    own = np.random.default_rng(seed).permutation(units) % max(1, groups)
+    group_of_unit = np.random.default_rng(seed).permutation(units) % max(1, groups)
     step = max(1, _LARGE // max(1, units))
     for begin in range(0, groups, step):
-        yield np.asarray(own[:, None] != np.arange(begin, min(begin + step, groups)), np.float64)
+        yield np.asarray(
+            group_of_unit[:, None] != np.arange(begin, min(begin + step, groups)), np.float64
+        )
 
 
-def added(cells: Places, lengths: Places, worth: Floats, weights: Floats, size: int) -> Floats:
-    """What falls into each cell under many weightings of the owners, ``(size, B)``.
+def weighted_cell_sums(
+    cells: Places, lengths: Places, row_weights: Floats, weights: Floats, size: int
+) -> Floats:
+    """The sum of each cell under many weightings of the owners, ``(size, B)``.
 
     Args:
         cells: ``(n,)``, the cell of each row, owner after owner.
         lengths: ``(T,)``, how many rows each owner has.
-        worth: ``(n,)``, what each row is worth.
+        row_weights: ``(n,)``, the weight of each row.
         weights: ``(T, B)``, how much each owner counts in each weighting.
         size: how many cells there are.
 
     >>> cells, lengths = np.array([0, 1, 1]), np.array([2, 1])
-    >>> added(cells, lengths, np.ones(3), np.array([[1.0, 2.0], [1.0, 0.0]]), 2)
+    >>> weighted_cell_sums(cells, lengths, np.ones(3), np.array([[1.0, 2.0], [1.0, 0.0]]), 2)
     array([[1., 2.],
            [2., 2.]])
     """
     from scipy.sparse import csc_matrix
 
     starts = np.append(0, np.cumsum(lengths))
-    rows = csc_matrix((worth, cells, starts), (size, len(weights)))
+    rows = csc_matrix((row_weights, cells, starts), (size, len(weights)))
     return np.asarray(rows @ weights, np.float64)

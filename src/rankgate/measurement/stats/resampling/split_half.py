@@ -1,4 +1,4 @@
-"""Split-half reliability: would another half of the queries say the same of systems?"""
+"""Split-half reliability: agreement of two halves of the queries on systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPLITS = 200
 
 @dataclass(frozen=True)
 class SplitHalf:
-    """How two halves of the queries agree on systems.
+    """Agreement of two halves of the queries on systems.
 
     Attributes:
         value: the mean over splits of Pearson's r between the halves' means of systems, stepped
@@ -52,24 +52,30 @@ def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitH
     if half < 1 or systems < 3:  # two systems correlate by ±1 whatever they are
         return SplitHalf(nan, nan, nan, nan, 0)
     rng = np.random.default_rng(seed)
-    stepped, orders = [], []
+    correlations, orders = [], []
     for _ in range(splits):
         order = rng.permutation(n)
-        one, two = (matrix[part].mean(axis=0) for part in (order[:half], order[half : 2 * half]))
-        r = product_moment(one, two)
+        first_means, second_means = (
+            matrix[rows].mean(axis=0) for rows in (order[:half], order[half : 2 * half])
+        )
+        r = product_moment(first_means, second_means)
         if np.isfinite(r) and r > -1:
-            stepped.append(spearman_brown(r))
-            orders.append(tau(one, two))
-    if not stepped:
+            correlations.append(spearman_brown(r))
+            orders.append(tau(first_means, second_means))
+    if not correlations:
         return SplitHalf(nan, nan, nan, nan, 0)
-    low, high = np.quantile(stepped, [0.025, 0.975])
+    low, high = np.quantile(correlations, [0.025, 0.975])
     return SplitHalf(
-        float(np.mean(stepped)), float(low), float(high), float(np.nanmean(orders)), len(stepped)
+        float(np.mean(correlations)),
+        float(low),
+        float(high),
+        float(np.nanmean(orders)),
+        len(correlations),
     )
 
 
 def spearman_brown(r: float, times: float = 2.0) -> float:
-    """The reliability of a test that is so many times as long: k·r / (1 + (k − 1)·r).
+    """The reliability of a test of k times the length: k·r / (1 + (k − 1)·r).
 
     >>> spearman_brown(0.5)
     0.6666666666666666

@@ -14,20 +14,29 @@ def draw(lists: Lists, length: int, random: Random) -> Drawn:
 
     The mixed list ends where a list ends, as in the paper.
     """
-    one, other = lists
+    first_list, second_list = lists
     first = random.getrandbits(1)
     docs: list[str] = []
     teams: list[int | None] = []
-    taken: set[str] = set()
-    left = right = 0
-    while len(docs) < length and left < len(one) and right < len(other):
-        turn = left < right or (left == right and first == 0)
-        doc = one[left] if turn else other[right]
-        left, right = left + turn, right + (not turn)
-        if doc not in taken:
-            taken.add(doc)
+    mixed_docs: set[str] = set()
+    first_position = second_position = 0
+    while (
+        len(docs) < length
+        and first_position < len(first_list)
+        and second_position < len(second_list)
+    ):
+        is_first_turn = first_position < second_position or (
+            first_position == second_position and first == 0
+        )
+        doc = first_list[first_position] if is_first_turn else second_list[second_position]
+        first_position, second_position = (
+            first_position + is_first_turn,
+            second_position + (not is_first_turn),
+        )
+        if doc not in mixed_docs:
+            mixed_docs.add(doc)
             docs.append(doc)
-            teams.append(0 if turn else 1)
+            teams.append(0 if is_first_turn else 1)
     return docs, teams
 
 
@@ -38,8 +47,8 @@ def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
     """
     if not clicked:
         return (0.0, 0.0)
-    ends = [rank for rank in assignment.ranks[max(clicked)] if rank is not None]
-    k = min(ends) if ends else 0
+    clicked_ranks = [rank for rank in assignment.ranks[max(clicked)] if rank is not None]
+    k = min(clicked_ranks) if clicked_ranks else 0
     counts = [0.0, 0.0]
     for slot in clicked:
         for system, rank in enumerate(assignment.ranks[slot]):

@@ -10,51 +10,55 @@ from random import Random
 
 from rankgate.core.errors import UsageError
 from rankgate.online.interleaving.assignment import Assignment, Credits
-from rankgate.online.interleaving.method import Drawn, Interleaving, Lists, additive
+from rankgate.online.interleaving.method import Drawn, Interleaving, Lists, additive_score
 
-Worth = Callable[[int, int], float]
-"""What a click is worth to the first system, from the ranks in both lists."""
+ClickWorth = Callable[[int, int], float]
+"""The worth of a click to the first system, from the ranks in both lists."""
 
-LONGEST = 10
+MAX_SLOTS = 10
 """Slots at most: there are up to 2^(slots - 1) lists whose probabilities are sought."""
 
-_KEPT = 4096
-_LEAST = 1e-12  # a probability
+_CACHE_SIZE = 4096
+_MIN_PROBABILITY = 1e-12  # a probability
 
 
-def inverse(one: int, other: int) -> float:
+def reciprocal_rank_difference(first_rank: int, second_rank: int) -> float:
     """The difference of reciprocal ranks."""
-    return 1 / one - 1 / other
+    return 1 / first_rank - 1 / second_rank
 
 
-def linear(one: int, other: int) -> float:
+def rank_difference(first_rank: int, second_rank: int) -> float:
     """The difference of ranks."""
-    return float(other - one)
+    return float(second_rank - first_rank)
 
 
-def allowed(one: tuple[str, ...], other: tuple[str, ...], length: int) -> list[tuple[str, ...]]:
+def allowed_lists(
+    first_list: tuple[str, ...], second_list: tuple[str, ...], length: int
+) -> list[tuple[str, ...]]:
     """All lists whose next document is always the best left of one of both lists."""
-    found: list[tuple[str, ...]] = [()]
+    prefixes: list[tuple[str, ...]] = [()]
     for _ in range(length):
-        longer = [
-            (*head, doc)
-            for head in found
-            for doc in dict.fromkeys((_best_left(one, head), _best_left(other, head)))
+        longer_prefixes = [
+            (*prefix, doc)
+            for prefix in prefixes
+            for doc in dict.fromkeys(
+                (_next_document(first_list, prefix), _next_document(second_list, prefix))
+            )
             if doc is not None
         ]
-        if not longer:
+        if not longer_prefixes:
             break
-        found = longer
-    return found
+        prefixes = longer_prefixes
+    return prefixes
 
 
-def _best_left(ranked: tuple[str, ...], head: tuple[str, ...]) -> str | None:
-    return next((each for each in ranked if each not in head), None)
+def _next_document(ranked: tuple[str, ...], prefix: tuple[str, ...]) -> str | None:
+    return next((doc for doc in ranked if doc not in prefix), None)
 
 
-@lru_cache(maxsize=_KEPT)
-def probabilities(
-    one: tuple[str, ...], other: tuple[str, ...], length: int, worth: Worth
+@lru_cache(maxsize=_CACHE_SIZE)
+def mixed_list_probabilities(
+    first_list: tuple[str, ...], second_list: tuple[str, ...], length: int, worth: ClickWorth
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[float, ...], int]:
     """Lists, their probabilities, and how many slots count.
 
@@ -66,78 +70,91 @@ def probabilities(
     import numpy as np
     from scipy.optimize import linprog
 
-    lists = allowed(one, other, length)
-    last = min(length, max(len(one), len(other))) + 1
-    firsts, seconds = _ranks(one, last), _ranks(other, last)
+    lists = allowed_lists(first_list, second_list, length)
+    last_rank = min(length, max(len(first_list), len(second_list))) + 1
+    firsts, seconds = _ranks(first_list, last_rank), _ranks(second_list, last_rank)
     credit = np.array(
-        [[worth(firsts.get(doc, last), seconds.get(doc, last)) for doc in each] for each in lists]
+        [
+            [worth(firsts.get(doc, last_rank), seconds.get(doc, last_rank)) for doc in docs]
+            for docs in lists
+        ]
     ).reshape(len(lists), -1)
     bias = np.cumsum(credit, axis=1).T
     for depth in range(len(bias), 0, -1):
-        found = linprog(
+        solution = linprog(
             -(credit[:, :depth] ** 2).sum(axis=1),
             A_eq=np.vstack([np.ones((1, len(lists))), bias[:depth]]),
             b_eq=np.r_[1.0, np.zeros(depth)],
             method="highs",
         )
-        if found.status == 0:
-            shares = np.clip(found.x, 0, None)
-            kept = np.nonzero(shares > _LEAST)[0]
-            chosen = tuple((shares[kept] / shares[kept].sum()).tolist())
-            return tuple(lists[at] for at in kept), chosen, depth
+        if solution.status == 0:
+            probability = np.clip(solution.x, 0, None)
+            positive = np.nonzero(probability > _MIN_PROBABILITY)[0]
+            normalised = tuple((probability[positive] / probability[positive].sum()).tolist())
+            return tuple(lists[index] for index in positive), normalised, depth
     return (lists[0],), (1.0,), 0
 
 
-def _ranks(ranked: tuple[str, ...], last: int) -> dict[str, int]:
-    return {doc: min(rank, last) for rank, doc in enumerate(ranked, 1)}
+def _ranks(ranked: tuple[str, ...], last_rank: int) -> dict[str, int]:
+    return {doc: min(rank, last_rank) for rank, doc in enumerate(ranked, 1)}
 
 
-def _draw(lists: Lists, length: int, random: Random, worth: Worth) -> Drawn:
+def _draw(lists: Lists, length: int, random: Random, worth: ClickWorth) -> Drawn:
     """One of the lists by their probabilities, which are kept for the next request.
 
     Raises:
         UsageError: more slots than probabilities can be sought for.
     """
-    if length > LONGEST:
-        problem = f"optimised interleaving takes at most {LONGEST} slots, not {length}."
+    if length > MAX_SLOTS:
+        problem = f"optimised interleaving takes at most {MAX_SLOTS} slots, not {length}."
         raise UsageError(problem, code="too-many-slots")
-    one, other = (tuple(each) for each in lists)
-    found, shares, depth = probabilities(one, other, length, worth)
-    at = bisect(list(accumulate(shares)), random.random())
-    docs = found[min(at, len(found) - 1)]
-    firsts, seconds = _ranks(one, LONGEST + 1), _ranks(other, LONGEST + 1)
+    first_list, second_list = (tuple(ranked) for ranked in lists)
+    mixed_lists, list_probabilities, depth = mixed_list_probabilities(
+        first_list, second_list, length, worth
+    )
+    list_index = bisect(list(accumulate(list_probabilities)), random.random())
+    docs = mixed_lists[min(list_index, len(mixed_lists) - 1)]
+    firsts, seconds = _ranks(first_list, MAX_SLOTS + 1), _ranks(second_list, MAX_SLOTS + 1)
     teams = [
-        int(seconds.get(doc, LONGEST + 1) < firsts.get(doc, LONGEST + 1)) if slot < depth else None
+        int(seconds.get(doc, MAX_SLOTS + 1) < firsts.get(doc, MAX_SLOTS + 1))
+        if slot < depth
+        else None
         for slot, doc in enumerate(docs)
     ]
     return list(docs), teams
 
 
-def _credits(assignment: Assignment, worth: Worth) -> Credits:
-    last = min(len(assignment.docs), max(assignment.lengths)) + 1
+def _credits(assignment: Assignment, worth: ClickWorth) -> Credits:
+    last_rank = min(len(assignment.docs), max(assignment.lengths)) + 1
     rows = []
-    for (one, other), team in zip(assignment.ranks, assignment.teams, strict=True):
-        value = 0.0 if team is None else worth(min(one or last, last), min(other or last, last))
+    for (first_rank, second_rank), team in zip(assignment.ranks, assignment.teams, strict=True):
+        value = (
+            0.0
+            if team is None
+            else worth(
+                min(first_rank or last_rank, last_rank), min(second_rank or last_rank, last_rank)
+            )
+        )
         rows.append((max(value, 0.0), max(-value, 0.0)))
     return tuple(rows)
 
 
-def _method(name: str, worth: Worth, words: str) -> Interleaving:
+def _method(name: str, worth: ClickWorth, credit_name: str) -> Interleaving:
     return Interleaving(
         name,
-        title=f"Optimised, for two systems, credit by {words}",
+        title=f"Optimised, for two systems, credit by {credit_name}",
         formula="of all lists whose next document is the best left of either system, probabilities "
         "that give a random click at any depth no preference, and the largest squared credit; a "
-        f"click is worth the difference of {words}",
+        f"click is worth the difference of {credit_name}",
         source="Radlinski and Craswell 2013",
         bias="a page must be drawn whole: a longer list is not the shorter one continued",
         most=2,
         draw=partial(_draw, worth=worth),
-        score=additive(partial(_credits, worth=worth)),
+        score=additive_score(partial(_credits, worth=worth)),
         test="t",
         teams=False,
     )
 
 
-METHOD = _method("optimised", inverse, "reciprocal ranks")
-LINEAR = _method("optimised_linear", linear, "ranks")
+METHOD = _method("optimised", reciprocal_rank_difference, "reciprocal ranks")
+LINEAR = _method("optimised_linear", rank_difference, "ranks")

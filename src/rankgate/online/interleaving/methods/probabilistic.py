@@ -8,14 +8,14 @@ from math import prod
 from random import Random
 
 from rankgate.online.interleaving.assignment import Assignment, Credits
-from rankgate.online.interleaving.method import Drawn, Interleaving, Lists, additive
+from rankgate.online.interleaving.method import Drawn, Interleaving, Lists, additive_score
 
 TAU = 3.0
 """P(rank) is in proportion to 1 / rank^TAU."""
 
 
 @lru_cache(maxsize=64)
-def chances(length: int) -> tuple[float, ...]:
+def rank_weights(length: int) -> tuple[float, ...]:
     """Weights of the ranks of a list, from the first."""
     return tuple(rank**-TAU for rank in range(1, length + 1))
 
@@ -31,63 +31,65 @@ def draw(lists: Lists, length: int, random: Random, *, rounds: bool = False) -> 
         random: the draws.
         rounds: whether every system has a turn before one has a second.
     """
-    weights = [list(chances(len(each))) for each in lists]
-    places = [{doc: place for place, doc in enumerate(each)} for each in lists]
+    weights = [list(rank_weights(len(ranked))) for ranked in lists]
+    positions = [{doc: position for position, doc in enumerate(ranked)} for ranked in lists]
     docs: list[str] = []
     teams: list[int | None] = []
     turns: list[int] = []
     while len(docs) < length:
-        alive = [system for system, each in enumerate(weights) if any(each)]
-        if not alive:
+        systems_left = [system for system, remaining in enumerate(weights) if any(remaining)]
+        if not systems_left:
             break
-        turns = [system for system in turns if system in alive] or list(alive)
+        turns = [system for system in turns if system in systems_left] or list(systems_left)
         system = turns[int(random.random() * len(turns))]
         if rounds:
             turns.remove(system)
         else:
             turns = []
-        doc = lists[system][_drawn(weights[system], random)]
+        doc = lists[system][_draw_position(weights[system], random)]
         docs.append(doc)
-        teams.append(system if len(alive) == len(lists) else None)
-        for found, left in zip(places, weights, strict=True):
-            if doc in found:
-                left[found[doc]] = 0.0
+        teams.append(system if len(systems_left) == len(lists) else None)
+        for position_of, system_weights in zip(positions, weights, strict=True):
+            if doc in position_of:
+                system_weights[position_of[doc]] = 0.0
     if rounds and None in teams:  # the whole round in which a list ran out
-        begin = teams.index(None) // len(lists) * len(lists)
-        teams[begin:] = [None] * (len(docs) - begin)
+        first_slot = teams.index(None) // len(lists) * len(lists)
+        teams[first_slot:] = [None] * (len(docs) - first_slot)
     return docs, teams
 
 
-def _drawn(weights: list[float], random: Random) -> int:
-    """A place, in proportion to the weights."""
+def _draw_position(weights: list[float], random: Random) -> int:
+    """Draw a position, in proportion to the weights."""
     point = random.random() * sum(weights)
     last = 0
-    for place, weight in enumerate(weights):
+    for position, weight in enumerate(weights):
         if weight:
-            last = place
+            last = position
             point -= weight
             if point < 0:
                 break
     return last
 
 
-def shares(assignment: Assignment) -> list[list[float]]:
+def draw_probabilities(assignment: Assignment) -> list[list[float]]:
     """By slot, the chance of each system to draw the document, given those above it."""
-    left = [sum(chances(length)) for length in assignment.lengths]
+    remaining = [sum(rank_weights(length)) for length in assignment.lengths]
     rows = []
     for ranks in assignment.ranks:
         rows.append(
-            [rank**-TAU / rest if rank is not None and rest > 0 else 0.0
-             for rank, rest in zip(ranks, left, strict=True)]
-        )  # fmt: skip
-        left = [
-            rest if rank is None else rest - rank**-TAU
-            for rank, rest in zip(ranks, left, strict=True)
+            [
+                rank**-TAU / weight if rank is not None and weight > 0 else 0.0
+                for rank, weight in zip(ranks, remaining, strict=True)
+            ]
+        )
+        remaining = [
+            weight if rank is None else weight - rank**-TAU
+            for rank, weight in zip(ranks, remaining, strict=True)
         ]
     return rows
 
 
-def credits_of(assignment: Assignment, *, rounds: bool = False) -> Credits:
+def expected_credits(assignment: Assignment, *, rounds: bool = False) -> Credits:
     """P(system drew the slot | the list): assignments that were not drawn count as well.
 
     The expectation over assignments is exact, and has less variance than the one that was drawn.
@@ -95,32 +97,34 @@ def credits_of(assignment: Assignment, *, rounds: bool = False) -> Credits:
     """
     systems = len(assignment.systems)
     size = systems if rounds else 1
-    rows = shares(assignment)
-    found: list[tuple[float, ...]] = []
-    for begin in range(0, len(rows), size):
-        part = rows[begin : begin + size]
-        worth = [[0.0] * systems for _ in part]
+    rows = draw_probabilities(assignment)
+    slot_credits: list[tuple[float, ...]] = []
+    for first_slot in range(0, len(rows), size):
+        round_rows = rows[first_slot : first_slot + size]
+        round_credits = [[0.0] * systems for _ in round_rows]
         total = 0.0
-        for turns in permutations(range(systems), len(part)):
-            chance = prod(row[system] for row, system in zip(part, turns, strict=True))
+        for turns in permutations(range(systems), len(round_rows)):
+            chance = prod(row[system] for row, system in zip(round_rows, turns, strict=True))
             total += chance
-            for row, system in zip(worth, turns, strict=True):
+            for row, system in zip(round_credits, turns, strict=True):
                 row[system] += chance
-        known = None not in assignment.teams[begin : begin + size] and total > 0
-        found += [tuple(each / total if known else 0.0 for each in row) for row in worth]
-    return tuple(found)
+        is_drawn = None not in assignment.teams[first_slot : first_slot + size] and total > 0
+        slot_credits += [
+            tuple(share / total if is_drawn else 0.0 for share in row) for row in round_credits
+        ]
+    return tuple(slot_credits)
 
 
-def _method(name: str, words: str, source: str, *, rounds: bool) -> Interleaving:
+def _method(name: str, rule: str, source: str, *, rounds: bool) -> Interleaving:
     return Interleaving(
         name,
-        title=f"Probabilistic, {words}, for two systems or more",
-        formula=f"{words} draws, and of its list a document with P in proportion to 1 / rank^3; a "
+        title=f"Probabilistic, {rule.rstrip(',')}, for two systems or more",
+        formula=f"{rule} draws, and of its list a document with P in proportion to 1 / rank^3; a "
         "click counts for each system as probable as it is that it drew the document",
         source=source,
         bias="shows documents far from their ranks, which costs users more than other methods do",
         draw=partial(draw, rounds=rounds),
-        score=additive(partial(credits_of, rounds=rounds)),
+        score=additive_score(partial(expected_credits, rounds=rounds)),
         test="t",
     )
 

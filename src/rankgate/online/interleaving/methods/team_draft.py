@@ -8,7 +8,7 @@ from rankgate.online.interleaving.method import (
     Drawn,
     Interleaving,
     Lists,
-    additive,
+    additive_score,
     team_credits,
 )
 
@@ -20,43 +20,46 @@ def draw(lists: Lists, length: int, random: Random) -> Drawn:
     """
     docs: list[str] = []
     teams: list[int | None] = []
-    taken: set[str] = set()
-    at = [0] * len(lists)
+    mixed_docs: set[str] = set()
+    positions = [0] * len(lists)
     order = list(range(len(lists)))
     while len(docs) < length:
-        begin = len(docs)
-        fair = _fair(lists, taken)
+        docs_before = len(docs)
+        is_fair = _is_fair_round(lists, mixed_docs)
         random.shuffle(order)
         for system in order:
-            ranked, place = lists[system], at[system]
-            while place < len(ranked) and ranked[place] in taken:
-                place += 1
-            if place < len(ranked) and len(docs) < length:
-                docs.append(ranked[place])
-                taken.add(ranked[place])
-                teams.append(system if fair else None)
-            at[system] = place
-        if len(docs) == begin:
+            ranked, position = lists[system], positions[system]
+            while position < len(ranked) and ranked[position] in mixed_docs:
+                position += 1
+            if position < len(ranked) and len(docs) < length:
+                docs.append(ranked[position])
+                mixed_docs.add(ranked[position])
+                teams.append(system if is_fair else None)
+            positions[system] = position
+        if len(docs) == docs_before:
             break
     return docs, teams
 
 
-def _fair(lists: Lists, taken: set[str]) -> bool:
-    """Whether every system adds equally often in the next round, over all orders.
+def _is_fair_round(lists: Lists, mixed_docs: set[str]) -> bool:
+    """True if every system adds equally often in the next round, over all orders.
 
-    So it is if each can always add one, or if all have the same documents left.
+    That holds if each can always add one, or if all have the same documents left.
     """
     count = len(lists)
-    if all(len(each) - len(taken) >= count for each in lists):
+    if all(len(ranked) - len(mixed_docs) >= count for ranked in lists):
         return True
-    left = [[doc for doc in each if doc not in taken] for each in lists]
-    if len({frozenset(each) for each in left}) == 1:
+    remaining = [[doc for doc in ranked if doc not in mixed_docs] for ranked in lists]
+    if len({frozenset(docs) for docs in remaining}) == 1:
         return True
-    tops = [set(each[: count - 1]) for each in left]
+    tops = [set(docs[: count - 1]) for docs in remaining]
     return all(
-        len(each) >= count
-        or set(each) - set().union(*(top for other, top in enumerate(tops) if other != system))
-        for system, each in enumerate(left)
+        len(docs) >= count
+        or set(docs)
+        - set().union(
+            *(top_docs for other_system, top_docs in enumerate(tops) if other_system != system)
+        )
+        for system, docs in enumerate(remaining)
     )
 
 
@@ -69,5 +72,5 @@ METHOD = Interleaving(
     bias="cannot see some differences: with a b c against b c a and clicks on c alone, both "
     "systems are credited equally often",
     draw=draw,
-    score=additive(team_credits),
+    score=additive_score(team_credits),
 )

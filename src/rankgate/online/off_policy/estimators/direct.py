@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.online.off_policy.estimator import Contribution, Estimator, Settings, mean
+from rankgate.online.off_policy.estimator import (
+    Contribution,
+    Estimator,
+    EstimatorSettings,
+    mean_contribution,
+)
 
 if TYPE_CHECKING:
     from rankgate.online.off_policy.bandit_log import BanditLog
 
-MOST_PRIOR = 0.05
+MAX_PRIOR_SHARE = 0.05
 """Share of the prior mean in the direct method's value above which it has no interval."""
 
 
-def _dm(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
+def _dm(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
     """Its error is that of the fitted model, to which each row adds its influence.
 
     Where the model is much the mean of all actions instead of the action's own, its bias is not
@@ -22,17 +27,17 @@ def _dm(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - a
     assert log.expected is not None
     parts = log.expected.sum(axis=1)
     value = float(parts.mean())
-    if log.model_influence is None or log.prior_share > MOST_PRIOR:
+    if log.model_influence is None or log.prior_share > MAX_PRIOR_SHARE:
         return Contribution(value, parts, log.model_slope, has_interval=False)
     return Contribution(value, parts + log.model_influence, log.model_slope, with_fixed_model=parts)
 
 
-def doubly_robust(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all
-    """What the model expects, and its errors weighted by the slot and those above it."""
+def doubly_robust(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all
+    """Add the model's expected rewards to its errors, weighted by the slot and those above it."""
     assert log.expected is not None
     assert log.predicted is not None
-    left = log.reward - log.predicted
-    return mean((log.expected + log.until * left).sum(axis=1), log.until)
+    residual = log.reward - log.predicted
+    return mean_contribution((log.expected + log.until * residual).sum(axis=1), log.until)
 
 
 DM = Estimator(

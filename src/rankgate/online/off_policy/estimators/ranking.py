@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.online.off_policy.estimator import Contribution, Estimator, Settings, mean
+from rankgate.online.off_policy.estimator import (
+    Contribution,
+    Estimator,
+    EstimatorSettings,
+    mean_contribution,
+)
 from rankgate.online.off_policy.estimators.direct import doubly_robust
 
 if TYPE_CHECKING:
     from rankgate.online.off_policy.bandit_log import BanditLog
 
 
-def _iips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean((log.weight * log.reward).sum(axis=1), log.weight)
+def _iips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
+    return mean_contribution((log.weight * log.reward).sum(axis=1), log.weight)
 
 
-def _rips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean((log.until * log.reward).sum(axis=1), log.until)
+def _rips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
+    return mean_contribution((log.until * log.reward).sum(axis=1), log.until)
 
 
 IIPS = Estimator(

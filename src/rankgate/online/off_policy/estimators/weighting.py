@@ -6,28 +6,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.online.off_policy.estimator import Contribution, Estimator, Settings, mean
+from rankgate.online.off_policy.estimator import (
+    Contribution,
+    Estimator,
+    EstimatorSettings,
+    mean_contribution,
+)
 
 if TYPE_CHECKING:
     from rankgate.online.off_policy.bandit_log import BanditLog
 
 
-def _ips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean(log.whole * log.total, log.whole[:, None])
+def _ips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
+    return mean_contribution(log.whole * log.total, log.whole[:, None])
 
 
-def _clipped(log: BanditLog, settings: Settings) -> Contribution:
+def _clipped(log: BanditLog, settings: EstimatorSettings) -> Contribution:
     weight = np.minimum(log.whole, settings.clip)
-    return mean(weight * log.total, weight[:, None])
+    return mean_contribution(weight * log.total, weight[:, None])
 
 
-def _snips(log: BanditLog, settings: Settings) -> Contribution:  # noqa: ARG001 - as all estimators
+def _snips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
     """The ratio's parts are w (r - V) / mean w, around the value."""
     weight = log.whole
     total = float(weight.sum())
     value = float(weight @ log.total) / total if total else float("nan")
-    scaled = weight * len(weight) / total if total else weight
-    return Contribution(value, scaled * (log.total - value) + value, scaled[:, None])
+    scaled_weight = weight * len(weight) / total if total else weight
+    return Contribution(value, scaled_weight * (log.total - value) + value, scaled_weight[:, None])
 
 
 IPS = Estimator(

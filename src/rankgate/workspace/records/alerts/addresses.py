@@ -1,4 +1,4 @@
-"""Which addresses a webhook may reach: public ones, and networks that the server's owner allows."""
+"""Addresses that a webhook may reach: public ones and networks that the server's owner allows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import socket
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
-ALLOWED = "RANKGATE_WEBHOOK_NETWORKS"
+NETWORKS_VARIABLE = "RANKGATE_WEBHOOK_NETWORKS"
 """The environment variable with networks that webhooks may reach, such as ``10.0.0.0/8``."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -25,27 +25,29 @@ class Networks:
     allowed: tuple[Network, ...] = ()
 
     def may(self, address: Address) -> bool:
-        """Whether a webhook may connect to an address."""
-        if any(address in each for each in self.allowed):
+        """True if a webhook may connect to an address."""
+        if any(address in network for network in self.allowed):
             return True
-        return not address.is_multicast and all(each.is_global for each in _meant(address))
+        return not address.is_multicast and all(
+            equivalent.is_global for equivalent in list_equivalent_addresses(address)
+        )
 
 
-def networks_allowed() -> Networks:
+def read_allowed_networks() -> Networks:
     """The networks that the environment names.
 
     Raises:
-        UsageError: a word that is no network.
+        UsageError: a text that is not a network.
     """
-    words = os.environ.get(ALLOWED, "").replace(",", " ").split()
+    network_texts = os.environ.get(NETWORKS_VARIABLE, "").replace(",", " ").split()
     try:
-        return Networks(tuple(ipaddress.ip_network(each, strict=False) for each in words))
+        return Networks(tuple(ipaddress.ip_network(text, strict=False) for text in network_texts))
     except ValueError as error:
-        problem = f"{ALLOWED}: {error}; name networks such as 10.0.0.0/8."
+        problem = f"{NETWORKS_VARIABLE}: {error}; name networks such as 10.0.0.0/8."
         raise UsageError(problem, code="invalid-address") from None
 
 
-def resolved(host: str, port: int, networks: Networks) -> str:
+def resolve_address(host: str, port: int, networks: Networks) -> str:
     """The address to connect to; each address of the name must be allowed.
 
     The name is resolved here, once, and the connection is made to this very address: a name that
@@ -56,31 +58,31 @@ def resolved(host: str, port: int, networks: Networks) -> str:
             webhook may not reach (``private-address``).
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        address_infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         problem = f"the host {host!r} is not known."
         raise UsageError(problem, code="unknown-host") from None
-    addresses = [str(each[4][0]).partition("%")[0] for each in found]
-    for each in addresses:
-        if not networks.may(ipaddress.ip_address(each)):
+    addresses = [str(info[4][0]).partition("%")[0] for info in address_infos]
+    for address in addresses:
+        if not networks.may(ipaddress.ip_address(address)):
             raise UsageError(
                 f"the host {host!r} is an address of a private network, which webhooks may not "
-                f"reach; who runs the server may allow it in {ALLOWED}.",
+                f"reach; who runs the server may allow it in {NETWORKS_VARIABLE}.",
                 code="private-address",
             )
     return addresses[0]
 
 
-def _meant(address: Address) -> list[Address]:
-    """An address, and those of version 4 that one of version 6 stands for."""
-    found: list[Address] = [address]
+def list_equivalent_addresses(address: Address) -> list[Address]:
+    """An address, and the IPv4 addresses that an IPv6 address stands for."""
+    addresses: list[Address] = [address]
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
-            found = [address.ipv4_mapped]
+            addresses = [address.ipv4_mapped]
         if address.sixtofour is not None:
-            found.append(address.sixtofour)
+            addresses.append(address.sixtofour)
         if address.teredo is not None:
-            found += address.teredo
+            addresses += address.teredo
         if address in _NAT64:
-            found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return found
+            addresses.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return addresses

@@ -1,4 +1,4 @@
-"""Check the rules of alerts over the history: what fires, what is over, what goes on."""
+"""Check the alert rules against the history: which alerts fire, persist or are resolved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankgate.core.present.result import Result
 from rankgate.store.material import projects
 from rankgate.store.records import alerts, notifications, records, series
 from rankgate.store.rows import now
-from rankgate.workspace.records.alerts.kind import Watched
+from rankgate.workspace.records.alerts.kind import WatchedSeries
 from rankgate.workspace.records.alerts.kinds import ALERTS
 from rankgate.workspace.records.alerts.rules import AlertRules, read_rules
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.series import Point
     from rankgate.store.store import Store
 
-Change = Literal["", "fired", "again", "resolved"]
+ChangeKind = Literal["", "fired", "again", "resolved"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class AlertCheck(Result):
     """
 
     kind: ClassVar[str] = "alert_check"
-    document_from: ClassVar[str] = "rankgate.workspace.records.alerts.document:checked"
+    document_from: ClassVar[str] = "rankgate.workspace.records.alerts.document:alert_check_document"
 
     project: str
     checked_at: str
@@ -69,15 +69,15 @@ class AlertCheck(Result):
 
     @property
     def failed(self) -> tuple[RuleState, ...]:
-        """Those with an alert."""
-        return tuple(each for each in self.states if each.status == "fail")
+        """The states with an alert."""
+        return tuple(state for state in self.states if state.status == "fail")
 
     def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([vars(each) for each in self.states])
+        return pl.DataFrame([vars(state) for state in self.states])
 
 
 def check_alerts(store: Store, project: str, moment: datetime | None = None) -> AlertCheck:
-    """Check the rules of a project, and note what fires and what is over, with its messages.
+    """Check the rules of a project; store fired and resolved alerts with their messages.
 
     Messages wait in the store; `rankgate.workspace.records.alerts.deliver` sends them.
 
@@ -90,27 +90,27 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         UsageError: no such project.
         InputError: its rules cannot be read.
     """
-    at = moment or now()
+    checked_at = moment or now()
     with store.read() as connection:
-        found = projects.named(connection, project)
-        rules = read_rules(str(found.settings.get("alerts", "")), f"alerts of {project}")
-        look = _Look(store, connection, found.id, at)
-        seen = [each for rule in rules.rules for each in look.at(rule)]
+        stored_project = projects.get_by_name(connection, project)
+        rules = read_rules(str(stored_project.settings.get("alerts", "")), f"alerts of {project}")
+        reader = _SeriesReader(store, connection, stored_project.id, checked_at)
+        outcomes = [outcome for rule in rules.rules for outcome in reader.at(rule)]
     with store.write() as connection:  # short, as nobody else writes meanwhile
-        projects.lock(connection, found.id)
-        projects.refuse_archived(connection, found.id)
-        notes = _Notes(connection, found.id, rules, at)
-        states = tuple(notes.state(each) for each in seen)
-        notes.resolve_others({each.key for each in seen})
-    return AlertCheck(project, at.isoformat(timespec="seconds"), states)
+        projects.lock(connection, stored_project.id)
+        projects.refuse_archived(connection, stored_project.id)
+        notes = _AlertWriter(connection, stored_project.id, rules, checked_at)
+        states = tuple(notes.state(outcome) for outcome in outcomes)
+        notes.resolve_others({outcome.key for outcome in outcomes})
+    return AlertCheck(project, checked_at.isoformat(timespec="seconds"), states)
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _SeriesOutcome:
     """The outcome of a rule on one series.
 
     Attributes:
-        rule: which.
+        rule: the rule.
         system: of the series.
         record: its last one; None where it has no points.
         outcome: of the rule.
@@ -123,91 +123,126 @@ class _Seen:
 
     @property
     def key(self) -> str:
-        """What makes two alerts the same."""
+        """The key by which two alerts are the same."""
         return "|".join((self.rule.id, self.rule["metric"], self.system, self.rule.slice or ""))
 
 
 @dataclass(frozen=True)
-class _Look:
-    """Looks at the series of a project, in a transaction that reads."""
+class _SeriesReader:
+    """Reads the series of a project in one transaction."""
 
     store: Store
     connection: Connection
     project: int
     moment: datetime
 
-    def at(self, rule: Rule) -> list[_Seen]:
-        """A rule on each series that it looks at."""
-        points = series.points(
-            self.connection, self.project, rule["metric"], system=rule["system"],
-            slice=rule.slice or "", branch=rule["branch"],
-        )  # fmt: skip
-        points.sort(key=lambda each: each.system)  # stable: the oldest first in each
-        grouped = [(name, list(each)) for name, each in groupby(points, lambda each: each.system)]
-        return [self._seen(rule, *each) for each in grouped or [(rule["system"] or "", [])]]
+    def at(self, rule: Rule) -> list[_SeriesOutcome]:
+        """The outcomes of a rule on each series that it covers."""
+        points = series.list_points(
+            self.connection,
+            self.project,
+            rule["metric"],
+            system=rule["system"],
+            slice=rule.slice or "",
+            branch=rule["branch"],
+        )
+        points.sort(key=lambda point: point.system)  # stable: the oldest first in each system
+        points_by_system = [
+            (name, list(rows)) for name, rows in groupby(points, lambda point: point.system)
+        ]
+        return [
+            self._seen(rule, *group) for group in points_by_system or [(rule["system"] or "", [])]
+        ]
 
-    def _seen(self, rule: Rule, system: str, points: list[Point]) -> _Seen:
-        watched = Watched(points, self.moment, self._per_query)
-        outcome = ALERTS[rule.kind].decide(rule, watched)
-        return _Seen(rule, system, points[-1].record if points else None, outcome)
+    def _seen(self, rule: Rule, system: str, points: list[Point]) -> _SeriesOutcome:
+        series_view = WatchedSeries(points, self.moment, self._per_query)
+        outcome = ALERTS[rule.kind].decide(rule, series_view)
+        return _SeriesOutcome(rule, system, points[-1].record if points else None, outcome)
 
     def _per_query(self, point: Point) -> pl.DataFrame | None:
         record = records.get(self.connection, point.record)
-        return records.per_query(record, self.store.blobs)
+        return records.read_per_query(record, self.store.blobs)
 
 
 @dataclass(frozen=True)
-class _Notes:
-    """Notes what fired and what is over, in a transaction that writes."""
+class _AlertWriter:
+    """Stores fired and resolved alerts in a transaction that writes."""
 
     connection: Connection
     project: int
     rules: AlertRules
     moment: datetime
 
-    def state(self, seen: _Seen) -> RuleState:
-        """The state of a rule on a series, after it was noted."""
-        known = alerts.unresolved(self.connection, self.project, seen.key)
-        change: Change = ""
-        rule, outcome = seen.rule, seen.outcome
+    def state(self, series_outcome: _SeriesOutcome) -> RuleState:
+        """The state of a rule on a series, after the alert is stored."""
+        alert = alerts.find_unresolved(self.connection, self.project, series_outcome.key)
+        change: ChangeKind = ""
+        rule, outcome = series_outcome.rule, series_outcome.outcome
         if outcome.status == "fail":
-            known, change = self._fire(seen, known)
-        elif outcome.status == "pass" and known is not None:
-            alerts.resolve(self.connection, self.project, known.id)
-            self._announce(rule, known, "resolved")
+            alert, change = self._fire(series_outcome, alert)
+        elif outcome.status == "pass" and alert is not None:
+            alerts.resolve_alert(self.connection, self.project, alert.id)
+            self._announce(rule, alert, "resolved")
             change = "resolved"
-        return RuleState(rule.id, rule["metric"], seen.system, rule.slice or "", outcome.status,
-                         change, outcome.reason, None if known is None else known.id)  # fmt: skip
+        return RuleState(
+            rule.id,
+            rule["metric"],
+            series_outcome.system,
+            rule.slice or "",
+            outcome.status,
+            change,
+            outcome.reason,
+            None if alert is None else alert.id,
+        )
 
-    def _fire(self, seen: _Seen, known: Alert | None) -> tuple[Alert, Change]:
-        if known is not None and known.record == seen.record:  # the same figures, seen again
-            return known, ""
-        rule, outcome = seen.rule, seen.outcome
-        of_what = " of ".join(filter(None, (rule["metric"], seen.system)))
-        evidence = {"kind": rule.kind, "tier": rule.tier, "reason": outcome.reason,
-                    "value": outcome.delta, "bound": outcome.margin,
-                    "rule": {name: each for name, each in rule.values.items()
-                             if each is not None and name != "channels"}}  # fmt: skip
-        fired = alerts.fire(
-            self.connection, self.project, seen.key, rule=rule.id,
-            message=f"{rule.id}: {of_what}: {outcome.reason}", record=seen.record,
-            metric=rule["metric"], system=seen.system, slice=rule.slice or "", evidence=evidence,
+    def _fire(
+        self, series_outcome: _SeriesOutcome, alert: Alert | None
+    ) -> tuple[Alert, ChangeKind]:
+        if alert is not None and alert.record == series_outcome.record:  # the same record once more
+            return alert, ""
+        rule, outcome = series_outcome.rule, series_outcome.outcome
+        subject = " of ".join(filter(None, (rule["metric"], series_outcome.system)))
+        evidence = {
+            "kind": rule.kind,
+            "tier": rule.tier,
+            "reason": outcome.reason,
+            "value": outcome.delta,
+            "bound": outcome.margin,
+            "rule": {
+                name: value
+                for name, value in rule.values.items()
+                if value is not None and name != "channels"
+            },
+        }
+        firing = alerts.fire_alert(
+            self.connection,
+            self.project,
+            series_outcome.key,
+            rule=rule.id,
+            message=f"{rule.id}: {subject}: {outcome.reason}",
+            record=series_outcome.record,
+            metric=rule["metric"],
+            system=series_outcome.system,
+            slice=rule.slice or "",
+            evidence=evidence,
             at=self.moment,
-        )  # fmt: skip
-        if fired.new:
-            self._announce(rule, fired.alert, "fired")
-        return fired.alert, "fired" if fired.new else "again"
+        )
+        if firing.new:
+            self._announce(rule, firing.alert, "fired")
+        return firing.alert, "fired" if firing.new else "again"
 
     def _announce(self, rule: Rule, alert: Alert, event: str) -> None:
-        """Let messages wait: rules that block do not wait for the end of quiet hours."""
+        """Queue messages; those of blocking rules do not wait for the end of quiet hours."""
         quiet = self.rules.quiet if rule.tier != "block" else None
         until = quiet.ends_after(self.moment) if quiet else None
         for name in rule["channels"] or self.rules.channels:
-            notifications.add(self.connection, alert.id, event, name, not_before=until)
+            notifications.add_notification(self.connection, alert.id, event, name, not_before=until)
 
     def resolve_others(self, keys: set[str]) -> None:
-        """End alerts whose rule or series is gone; nobody gets a message."""
+        """Resolve alerts whose rule or series no longer exists; no message is sent."""
         for state in ("open", "acknowledged"):
-            for each in alerts.listed(self.connection, self.project, state=state, most=10_000):
-                if each.key not in keys:
-                    alerts.resolve(self.connection, self.project, each.id)
+            for alert in alerts.list_alerts(
+                self.connection, self.project, state=state, most=10_000
+            ):
+                if alert.key not in keys:
+                    alerts.resolve_alert(self.connection, self.project, alert.id)

@@ -1,4 +1,4 @@
-"""Send the messages that wait; what fails is tried again, later each time."""
+"""Send the messages that wait; a failed one is tried again, later each time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("rankgate.alerts")
 _LEASE = timedelta(minutes=2)
-AGAIN = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 240))
-"""How long after each failure a message is tried again; then it has failed."""
+RETRY_DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240))
+"""The wait before each retry; after the last one the message has failed."""
 
 
 @dataclass(frozen=True)
-class Delivered:
-    """How many messages were sent, will be tried again, and have failed for good."""
+class DeliveryCounts:
+    """Counts of messages that were sent, will be tried again, and have failed for good."""
 
     sent: int = 0
     later: int = 0
@@ -42,14 +42,20 @@ def send(channel: Channel, message: Message, *, allow_http: bool = False) -> Non
         UsageError: it could not be sent.
     """
     if channel.kind == "webhook":
-        webhook.send(channel, message, allow_http=allow_http)
+        webhook.post_webhook(channel, message, allow_http=allow_http)
     else:
-        mail.send(channel, message)
+        mail.send_mail(channel, message)
 
 
-def deliver(store: Store, project: str | None = None, *, link: str = "",
-            allow_http: bool = False, moment: datetime | None = None) -> Delivered:  # fmt: skip
-    """Send what is due; no transaction is open while a server is asked.
+def deliver(
+    store: Store,
+    project: str | None = None,
+    *,
+    link: str = "",
+    allow_http: bool = False,
+    moment: datetime | None = None,
+) -> DeliveryCounts:
+    """Send the messages that are due; no transaction is open during a request to a server.
 
     Args:
         store: an open store.
@@ -61,50 +67,62 @@ def deliver(store: Store, project: str | None = None, *, link: str = "",
     Raises:
         UsageError: no such project; the database cannot be reached.
     """
-    at = moment or now()
+    current_time = moment or now()
     with store.write() as connection:
-        number = None if project is None else projects.named(connection, project).id
-        taken = notifications.claim(connection, at, _LEASE, project=number)
+        number = None if project is None else projects.get_by_name(connection, project).id
+        due_notifications = notifications.claim_notifications(
+            connection, current_time, _LEASE, project=number
+        )
     counts = {"sent": 0, "later": 0, "failed": 0}
-    for each in taken:
-        counts[_delivered(store, each, link, at, allow_http=allow_http)] += 1
-    return Delivered(**counts)
+    for notification in due_notifications:
+        counts[
+            _send_notification(store, notification, link, current_time, allow_http=allow_http)
+        ] += 1
+    return DeliveryCounts(**counts)
 
 
-def _delivered(
-    store: Store, one: Notification, link: str, moment: datetime, *, allow_http: bool
+def _send_notification(
+    store: Store, notification: Notification, link: str, moment: datetime, *, allow_http: bool
 ) -> str:
-    """Send one; ``sent``, ``later`` or ``failed``."""
+    """Send a notification; return ``sent``, ``later`` or ``failed``."""
     with store.read() as connection:
-        alert = alerts.of_number(connection, one.alert)
+        alert = alerts.alert_by_number(connection, notification.alert)
         project = projects.get(connection, alert.project)
-        known = notifications.of_alert(connection, alert.id)
-    announced = any(e.channel == one.channel and e.event == "fired" and e.state == "sent"
-                    for e in known)  # fmt: skip
-    over = one.event == "fired" and alert.state == "resolved"
-    if over or (one.event == "resolved" and not announced):
-        return _failed(store, one, "it was over before anybody got a message", None)
+        alert_notifications = notifications.notifications_of_alert(connection, alert.id)
+    is_announced = any(
+        announcement.channel == notification.channel
+        and announcement.event == "fired"
+        and announcement.state == "sent"
+        for announcement in alert_notifications
+    )
+    is_outdated = notification.event == "fired" and alert.state == "resolved"
+    if is_outdated or (notification.event == "resolved" and not is_announced):
+        return _mark_failed(store, notification, "it was over before anybody got a message", None)
     page = f"{link}/projects/{project.name}/alerts" if link else ""
     try:
         rules = read_rules(str(project.settings.get("alerts", "")), f"alerts of {project.name}")
-        channel = rules.channels.get(one.channel)
+        channel = rules.channels.get(notification.channel)
         if channel is None:
-            return _failed(store, one, "the channel is gone", None)
-        message = Message(one.id, one.event, project.name, alert, page)
+            return _mark_failed(store, notification, "the channel is gone", None)
+        message = Message(notification.id, notification.event, project.name, alert, page)
         send(channel, message, allow_http=allow_http)
     except RankgateError as error:
         _LOG.warning("alert %d of %s: %s", alert.id, project.name, error)
-        wait = AGAIN[one.tries] if one.tries < len(AGAIN) else None
-        return _failed(store, one, str(error), None if wait is None else moment + wait)
+        wait = RETRY_DELAYS[notification.tries] if notification.tries < len(RETRY_DELAYS) else None
+        return _mark_failed(
+            store, notification, str(error), None if wait is None else moment + wait
+        )
     with store.write() as connection:
-        notifications.sent(connection, one.id)
+        notifications.mark_sent(connection, notification.id)
     return "sent"
 
 
-def _failed(store: Store, one: Notification, error: str, again: datetime | None) -> str:
+def _mark_failed(
+    store: Store, notification: Notification, error: str, retry_at: datetime | None
+) -> str:
     with store.write() as connection:
-        notifications.failed(connection, one.id, error, again)
-    return "failed" if again is None else "later"
+        notifications.mark_failed(connection, notification.id, error, retry_at)
+    return "failed" if retry_at is None else "later"
 
 
 def test_channel(store: Store, project: str, name: str, *, allow_http: bool) -> None:
@@ -115,10 +133,10 @@ def test_channel(store: Store, project: str, name: str, *, allow_http: bool) -> 
         InputError: the rules of the project cannot be read.
     """
     with store.read() as connection:
-        found = projects.named(connection, project)
-    rules = read_rules(str(found.settings.get("alerts", "")), f"alerts of {project}")
+        stored_project = projects.get_by_name(connection, project)
+    rules = read_rules(str(stored_project.settings.get("alerts", "")), f"alerts of {project}")
     if name not in rules.channels:
-        known = ", ".join(rules.channels) or "none"
-        problem = f"there is no channel {name!r}; there is {known}."
+        channel_names = ", ".join(rules.channels) or "none"
+        problem = f"there is no channel {name!r}; there is {channel_names}."
         raise UsageError(problem, code="unknown-channel")
-    send(rules.channels[name], Message(0, "test", found.name, None), allow_http=allow_http)
+    send(rules.channels[name], Message(0, "test", stored_project.name, None), allow_http=allow_http)

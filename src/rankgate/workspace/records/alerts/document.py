@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document import Document, PlainRows, Table
-from rankgate.core.present.document import document as made
-from rankgate.core.present.grid import Grid, printable
+from rankgate.core.present.document import make_document as made
+from rankgate.core.present.grid import Grid, make_printable
 
 if TYPE_CHECKING:
     from rankgate.workspace.records.alerts.alert_check import AlertCheck
@@ -14,23 +14,34 @@ if TYPE_CHECKING:
 _MARKS = {"fail": "alert", "pass": "ok", "inconclusive": "unknown"}
 
 
-def checked(result: AlertCheck) -> Document:
-    """Each rule on each series with its state."""
-    head = ("rule", "metric", "system", "slice", "state", "change", "reason")
+def alert_check_document(result: AlertCheck) -> Document:
+    """A row for each rule on each series, with its state."""
+    column_names = ("rule", "metric", "system", "slice", "state", "change", "reason")
     rows = [
-        (each.rule, each.metric, each.system, each.slice, _MARKS[each.status], each.change,
-         each.reason)
-        for each in result.states
-    ]  # fmt: skip
+        (
+            state.rule,
+            state.metric,
+            state.system,
+            state.slice,
+            _MARKS[state.status],
+            state.change,
+            state.reason,
+        )
+        for state in result.states
+    ]
     failed = len(result.failed)
     count = {0: "no alerts", 1: "1 alert"}.get(failed, f"{failed:,} alerts")
-    shown = tuple(tuple(map(printable, row)) for row in rows)
-    used = [at for at, name in enumerate(head) if any(row[at] for row in rows)]
+    cells = tuple(tuple(map(make_printable, row)) for row in rows)
+    used_columns = [
+        column for column, name in enumerate(column_names) if any(row[column] for row in rows)
+    ]
     grid = Grid(
-        tuple(head[at] for at in used),
-        tuple(tuple(row[at] for at in used) for row in shown),
-        frozenset(range(len(used))),
+        tuple(column_names[column] for column in used_columns),
+        tuple(tuple(row[column] for column in used_columns) for row in cells),
+        frozenset(range(len(used_columns))),
     )
-    title = f"{printable(result.project)}: {count}, {len(rows):,} rules on series"
+    title = f"{make_printable(result.project)}: {count}, {len(rows):,} rules on series"
     blocks = [Table("", grid)] if rows else []
-    return made(title, *blocks, rows=PlainRows(head, rows), status="fail" if failed else "pass")
+    return made(
+        title, *blocks, rows=PlainRows(column_names, rows), status="fail" if failed else "pass"
+    )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedSeries:
     """A series as a rule looks at it.
 
     Attributes:
@@ -47,25 +47,25 @@ class AlertKind(Declared):
     """
 
     takes: tuple[Parameter, ...]
-    decide: Callable[[Rule, Watched], Outcome]
+    decide: Callable[[Rule, WatchedSeries], Outcome]
     one_of: tuple[str, ...] = ()
     any_of: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Its own parameters by name."""
-        return {each.name: each for each in self.takes}
+        return {parameter.name: parameter for parameter in self.takes}
 
     def problem(self, values: Mapping[str, Any]) -> str | None:
-        """What is wrong with values that are right one by one."""
-        given = {name for name, value in values.items() if value is not None}
-        if self.one_of and len(given.intersection(self.one_of)) != 1:
+        """The problem with values that are valid one by one; None if there is none."""
+        given_names = {name for name, value in values.items() if value is not None}
+        if self.one_of and len(given_names.intersection(self.one_of)) != 1:
             return f"give {' or '.join(self.one_of)}, one of them."
-        if self.any_of and given.isdisjoint(self.any_of):
+        if self.any_of and given_names.isdisjoint(self.any_of):
             return f"give {' or '.join(self.any_of)}."
         return None
 
 
-def figure(value: float) -> str:
+def format_figure(value: float) -> str:
     """A figure of a series, in sentences."""
     return f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from rankgate.workspace.records.alerts.message import Message
     from rankgate.workspace.records.alerts.rules import Channel
 
-Tls = Literal["starttls", "tls", "none"]
+TlsMode = Literal["starttls", "tls", "none"]
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
-_SECONDS = 20.0
+_TIMEOUT = 20.0
 
 
 @dataclass(frozen=True)
 class MailServer:
-    """Where e-mail is handed over.
+    """The mail server that sends messages.
 
     Attributes:
         host: the server.
@@ -37,40 +37,49 @@ class MailServer:
 
     host: str
     sender: str
-    tls: Tls = "starttls"
+    tls: TlsMode = "starttls"
     port: int = 0
     user: str = ""
     password: str = field(default="", repr=False)
     authorities: str | None = None
 
 
-def mail_server() -> MailServer:
-    """The server that the environment names.
+def read_mail_server() -> MailServer:
+    """The mail server that the environment variables name.
 
     The variables are ``RANKGATE_SMTP_HOST`` and, with the same beginning, ``FROM``, ``TLS``,
     ``PORT``, ``USER``, ``PASSWORD`` and ``CA``.
 
     Raises:
-        UsageError: none is named; a value that cannot be; ``none`` for another machine.
+        UsageError: no server is named; an invalid value; ``none`` for another machine.
     """
-    given = {name: os.environ.get(f"RANKGATE_SMTP_{name}", "")
-             for name in ("HOST", "FROM", "TLS", "PORT", "USER", "PASSWORD", "CA")}  # fmt: skip
-    if not given["HOST"] or not given["FROM"]:
+    settings = {
+        name: os.environ.get(f"RANKGATE_SMTP_{name}", "")
+        for name in ("HOST", "FROM", "TLS", "PORT", "USER", "PASSWORD", "CA")
+    }
+    if not settings["HOST"] or not settings["FROM"]:
         problem = "e-mail needs RANKGATE_SMTP_HOST and RANKGATE_SMTP_FROM."
         raise UsageError(problem, code="missing-input")
-    tls = given["TLS"] or "starttls"
-    if tls not in _PORTS or not (given["PORT"] or "0").isdigit():
+    tls = settings["TLS"] or "starttls"
+    if tls not in _PORTS or not (settings["PORT"] or "0").isdigit():
         problem = "RANKGATE_SMTP_TLS is starttls, tls or none, and RANKGATE_SMTP_PORT a number."
         raise UsageError(problem, code="invalid-parameter")
-    if tls == "none" and given["HOST"] not in {"localhost", "127.0.0.1", "::1"}:
+    if tls == "none" and settings["HOST"] not in {"localhost", "127.0.0.1", "::1"}:
         problem = "RANKGATE_SMTP_TLS=none is for a mail server on this machine only."
         raise UsageError(problem, code="insecure-address")
-    return MailServer(given["HOST"], given["FROM"], cast("Tls", tls), int(given["PORT"] or 0),
-                      given["USER"], given["PASSWORD"], given["CA"] or None)  # fmt: skip
+    return MailServer(
+        settings["HOST"],
+        settings["FROM"],
+        cast("TlsMode", tls),
+        int(settings["PORT"] or 0),
+        settings["USER"],
+        settings["PASSWORD"],
+        settings["CA"] or None,
+    )
 
 
-def send(channel: Channel, message: Message, server: MailServer | None = None) -> None:
-    """Hand a message over.
+def send_mail(channel: Channel, message: Message, server: MailServer | None = None) -> None:
+    """Send a message by e-mail.
 
     Args:
         channel: with addresses.
@@ -80,30 +89,34 @@ def send(channel: Channel, message: Message, server: MailServer | None = None) -
     Raises:
         UsageError: no server is named, or it does not take the message.
     """
-    where = server or mail_server()
+    smtp_server = server or read_mail_server()
     mail = EmailMessage()
     mail["Subject"] = " ".join(message.title.split())
-    mail["From"], mail["To"] = where.sender, ", ".join(channel.values["to"])
-    mail["Message-ID"] = make_msgid(f"rankgate-{message.number}", where.sender.rpartition("@")[2])
+    mail["From"], mail["To"] = smtp_server.sender, ", ".join(channel.values["to"])
+    mail["Message-ID"] = make_msgid(
+        f"rankgate-{message.number}", smtp_server.sender.rpartition("@")[2]
+    )
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(message.text)
-    context = ssl.create_default_context(cafile=where.authorities)
-    port = where.port or _PORTS[where.tls]
+    context = ssl.create_default_context(cafile=smtp_server.authorities)
+    port = smtp_server.port or _PORTS[smtp_server.tls]
     try:
-        if where.tls == "tls":
-            with smtplib.SMTP_SSL(where.host, port, timeout=_SECONDS, context=context) as smtp:
-                _hand_over(smtp, where, mail)
+        if smtp_server.tls == "tls":
+            with smtplib.SMTP_SSL(
+                smtp_server.host, port, timeout=_TIMEOUT, context=context
+            ) as smtp:
+                _send_message(smtp, smtp_server, mail)
         else:
-            with smtplib.SMTP(where.host, port, timeout=_SECONDS) as smtp:
-                if where.tls == "starttls":
+            with smtplib.SMTP(smtp_server.host, port, timeout=_TIMEOUT) as smtp:
+                if smtp_server.tls == "starttls":
                     smtp.starttls(context=context)
-                _hand_over(smtp, where, mail)
+                _send_message(smtp, smtp_server, mail)
     except (smtplib.SMTPException, OSError) as error:
         problem = f"the mail server did not take the message ({type(error).__name__})."
         raise UsageError(problem, code="mail-failed") from None
 
 
-def _hand_over(smtp: smtplib.SMTP, where: MailServer, mail: EmailMessage) -> None:
-    if where.user:
-        smtp.login(where.user, where.password)
+def _send_message(smtp: smtplib.SMTP, server: MailServer, mail: EmailMessage) -> None:
+    if server.user:
+        smtp.login(server.user, server.password)
     smtp.send_message(mail)

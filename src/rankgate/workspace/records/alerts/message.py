@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Message:
-    """What a channel sends.
+    """A message about an alert, as a channel sends it.
 
     Attributes:
         number: of the notification; the same in every try.
@@ -30,32 +30,42 @@ class Message:
 
     @property
     def title(self) -> str:
-        """One line."""
+        """The title, in one line."""
         if self.alert is None:
             return f"[{self.project}] test of rankgate's alerts"
-        words = {"fired": "ALERT", "resolved": "over"}.get(self.event, self.event)
-        return f"[{self.project}] {words}: {self.alert.message}"
+        label = {"fired": "ALERT", "resolved": "over"}.get(self.event, self.event)
+        return f"[{self.project}] {label}: {self.alert.message}"
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The message as text for people."""
         lines = [self.title]
         if self.alert is not None:
-            lines += ["", f"since  {self.alert.first_at:%Y-%m-%d %H:%M} UTC",
-                      f"rule   {self.alert.rule}"]  # fmt: skip
+            lines += [
+                "",
+                f"since  {self.alert.first_at:%Y-%m-%d %H:%M} UTC",
+                f"rule   {self.alert.rule}",
+            ]
         return "\n".join([*lines, *(["", self.link] if self.link else []), ""])
 
     def body(self) -> dict[str, Any]:
-        """For programs."""
-        found: dict[str, Any] = {"event": self.event, "project": self.project, "text": self.title}
+        """The message as JSON for programs."""
+        payload: dict[str, Any] = {"event": self.event, "project": self.project, "text": self.title}
         if self.link:
-            found["link"] = self.link
+            payload["link"] = self.link
         if self.alert is not None:
-            each = self.alert
-            found["alert"] = {
-                "id": each.id, "rule": each.rule, "metric": each.metric, "system": each.system,
-                "slice": each.slice, "state": each.state, "message": each.message,
-                "first_at": each.first_at.isoformat(), "last_at": each.last_at.isoformat(),
-                "record": each.record, "evidence": dict(each.evidence),
-            }  # fmt: skip
-        return found
+            alert = self.alert
+            payload["alert"] = {
+                "id": alert.id,
+                "rule": alert.rule,
+                "metric": alert.metric,
+                "system": alert.system,
+                "slice": alert.slice,
+                "state": alert.state,
+                "message": alert.message,
+                "first_at": alert.first_at.isoformat(),
+                "last_at": alert.last_at.isoformat(),
+                "record": alert.record,
+                "evidence": dict(alert.evidence),
+            }
+        return payload

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from rankgate.core.errors import UsageError
-from rankgate.workspace.records.alerts.addresses import Networks, networks_allowed, resolved
+from rankgate.workspace.records.alerts.addresses import (
+    Networks,
+    read_allowed_networks,
+    resolve_address,
+)
 
 if TYPE_CHECKING:
     from urllib3 import HTTPConnectionPool
@@ -25,12 +29,12 @@ _CONNECT, _READ = 5.0, 10.0
 
 
 def signature(key: str, moment: int, body: bytes) -> str:
-    """What ``X-Rankgate-Signature`` holds: HMAC-SHA256 of the moment, a dot, and the body."""
-    found = hmac.new(key.encode(), b"%d." % moment + body, hashlib.sha256).hexdigest()
-    return f"t={moment},v1={found}"
+    """The header ``X-Rankgate-Signature``: HMAC-SHA256 of the moment, a dot, and the body."""
+    digest = hmac.new(key.encode(), b"%d." % moment + body, hashlib.sha256).hexdigest()
+    return f"t={moment},v1={digest}"
 
 
-def send(
+def post_webhook(
     channel: Channel,
     message: Message,
     networks: Networks | None = None,
@@ -60,17 +64,23 @@ def send(
         "user-agent": "rankgate",
         "x-rankgate-event": message.event,
         "x-rankgate-delivery": str(message.number),
-        **_signed(channel, body),
+        **_signature_headers(channel, body),
     }
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    with _pool(url, networks or networks_allowed(), allow_http=allow_http) as pool:
+    with _connection_pool(url, networks or read_allowed_networks(), allow_http=allow_http) as pool:
         try:
             answer = pool.request(
-                "POST", target, body=body, headers=headers, redirect=False, retries=False,
-                timeout=urllib3.Timeout(connect=_CONNECT, read=_READ), preload_content=False,
-            )  # fmt: skip
+                "POST",
+                target,
+                body=body,
+                headers=headers,
+                redirect=False,
+                retries=False,
+                timeout=urllib3.Timeout(connect=_CONNECT, read=_READ),
+                preload_content=False,
+            )
             status = answer.status
-            answer.close()  # what it says is of no interest, and may be long
+            answer.close()  # the body does not matter, and may be long
         except urllib3.exceptions.HTTPError as error:
             problem = f"the webhook {channel.name!r} does not answer ({type(error).__name__})."
             raise UsageError(problem, code="webhook-failed") from None
@@ -79,18 +89,18 @@ def send(
         raise UsageError(problem, code="webhook-failed")
 
 
-def _signed(channel: Channel, body: bytes) -> dict[str, str]:
-    named = channel.values["secret_from"]
-    if named is None:
+def _signature_headers(channel: Channel, body: bytes) -> dict[str, str]:
+    variable = channel.values["secret_from"]
+    if variable is None:
         return {}
-    key = os.environ.get(named)
+    key = os.environ.get(variable)
     if not key:
-        problem = f"the webhook {channel.name!r} needs the variable {named}, which is not set."
+        problem = f"the webhook {channel.name!r} needs the variable {variable}, which is not set."
         raise UsageError(problem, code="missing-key")
     return {"x-rankgate-signature": signature(key, int(time.time()), body)}
 
 
-def _pool(url: str, networks: Networks, *, allow_http: bool) -> HTTPConnectionPool:
+def _connection_pool(url: str, networks: Networks, *, allow_http: bool) -> HTTPConnectionPool:
     """Connections to the checked address, with the name of the host in TLS and its certificate."""
     import urllib3
 
@@ -100,7 +110,7 @@ def _pool(url: str, networks: Networks, *, allow_http: bool) -> HTTPConnectionPo
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
         raise UsageError("the port of the webhook is no port.", code="invalid-address") from None
-    address = resolved(host, port, networks)
+    address = resolve_address(host, port, networks)
     if parts.scheme == "http" and not (allow_http or ipaddress.ip_address(address).is_loopback):
         problem = "the webhook would be sent unencrypted; use https, or allow it with --allow-http."
         raise UsageError(problem, code="insecure-address")

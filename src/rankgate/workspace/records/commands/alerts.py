@@ -9,6 +9,7 @@ import click
 
 from rankgate.core.console import options
 from rankgate.core.console.output import print_result, print_summary
+from rankgate.core.console.sections import FullHelpGroup
 from rankgate.core.present.write import FORMS
 from rankgate.measurement import store_options
 
@@ -17,9 +18,9 @@ _allow_http = click.option(
 )
 
 
-@click.group("alerts", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("alerts", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Watch the history of a project by rules; send messages when quality falls.
+    """Check the history of a project by rules; send messages when quality falls.
 
     \b
     rankgate alerts rules alerts.toml --project shop --store quality.db
@@ -29,32 +30,40 @@ def command() -> None:
 
 
 @command.command("rules")
-@click.argument("file", required=False, metavar="[FILE.toml]",
-                type=click.Path(exists=True, dir_okay=False, path_type=Path))  # fmt: skip
+@click.argument(
+    "file",
+    required=False,
+    metavar="[FILE.toml]",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
 @store_options.store
 @store_options.project()
 def rules(file: Path | None, store: str | None, project: str) -> None:
     """Set the rules of a project to those of FILE.toml; without a file print them."""
     from rankgate.store.store import Store
-    from rankgate.workspace.records.alerts.manage import rules_of, set_rules_of
+    from rankgate.workspace.records.alerts.manage import read_rules_text, set_rules_from_file
 
-    with Store.open(store) as found:
+    with Store.open(store) as open_store:
         if file is None:
-            click.echo(rules_of(found, project), nl=False)
+            click.echo(read_rules_text(open_store, project), nl=False)
             return
-        made = set_rules_of(found, project, file)
-    click.echo(f"{project}: rules {len(made.rules)}, channels {len(made.channels)}")
+        alert_rules = set_rules_from_file(open_store, project, file)
+    click.echo(f"{project}: rules {len(alert_rules.rules)}, channels {len(alert_rules.channels)}")
 
 
 @command.command("check")
 @store_options.store
 @store_options.project()
-@click.option("--send/--no-send", default=True, show_default=True,
-              help="Whether messages that are due are sent.")  # fmt: skip
+@click.option(
+    "--send/--no-send",
+    default=True,
+    show_default=True,
+    help="Whether messages that are due are sent.",
+)
 @_allow_http
 @options.form(*FORMS)
 def check(store: str | None, project: str, send: bool, allow_http: bool, form: str) -> None:
-    """Check every rule now, note what fires and what is over, and send the messages.
+    """Check every rule now: open and close alerts, and send messages.
 
     Exits with 1 while there is an alert.
     """
@@ -62,14 +71,14 @@ def check(store: str | None, project: str, send: bool, allow_http: bool, form: s
     from rankgate.workspace.records.alerts.alert_check import check_alerts
     from rankgate.workspace.records.alerts.deliver import deliver
 
-    with Store.open(store) as found:
-        result = check_alerts(found, project)
+    with Store.open(store) as open_store:
+        result = check_alerts(open_store, project)
         print_result(result, form)
         if send:
-            done = deliver(found, project, allow_http=allow_http)
-            if done.sent or done.later or done.failed:
-                words = f"messages: {done.sent} sent, {done.later} again later"
-                print_summary([f"{words}, {done.failed} failed"])
+            delivery = deliver(open_store, project, allow_http=allow_http)
+            if delivery.sent or delivery.later or delivery.failed:
+                summary = f"messages: {delivery.sent} sent, {delivery.later} again later"
+                print_summary([f"{summary}, {delivery.failed} failed"])
     if result.failed:
         sys.exit(1)
 
@@ -77,16 +86,17 @@ def check(store: str | None, project: str, send: bool, allow_http: bool, form: s
 @command.command("list")
 @store_options.store
 @store_options.project()
-@click.option("--state", type=click.Choice(("open", "acknowledged", "resolved")),
-              help="Only these.")  # fmt: skip
+@click.option(
+    "--state", type=click.Choice(("open", "acknowledged", "resolved")), help="Only these."
+)
 @options.form(*FORMS)
 def list_(store: str | None, project: str, state: str | None, form: str) -> None:
-    """List the alerts of a project, the last first."""
+    """List the alerts of a project, the newest first."""
     from rankgate.store.store import Store
     from rankgate.workspace.records.alerts.manage import list_alerts
 
-    with Store.open(store) as found:
-        print_result(list_alerts(found, project, state), form)
+    with Store.open(store) as open_store:
+        print_result(list_alerts(open_store, project, state), form)
 
 
 @command.command("acknowledge")
@@ -94,12 +104,12 @@ def list_(store: str | None, project: str, state: str | None, form: str) -> None
 @store_options.store
 @store_options.project()
 def acknowledge(alert: int, store: str | None, project: str) -> None:
-    """Note that somebody looks after an alert, by its number in the list."""
+    """Mark an alert as taken care of, by its number in the list."""
     from rankgate.store.store import Store
     from rankgate.workspace.records.alerts.manage import acknowledge as noted
 
-    with Store.open(store) as found:
-        click.echo(noted(found, project, alert))
+    with Store.open(store) as open_store:
+        click.echo(noted(open_store, project, alert))
 
 
 @command.command("test")
@@ -108,10 +118,10 @@ def acknowledge(alert: int, store: str | None, project: str) -> None:
 @store_options.project()
 @_allow_http
 def test(channel: str, store: str | None, project: str, allow_http: bool) -> None:
-    """Send a test message by a channel of the project's rules."""
+    """Send a test message to a channel of the project's rules."""
     from rankgate.store.store import Store
     from rankgate.workspace.records.alerts.deliver import test_channel
 
-    with Store.open(store) as found:
-        test_channel(found, project, channel, allow_http=allow_http)
+    with Store.open(store) as open_store:
+        test_channel(open_store, project, channel, allow_http=allow_http)
     click.echo(f"sent a test by {channel}")

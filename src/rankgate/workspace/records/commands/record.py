@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import options_of
+from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.output import print_result, print_summary
-from rankgate.core.console.pairs import pairs
+from rankgate.core.console.pairs import parse_pairs
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write import FORMS
 from rankgate.workspace.records.annotate import annotate
@@ -19,8 +19,8 @@ from rankgate.workspace.records.record import record
 
 @click.command("record")
 @click.argument("results", type=click.Path(), nargs=-1, metavar="RESULT.json...")
-@options_of(record, "to FOLDER", "store URL", "project NAME")
-@options_of(record, "at MOMENT", "system NAME", "name NAME")
+@verb_options(record, "to FOLDER", "store URL", "project NAME")
+@verb_options(record, "at MOMENT", "system NAME", "name NAME")
 @click.option(
     "--revision",
     help="Of git; by default that of the working directory, or of the build.",
@@ -30,23 +30,35 @@ from rankgate.workspace.records.record import record
     help="Of git; by default that of the working directory, or of the build.",
 )
 @click.option(
-    "--label", "labels", multiple=True, metavar="NAME=WORD",
-    help="A word by name, such as nightly=yes. May be given several times.",
-)  # fmt: skip
-@options_of(record, "qrels")
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="NAME=WORD",
+    help="A label, such as nightly=yes. May be given several times.",
+)
+@verb_options(record, "qrels")
 @click.option(
-    "--run", "runs", multiple=True, metavar="SYSTEM=RUN",
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="SYSTEM=RUN",
     help="The run of a system that the result is of. May be given several times.",
-)  # fmt: skip
+)
 @click.option(
-    "--keep/--no-keep", default=True, show_default=True,
+    "--keep/--no-keep",
+    default=True,
+    show_default=True,
     help="Keep judgments and runs too, so that later judgments can be applied to them.",
-)  # fmt: skip
+)
 @click.option(
-    "--annotate", "notes", multiple=True, metavar="KIND=TEXT",
+    "--annotate",
+    "notes",
+    multiple=True,
+    metavar="KIND=TEXT",
     help="Also write down what happened: deploy, judgments, incident or note, as in "
     'deploy="ranker 2.1"; may be given several times.',
-)  # fmt: skip
+)
+@options.from_formats("judgments qrels")
 @options.form(*FORMS)
 def command(
     results: tuple[str, ...],
@@ -56,11 +68,11 @@ def command(
     revision: str | None,
     branch: str | None,
     form: str,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
-    """Record results, so that `rankgate history` shows how figures move, and why.
+    """Save results in the history, which `rankgate history` shows.
 
-    The place is a folder (--to), a store or a server (--store and --project), or what the
+    Records go to a folder (--to), a store or a server (--store and --project), or what the
     environment names: RANKGATE_HISTORY, or RANKGATE_STORE and RANKGATE_PROJECT; RANKGATE_TOKEN has
     the token of a server. The same result is recorded once. eval, compare, gate, scorecard,
     snapshot and online record by themselves with --record.
@@ -73,20 +85,23 @@ def command(
     if not results and not notes:
         problem = "name results that were written with --format json, or --annotate."
         raise UsageError(problem, code="missing-input")
-    where = {name: chosen[name] for name in ("to", "store", "project", "at")}
-    for kind, text in pairs(notes, "--annotate", str).items():
-        place = annotate(kind, text, revision=revision, **where)
-        print_summary([f"{kind}: annotated in {place}."])
+    destination = {name: arguments[name] for name in ("to", "store", "project", "at")}
+    for kind, text in parse_pairs(notes, "--annotate", str).items():
+        storage_name = annotate(kind, text, revision=revision, **destination)
+        print_summary([f"{kind}: annotated in {storage_name}."])
     if results:
-        done = record(
-            list(results), labels=pairs(labels, "--label", str), runs=pairs(runs, "--run", str),
-            provenance=_provenance(revision, branch), **chosen,
-        )  # fmt: skip
-        print_result(done, form)
+        result = record(
+            list(results),
+            labels=parse_pairs(labels, "--label", str),
+            runs=parse_pairs(runs, "--run", str),
+            provenance=_read_provenance(revision, branch),
+            **arguments,
+        )
+        print_result(result, form)
 
 
-def _provenance(revision: str | None, branch: str | None) -> Provenance:
-    """What options state; git and the build say the rest."""
+def _read_provenance(revision: str | None, branch: str | None) -> Provenance:
+    """The provenance from options; git and the build supply the rest."""
     if revision is not None and branch is not None:
         return Provenance(revision, branch)
     current = provenance()

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.digest import digest
+from rankgate.data.digest import hash_table
 from rankgate.store.records.new_record import Value
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _KEYS = ("system", "query_id")
 
 @dataclass(frozen=True)
 class Figures:
-    """What is recorded of a result.
+    """The figures of a result that are recorded.
 
     Attributes:
         values: its figures.
@@ -53,35 +53,44 @@ class Figures:
         """The hash of the ids of the queries that have values; empty without any."""
         if self.per_query is None or self.per_query.is_empty():
             return ""
-        return digest(self.per_query.select(pl.col("query_id").unique().sort()))
+        return hash_table(self.per_query.select(pl.col("query_id").unique().sort()))
 
 
-def means_of(per_query: pl.DataFrame, lower: Collection[str] = ()) -> list[Value]:
+def compute_means(per_query: pl.DataFrame, lower: Collection[str] = ()) -> list[Value]:
     """The mean of each system and metric with Student's 95 % interval.
 
     Args:
         per_query: ``system``, ``query_id``, and a column for each metric.
         lower: metrics that are better when lower.
     """
-    found = []
+    means = []
     for (system,), rows in per_query.group_by("system", maintain_order=True):
         for metric in rows.columns[len(_KEYS) :]:
-            known = rows[metric].drop_nulls().drop_nans().to_numpy()
-            value, low, high = interval(known)
-            found.append(
-                Value(metric, str(system), value, low, high, len(known),
-                      higher_is_better=metric not in lower)
-            )  # fmt: skip
-    return found
+            query_values = rows[metric].drop_nulls().drop_nans().to_numpy()
+            value, low, high = mean_with_interval(query_values)
+            means.append(
+                Value(
+                    metric,
+                    str(system),
+                    value,
+                    low,
+                    high,
+                    len(query_values),
+                    higher_is_better=metric not in lower,
+                )
+            )
+    return means
 
 
-def interval(values: NDArray[np.float64]) -> tuple[float | None, float | None, float | None]:
+def mean_with_interval(
+    values: NDArray[np.float64],
+) -> tuple[float | None, float | None, float | None]:
     """A mean with Student's 95 % interval; None where there are too few values."""
     from rankgate.measurement.stats.interval import t_interval
 
     if not len(values):
         return None, None, None
-    found = t_interval(values)
-    low, high = float(found.low[0]), float(found.high[0])
-    mean = float(found.mean[0])
+    intervals = t_interval(values)
+    low, high = float(intervals.low[0]), float(intervals.high[0])
+    mean = float(intervals.mean[0])
     return (mean, None, None) if np.isnan(low) else (mean, low, high)

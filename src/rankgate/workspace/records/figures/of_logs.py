@@ -16,59 +16,67 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.experiment import Experiment
     from rankgate.online.indicators.kpi_table import KpiTable
 
-SYSTEM = "users"
+LOG_SYSTEM = "users"
 """The system of KPIs of a whole log."""
 
 
-def figures(result: KpiTable) -> Figures:
+def kpi_figures(result: KpiTable) -> Figures:
     """Every KPI, in total and by slice; days are not slices, but points of a series."""
     values = tuple(
         Value(
-            row["kpi"], SYSTEM, row["value"], n=row["n"] or 0,
+            row["kpi"],
+            LOG_SYSTEM,
+            row["value"],
+            n=row["n"] or 0,
             slice="" if row["by"] == "all" else f"{row['by']}={row['slice']}",
-            higher_is_better=_higher(row["kpi"]),
+            higher_is_better=_is_higher_better(row["kpi"]),
         )
         for row in result.values.filter(pl.col("by") != "day").iter_rows(named=True)
-    )  # fmt: skip
-    return Figures(values, SYSTEM, summary={"events": result.events}, at=_moment(result.last))
+    )
+    return Figures(
+        values, LOG_SYSTEM, summary={"events": result.events}, at=_parse_moment(result.last)
+    )
 
 
-def by_day(result: KpiTable) -> list[KpiTable]:
+def split_by_day(result: KpiTable) -> list[KpiTable]:
     """A table for each day, so that each is a point of a series; the table itself without days."""
-    of_days = result.values.filter(pl.col("by") == "day")
-    days = of_days["slice"].drop_nulls().unique().sort()
+    daily_values = result.values.filter(pl.col("by") == "day")
+    days = daily_values["slice"].drop_nulls().unique().sort()
     if not len(days):
         return [result]
     total = pl.lit("all")
     return [
         replace(
-            result, first=day, last=day, blocked=result.blocked,
-            values=of_days.filter(pl.col("slice") == day).with_columns(by=total, slice=total),
+            result,
+            first=day,
+            last=day,
+            blocked=result.blocked,
+            values=daily_values.filter(pl.col("slice") == day).with_columns(by=total, slice=total),
         )
         for day in days
-    ]  # fmt: skip
+    ]
 
 
-def of_experiment(result: Experiment) -> Figures:
+def experiment_figures(result: Experiment) -> Figures:
     """The figure of each arm by each metric."""
-    found: dict[tuple[str, str], Value] = {}
+    values: dict[tuple[str, str], Value] = {}
     for row in result.metrics.iter_rows(named=True):
-        higher = row["better"] != "down"
+        higher_is_better = row["better"] != "down"
         for arm, value, n in (
             (result.control, row["control"], row["n_control"]),
             (row["variant"], row["treatment"], row["n"]),
         ):
-            figure = Value(row["metric"], arm, value, n=n or 0, higher_is_better=higher)
-            found.setdefault((row["metric"], arm), figure)
-    return Figures(tuple(found.values()), result.control, at=_moment(result.period[1]))
+            figure = Value(row["metric"], arm, value, n=n or 0, higher_is_better=higher_is_better)
+            values.setdefault((row["metric"], arm), figure)
+    return Figures(tuple(values.values()), result.control, at=_parse_moment(result.period[1]))
 
 
-def _higher(name: str) -> bool:
+def _is_higher_better(name: str) -> bool:
     return KPIS[name].better != "down" if name in KPIS else True
 
 
-def _moment(words: str) -> datetime | None:
-    if not words:
+def _parse_moment(text: str) -> datetime | None:
+    if not text:
         return None
-    found = datetime.fromisoformat(words)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

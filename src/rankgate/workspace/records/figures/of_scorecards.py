@@ -11,23 +11,40 @@ if TYPE_CHECKING:
     from rankgate.recommenders.scorecard import Scorecard
 
 
-def figures(result: Scorecard) -> Figures:
-    """Every figure of every system with its interval, and slices; it knows no values per user."""
-    higher = {}
+def scorecard_figures(result: Scorecard) -> Figures:
+    """Every figure of every system with its interval, and slices; there are no values per user."""
+    higher_is_better = {}
     values = []
     for row in result.figures.iter_rows(named=True):
-        higher[row["metric"]] = row["higher_is_better"]
+        higher_is_better[row["metric"]] = row["higher_is_better"]
         values.append(
-            Value(row["metric"], row["system"], row["value"], row["low"], row["high"],
-                  row["users"] or 0, higher_is_better=row["higher_is_better"])
-        )  # fmt: skip
+            Value(
+                row["metric"],
+                row["system"],
+                row["value"],
+                row["low"],
+                row["high"],
+                row["users"] or 0,
+                higher_is_better=row["higher_is_better"],
+            )
+        )
     values += [
-        Value(row["metric"], row["system"], row["value"], row["low"], row["high"],
-              row["size"] or 0, slice=f"{row['slice']}={row['part']}",
-              higher_is_better=higher.get(row["metric"], True))
+        Value(
+            row["metric"],
+            row["system"],
+            row["value"],
+            row["low"],
+            row["high"],
+            row["size"] or 0,
+            slice=f"{row['slice']}={row['part']}",
+            higher_is_better=higher_is_better.get(row["metric"], True),
+        )
         for row in result.slices.iter_rows(named=True)
-    ]  # fmt: skip
+    ]
     return Figures(
-        tuple(values), result.systems[-1], qrels=result.qrels, convention=result.convention,
+        tuple(values),
+        result.systems[-1],
+        qrels=result.qrels,
+        convention=result.convention,
         summary={"systems": list(result.systems), "metrics": list(result.metrics)},
-    )  # fmt: skip
+    )

@@ -1,1 +1,1 @@
-"""Where records are kept: a folder of a repository, a store, or a server."""
+"""Storage of records: a folder of a repository, a store, or a server."""

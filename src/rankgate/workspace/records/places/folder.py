@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replacing
-from rankgate.data.place import Place as Origin
+from rankgate.core.target import replace_file
+from rankgate.data.place import RowLocation as Origin
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
-from rankgate.store.kept.parquet import packed, unpacked
+from rankgate.store.kept.parquet import from_parquet, to_parquet
 from rankgate.store.records.annotations import Annotation
 from rankgate.store.records.series import Point
 from rankgate.store.tables.records import ANNOTATIONS
@@ -32,34 +32,45 @@ if TYPE_CHECKING:
 
     from rankgate.store.records.new_record import NewRecord
 
-_LETTERS = 12
+_HASH_LENGTH = 12
 _NOTES, _INPUTS = "annotations", "inputs"
-_FACTS = ("kind", "name", "revision", "branch", "labels", "qrels_sha256", "queries_sha256",
-          "convention", "convention_hash", "verdict", "sha256")  # fmt: skip
+_RECORD_FIELDS = (
+    "kind",
+    "name",
+    "revision",
+    "branch",
+    "labels",
+    "qrels_sha256",
+    "queries_sha256",
+    "convention",
+    "convention_hash",
+    "verdict",
+    "sha256",
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Folder:
-    """A folder as a place of records.
+class FolderStorage:
+    """A folder as a storage of records.
 
     Attributes:
-        folder: where.
+        folder: the path.
     """
 
     folder: Path
 
     @classmethod
     def at(cls, folder: str | Path) -> Self:
-        """The folder of a name.
+        """Open a folder of records.
 
         Raises:
             UsageError: there is a file of the name.
         """
-        place = Path(folder)
-        if place.exists() and not place.is_dir():
-            problem = f"{place}: a file, where a folder of records is needed."
+        path = Path(folder)
+        if path.exists() and not path.is_dir():
+            problem = f"{path}: a file, where a folder of records is needed."
             raise UsageError(problem, code="not-a-folder")
-        return cls(place)
+        return cls(path)
 
     @property
     def name(self) -> str:
@@ -67,25 +78,25 @@ class Folder:
         return str(self.folder)
 
     def record(self, record: NewRecord) -> tuple[str, bool]:
-        """Write the files of an evaluation: their name, and whether they are new."""
-        known = sorted(self.folder.glob(f"*-{record.sha256[:_LETTERS]}.json"))
-        if known:
-            return known[0].stem, False
-        stamp = _stamp(record.evaluated_at)
-        earlier = len(list(self.folder.glob(f"{stamp}-*.json")))
-        stem = f"{stamp}-{record.sha256[:_LETTERS]}"
+        """Write the files of an evaluation; return their name, and True if they are new."""
+        record_paths = sorted(self.folder.glob(f"*-{record.sha256[:_HASH_LENGTH]}.json"))
+        if record_paths:
+            return record_paths[0].stem, False
+        stamp = _format_stamp(record.evaluated_at)
+        earlier_count = len(list(self.folder.glob(f"{stamp}-*.json")))
+        stem = f"{stamp}-{record.sha256[:_HASH_LENGTH]}"
         if record.per_query is not None:
-            self._write(f"{stem}.parquet", packed(record.per_query))
-        self._write(f"{stem}.json", _json({**record.to_dict(), "earlier": earlier}))
+            self._write(f"{stem}.parquet", to_parquet(record.per_query))
+        self._write(f"{stem}.json", _to_json({**record.to_dict(), "earlier": earlier_count}))
         return stem, True
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
         """Write judgments and runs by their hash, unless they are there."""
-        found: list[Qrels | Run] = [*runs, *([] if qrels is None else [qrels])]
-        for each in found:
-            name = f"{_INPUTS}/{each.sha256}.parquet"
+        inputs: list[Qrels | Run] = [*runs, *([] if qrels is None else [qrels])]
+        for kept_input in inputs:
+            name = f"{_INPUTS}/{kept_input.sha256}.parquet"
             if not (self.folder / name).exists():
-                self._write(name, packed(each.table))
+                self._write(name, to_parquet(kept_input.table))
 
     def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
         """Write the file of an annotation.
@@ -96,64 +107,82 @@ class Folder:
         if kind not in ANNOTATIONS:
             problem = f"no kind of annotation {kind!r}; choose {', '.join(ANNOTATIONS)}."
             raise UsageError(problem, code="unknown-kind")
-        found = {"at": at.astimezone(UTC).isoformat(), "kind": kind, "text": text,
-                 "revision": revision}  # fmt: skip
-        digest = hashlib.sha256(_json(found)).hexdigest()[:_LETTERS]
-        self._write(f"{_NOTES}/{_stamp(at)}-{digest}.json", _json(found))
+        annotation = {
+            "at": at.astimezone(UTC).isoformat(),
+            "kind": kind,
+            "text": text,
+            "revision": revision,
+        }
+        digest = hashlib.sha256(_to_json(annotation)).hexdigest()[:_HASH_LENGTH]
+        self._write(f"{_NOTES}/{_format_stamp(at)}-{digest}.json", _to_json(annotation))
 
     @cached_property
     def _records(self) -> list[tuple[Path, dict[str, Any]]]:
-        """Every record by its moment; those of one moment as they were recorded."""
+        """Every record by its moment; those of one moment in the order of recording."""
         if not self.folder.is_dir():
             problem = f"{self.folder}: there is no folder; record an evaluation first."
             raise UsageError(problem, code="no-history")
-        found = [(path, _read(path)) for path in sorted(self.folder.glob("*.json"))]
+        records = [(path, _read_json(path)) for path in sorted(self.folder.glob("*.json"))]
         return sorted(
-            found, key=lambda each: (str(each[1]["evaluated_at"]), each[1].get("earlier", 0))
+            records,
+            key=lambda record: (str(record[1]["evaluated_at"]), record[1].get("earlier", 0)),
         )
 
     def points(
-        self, metric: str | None, system: str | None, part: str, since: datetime | None
+        self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
         """The figures of a metric in the order of their evaluation."""
-        return list(self._points(metric, system, part, since))
+        return list(self._points(metric, system, slice_name, since))
 
     def _points(
-        self, metric: str | None, system: str | None, part: str, since: datetime | None
+        self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> Iterator[Point]:
-        for number, (path, facts) in enumerate(self._records):
-            at = datetime.fromisoformat(facts["evaluated_at"])
-            if since is not None and at < since:
+        for number, (path, record) in enumerate(self._records):
+            evaluated_at = datetime.fromisoformat(record["evaluated_at"])
+            if since is not None and evaluated_at < since:
                 continue
-            mine = {name: facts[name] for name in _FACTS}
-            for value in facts["values"]:
+            record_fields = {name: record[name] for name in _RECORD_FIELDS}
+            for value in record["values"]:
                 if (
                     metric in (None, value["metric"])
                     and system in (None, value["system"])
-                    and part == value["slice"]
+                    and slice_name == value["slice"]
                 ):
                     table = path.with_suffix(".parquet")
                     yield Point(
-                        **mine, **value, record=number, evaluated_at=at,
+                        **record_fields,
+                        **value,
+                        record=number,
+                        evaluated_at=evaluated_at,
                         per_query=table.name if table.exists() else None,
-                    )  # fmt: skip
+                    )
 
     def annotations(
         self,
         metric: str | None,  # noqa: ARG002 - as of all places
         since: datetime | None,
     ) -> list[Annotation]:
-        """What happened; a folder's annotations are about all metrics."""
-        found = []
+        """The annotations of the folder, which are about all metrics."""
+        matches = []
         for number, path in enumerate(sorted((self.folder / _NOTES).glob("*.json"))):
-            given = _read(path)
-            at = datetime.fromisoformat(given["at"])
-            if since is None or at >= since:
-                found.append(
-                    Annotation(number, path.stem, at, given["kind"], given["text"], None,
-                               given["revision"], at, None, "")
-                )  # fmt: skip
-        return found
+            fields = _read_json(path)
+            happened_at = datetime.fromisoformat(fields["at"])
+            if since is None or happened_at >= since:
+                matches.append(
+                    Annotation(
+                        number,
+                        path.stem,
+                        happened_at,
+                        fields["kind"],
+                        fields["text"],
+                        None,
+                        fields["revision"],
+                        happened_at,
+                        None,
+                        "",
+                    )
+                )
+        return matches
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
         """The values per query of a point's record."""
@@ -167,16 +196,16 @@ class Folder:
         return {"inputs": inputs, "convention": inputs.get("convention")}
 
     def run(self, sha256: str) -> Run | None:
-        """A run that is kept."""
+        """The saved run with a hash; None if there is none."""
         table = self._input(sha256)
         if table is None:
             return None
-        return Run(sha256[:_LETTERS], lambda: iter([table]), place=Origin(self.name))
+        return Run(sha256[:_HASH_LENGTH], lambda: iter([table]), place=Origin(self.name))
 
     def qrels(self, sha256: str) -> Qrels | None:
-        """Judgments that are kept."""
+        """The saved judgments with a hash; None if there are none."""
         table = self._input(sha256)
-        return None if table is None else Qrels(table, sha256[:_LETTERS])
+        return None if table is None else Qrels(table, sha256[:_HASH_LENGTH])
 
     def _input(self, sha256: str) -> pl.DataFrame | None:
         name = f"{_INPUTS}/{sha256}.parquet"
@@ -184,10 +213,10 @@ class Folder:
 
     def _table(self, name: str) -> pl.DataFrame:
         path = self.folder / name
-        return unpacked(path.read_bytes(), str(path))
+        return from_parquet(path.read_bytes(), str(path))
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: a folder needs no closing."""
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name
@@ -196,25 +225,25 @@ class Folder:
         except OSError as error:
             problem = f"{path.parent}: cannot be made: {error.strerror}."
             raise UsageError(problem, code="cannot-write") from None
-        with replacing(path) as stream:
+        with replace_file(path) as stream:
             stream.write(content)
 
 
-def _stamp(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+def _format_stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
 
 
-def _json(values: dict[str, Any]) -> bytes:
+def _to_json(values: dict[str, Any]) -> bytes:
     return (json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (OSError, ValueError):
-        found = None
-    needed = {"at", "kind"} if path.parent.name == _NOTES else {"evaluated_at", "values"}
-    if not isinstance(found, dict) or not needed <= found.keys():
+        content = None
+    required_keys = {"at", "kind"} if path.parent.name == _NOTES else {"evaluated_at", "values"}
+    if not isinstance(content, dict) or not required_keys <= content.keys():
         problem = "this is no record of rankgate; remove it from the folder."
         raise InputError(problem, source=str(path), code="invalid-record")
-    return found
+    return content

@@ -1,4 +1,4 @@
-"""What every place of records can do, and which place an address names."""
+"""The interface of a storage of records, and the storage that an address names."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ STORE, PROJECT, FOLDER = "RANKGATE_STORE", "RANKGATE_PROJECT", "RANKGATE_HISTORY
 """Environment variables: the store or server, the project in it, or a folder instead."""
 
 
-class Place(Protocol):
-    """A place of records."""
+class RecordStorage(Protocol):
+    """A storage of records."""
 
     @property
     def name(self) -> str:
-        """The place, for people."""
+        """The storage's name, for people."""
         ...
 
     def record(self, record: NewRecord) -> tuple[str, bool]:
-        """Record an evaluation: what it is called there, and whether it is new."""
+        """Record an evaluation; return its name there, and True if it is new."""
         ...
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
@@ -39,17 +39,17 @@ class Place(Protocol):
         ...
 
     def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
-        """Write down what happened at a moment."""
+        """Write an annotation of a moment."""
         ...
 
     def points(
-        self, metric: str | None, system: str | None, part: str, since: datetime | None
+        self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
         """The figures of a metric in the order of their evaluation."""
         ...
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
-        """What happened."""
+        """The annotations of a metric, and those of all metrics."""
         ...
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
@@ -61,22 +61,22 @@ class Place(Protocol):
         ...
 
     def run(self, sha256: str) -> Run | None:
-        """A run that is kept."""
+        """The saved run with a hash; None if there is none."""
         ...
 
     def qrels(self, sha256: str) -> Qrels | None:
-        """Judgments that are kept."""
+        """The saved judgments with a hash; None if there are none."""
         ...
 
     def close(self) -> None:
-        """Close the place."""
+        """Close the storage."""
         ...
 
 
-def place_at(
+def open_storage(
     folder: str | None = None, store: str | None = None, project: str | None = None
-) -> Place:
-    """The place that words or environment variables name.
+) -> RecordStorage:
+    """The storage that arguments or environment variables name.
 
     Args:
         folder: a folder.
@@ -92,9 +92,9 @@ def place_at(
     if folder is None and store is None and project is None:
         folder = os.environ.get(FOLDER)
     if folder:
-        from rankgate.workspace.records.places.folder import Folder
+        from rankgate.workspace.records.places.folder import FolderStorage
 
-        return Folder.at(folder)
+        return FolderStorage.at(folder)
     store, project = store or os.environ.get(STORE), project or os.environ.get(PROJECT)
     if not store or not project:
         raise UsageError(
@@ -103,9 +103,9 @@ def place_at(
             code="missing-input",
         )
     if store.startswith(("http://", "https://")):
-        from rankgate.workspace.records.places.remote import Remote
+        from rankgate.workspace.records.places.remote import ServerStorage
 
-        return Remote.at(store, project)
-    from rankgate.workspace.records.places.stored import Stored
+        return ServerStorage.at(store, project)
+    from rankgate.workspace.records.places.stored import StoreStorage
 
-    return Stored.open(store, project)
+    return StoreStorage.open(store, project)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import Place as Origin
+from rankgate.data.place import RowLocation as Origin
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.store.client.client import Client
-from rankgate.store.kept.parquet import packed
+from rankgate.store.kept.parquet import to_parquet
 from rankgate.store.records.annotations import Annotation
 from rankgate.store.records.series import Point
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from rankgate.store.records.new_record import NewRecord
 
-_MISSING = "not-found"
+_NOT_FOUND_CODE = "not-found"
 
 
 @dataclass(frozen=True, eq=False)
-class Remote:
-    """A project of a server as a place of records.
+class ServerStorage:
+    """A project of a server as a storage of records.
 
     Attributes:
         client: of the REST API.
@@ -47,46 +47,57 @@ class Remote:
         return cls(Client(url, project), f"{url.rstrip('/')} project {project}")
 
     def record(self, record: NewRecord) -> tuple[str, bool]:
-        """Send an evaluation: its number, and whether it is new."""
-        words = json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False).encode()
-        sent: dict[str, Any] = {"record": ("record.json", words)}
+        """Send an evaluation; return its number, and True if it is new."""
+        content = json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False).encode()
+        files: dict[str, Any] = {"record": ("record.json", content)}
         if record.per_query is not None:
-            sent["per_query"] = ("per_query.parquet", packed(record.per_query))
-        done = self.client.send("records", sent)
-        return str(done["record"]), bool(done["new"])
+            files["per_query"] = ("per_query.parquet", to_parquet(record.per_query))
+        answer = self.client.send("records", files)
+        return str(answer["record"]), bool(answer["new"])
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
         """Send judgments and runs."""
-        found: list[tuple[str, Qrels | Run]] = [("run", each) for each in runs]
-        found += [] if qrels is None else [("judgments", qrels)]
-        for kind, each in found:
+        inputs: list[tuple[str, Qrels | Run]] = [("run", run) for run in runs]
+        inputs += [] if qrels is None else [("judgments", qrels)]
+        for kind, kept_input in inputs:
             self.client.send(
                 "records/inputs",
-                {"kind": kind, "name": each.name,
-                 "table": ("table.parquet", packed(each.table))},
-            )  # fmt: skip
+                {
+                    "kind": kind,
+                    "name": kept_input.name,
+                    "table": ("table.parquet", to_parquet(kept_input.table)),
+                },
+            )
 
     def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
-        """Write down what happened at a moment."""
+        """Write an annotation of a moment."""
         self.client.post("annotations", at=at.isoformat(), kind=kind, text=text, revision=revision)
 
     def points(
-        self, metric: str | None, system: str | None, part: str, since: datetime | None
+        self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
         """The figures of a metric in the order of their evaluation."""
-        given = {"metric": metric, "system": system, "slice": part or None,
-                 "since": None if since is None else since.isoformat()}  # fmt: skip
-        found = self.client.get("recorded/points", **_given(given))["points"]
-        return [Point(**{**each, "evaluated_at": datetime.fromisoformat(each["evaluated_at"])})
-                for each in found]  # fmt: skip
+        parameters = {
+            "metric": metric,
+            "system": system,
+            "slice": slice_name or None,
+            "since": None if since is None else since.isoformat(),
+        }
+        rows = self.client.get("recorded/points", **_without_none(parameters))["points"]
+        return [
+            Point(**{**row, "evaluated_at": datetime.fromisoformat(row["evaluated_at"])})
+            for row in rows
+        ]
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
-        """What happened."""
-        given = {"metric": metric, "since": None if since is None else since.isoformat()}
+        """The annotations of a metric, and those of all metrics."""
+        parameters = {"metric": metric, "since": None if since is None else since.isoformat()}
         moments = ("at", "recorded_at")
         return [
-            Annotation(**{**each, **{name: datetime.fromisoformat(each[name]) for name in moments}})
-            for each in self.client.get("recorded/annotations", **_given(given))["annotations"]
+            Annotation(**{**row, **{name: datetime.fromisoformat(row[name]) for name in moments}})
+            for row in self.client.get("recorded/annotations", **_without_none(parameters))[
+                "annotations"
+            ]
         ]
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
@@ -101,14 +112,14 @@ class Remote:
         return {"inputs": inputs, "convention": inputs.get("convention")}
 
     def run(self, sha256: str) -> Run | None:
-        """A run that is kept."""
+        """The saved run with a hash; None if there is none."""
         table = self._input("run", sha256)
         if table is None:
             return None
         return Run(sha256[:12], lambda: iter([table]), place=Origin(self.name))
 
     def qrels(self, sha256: str) -> Qrels | None:
-        """Judgments that are kept."""
+        """The saved judgments with a hash; None if there are none."""
         table = self._input("judgments", sha256)
         return None if table is None else Qrels(table, sha256[:12])
 
@@ -116,7 +127,7 @@ class Remote:
         try:
             return self.client.table(f"recorded/inputs/{kind}/{sha256}")
         except UsageError as error:
-            if error.code == _MISSING:
+            if error.code == _NOT_FOUND_CODE:
                 return None
             raise
 
@@ -125,5 +136,5 @@ class Remote:
         self.client.close()
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
-    """A project of an open store as a place of records.
+class StoreStorage:
+    """A project of an open store as a storage of records.
 
     Attributes:
         project: the project.
@@ -51,44 +51,56 @@ class Stored:
         return f"{self.project.place} project {self.project.name}"
 
     def record(self, record: NewRecord) -> tuple[str, bool]:
-        """Record an evaluation: its number, and whether it is new."""
+        """Record an evaluation; return its number, and True if it is new."""
         store = self.project.store
         with self.project.write() as connection:
-            done = records.add(connection, store.blobs, self.project.number, record)
-        return str(done.record.id), done.new
+            addition = records.add(connection, store.blobs, self.project.number, record)
+        return str(addition.record.id), addition.new
 
     def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
-        """Keep judgments and runs under free names, unless they are there."""
+        """Save judgments and runs under free names, unless they are there."""
         with self.project.write() as connection:
-            keep(connection, self.project, qrels, runs)
+            save_inputs_in(connection, self.project, qrels, runs)
 
     def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
-        """Write down what happened at a moment."""
+        """Write an annotation of a moment."""
         with self.project.write() as connection:
-            noted.add(
-                connection, self.project.number, at=at, kind=kind, text=text, revision=revision,
+            noted.add_annotation(
+                connection,
+                self.project.number,
+                at=at,
+                kind=kind,
+                text=text,
+                revision=revision,
                 actor=COMMAND_LINE.name,
-            )  # fmt: skip
+            )
 
     def points(
-        self, metric: str | None, system: str | None, part: str, since: datetime | None
+        self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
     ) -> list[Point]:
         """The figures of a metric in the order of their evaluation."""
         with self.project.store.read() as connection:
-            return series.points(
-                connection, self.project.number, metric, system=system, slice=part, since=since
+            return series.list_points(
+                connection,
+                self.project.number,
+                metric,
+                system=system,
+                slice=slice_name,
+                since=since,
             )
 
     def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
-        """What happened."""
+        """The annotations of a metric, and those of all metrics."""
         with self.project.store.read() as connection:
-            return noted.listed(connection, self.project.number, metric=metric, since=since)
+            return noted.list_annotations(
+                connection, self.project.number, metric=metric, since=since
+            )
 
     def per_query(self, point: Point) -> pl.DataFrame | None:
         """The values per query of a point's record."""
         store = self.project.store
         with store.read() as connection:
-            return records.per_query(records.get(connection, point.record), store.blobs)
+            return records.read_per_query(records.get(connection, point.record), store.blobs)
 
     def details(self, point: Point) -> dict[str, Any]:
         """``inputs`` and the ``convention`` with its axes of a point's record."""
@@ -97,21 +109,23 @@ class Stored:
         return {"inputs": inputs, "convention": inputs.get("convention")}
 
     def run(self, sha256: str) -> Run | None:
-        """A run that is kept."""
+        """The saved run with a hash; None if there is none."""
         store = self.project.store
         with store.read() as connection:
-            for each in runs.listed(connection, self.project.number, archived=True):
-                if each.sha256 == sha256:
-                    return runs.rankings(each, store.blobs)
+            for stored_run in runs.list_runs(connection, self.project.number, archived=True):
+                if stored_run.sha256 == sha256:
+                    return runs.rankings(stored_run, store.blobs)
         return None
 
     def qrels(self, sha256: str) -> Qrels | None:
-        """Judgments that are kept."""
+        """The saved judgments with a hash; None if there are none."""
         store, number = self.project.store, self.project.number
         with store.read() as connection:
-            for each in judgments.listed(connection, number, archived=True):
-                if each.sha256 == sha256:
-                    return judgments.read(connection, store.blobs, number, each.name)
+            for stored_judgments in judgments.list_judgments(connection, number, archived=True):
+                if stored_judgments.sha256 == sha256:
+                    return judgments.read_judgments(
+                        connection, store.blobs, number, stored_judgments.name
+                    )
         return None
 
     def close(self) -> None:
@@ -119,31 +133,33 @@ class Stored:
         self.project.close()
 
 
-_HASH = 8
+_HASH_LENGTH = 8
 
 
-def keep(
-    connection: Connection, project: StoredProject, qrels: Qrels | None, given: Sequence[Run]
+def save_inputs_in(
+    connection: Connection, project: StoredProject, qrels: Qrels | None, new_runs: Sequence[Run]
 ) -> None:
-    """Keep judgments and runs of a project; a taken name gets the first letters of the hash."""
+    """Save judgments and runs of a project; a taken name gets the first letters of the hash."""
     number, blobs = project.number, project.store.blobs
     if qrels is not None:
-        kept = judgments.listed(connection, number, archived=True)
-        known = {stored.sha256: stored.name for stored in kept}
-        if qrels.sha256 not in known:
-            name = _free(addressable(qrels.name), qrels.sha256, set(known.values()))
-            judgments.add(connection, blobs, number, qrels, name=name)
-    stored_runs = runs.listed(connection, number, archived=True)
-    found = {stored.sha256: stored.name for stored in stored_runs}
-    for run in given:
-        if run.sha256 not in found:
-            name = _free(run.name, run.sha256, set(found.values()))
-            runs.add(connection, blobs, number, run, name=name)
-            found[run.sha256] = name
+        stored_judgments = judgments.list_judgments(connection, number, archived=True)
+        judgment_names = {stored.sha256: stored.name for stored in stored_judgments}
+        if qrels.sha256 not in judgment_names:
+            name = _find_free_name(
+                addressable(qrels.name), qrels.sha256, set(judgment_names.values())
+            )
+            judgments.add_judgments(connection, blobs, number, qrels, name=name)
+    stored_runs = runs.list_runs(connection, number, archived=True)
+    run_names = {stored.sha256: stored.name for stored in stored_runs}
+    for run in new_runs:
+        if run.sha256 not in run_names:
+            name = _find_free_name(run.name, run.sha256, set(run_names.values()))
+            runs.add_run(connection, blobs, number, run, name=name)
+            run_names[run.sha256] = name
 
 
-def _free(name: str, sha256: str, taken: set[str]) -> str:
-    chosen = name if name not in taken else f"{name}@{sha256[:_HASH]}"
-    if chosen in taken:
-        raise UsageError(f"the name {chosen!r} is taken; choose another.", code="name-taken")
-    return chosen
+def _find_free_name(name: str, sha256: str, used_names: set[str]) -> str:
+    free_name = name if name not in used_names else f"{name}@{sha256[:_HASH_LENGTH]}"
+    if free_name in used_names:
+        raise UsageError(f"the name {free_name!r} is taken; choose another.", code="name-taken")
+    return free_name

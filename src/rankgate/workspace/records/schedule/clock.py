@@ -1,8 +1,8 @@
-"""When a job is due: five fields of cron in a time zone, with daylight saving.
+"""The moments at which a job is due: five fields of cron in a time zone, with daylight saving.
 
-APScheduler reads the fields and counts the days, on a clock without daylight saving; which moment a
-time of a zone's clock is, is decided here (its own trigger loses the days on which the clock is put
-forward, and runs a job twice where it is put back):
+APScheduler reads the fields and counts the days, on a clock without daylight saving. This module
+converts times of a zone's clock to moments (APScheduler's own trigger loses the days on which the
+clock is put forward, and runs a job twice where it is put back):
 
 - a time that the clock skips is due when the clock is put forward,
 - a time that the clock shows twice is due the first time,
@@ -19,15 +19,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from rankgate.core.errors import UsageError
 from rankgate.core.extras import require
 from rankgate.core.frozen import dataclass
-from rankgate.workspace.records.moment import clock_of, first_shown
+from rankgate.workspace.records.moment import clock_time, first_moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from apscheduler.triggers.cron import CronTrigger
 
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_RECENT = (timedelta(days=1), timedelta(days=35))
+_DAY_NAMES = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_LOOKBACKS = (timedelta(days=1), timedelta(days=35))
 _DAY = timedelta(days=1)
 
 
@@ -47,39 +47,42 @@ class Schedule:
 
     def next_after(self, moment: datetime) -> datetime | None:
         """The first moment of the schedule after a moment; None if there is none."""
-        start = clock_of(moment, self.zone)
+        start = clock_time(moment, self.zone)
         if not self.hourly:
-            return next((at for at in self._first_shown(start) if at > moment), None)
+            return next((due_at for due_at in self._first_shown(start) if due_at > moment), None)
         # where the clock is put back within a day, it shows some of the times before again
-        later = clock_of(moment + _DAY, self.zone) - _DAY
-        starts = {start, min(start, later)}
-        due = (next((at for at in self._shown(first) if at > moment), None) for first in starts)
-        return min((at for at in due if at is not None), default=None)
+        shifted_start = clock_time(moment + _DAY, self.zone) - _DAY
+        starts = {start, min(start, shifted_start)}
+        candidates = (
+            next((due_at for due_at in self._shown(first) if due_at > moment), None)
+            for first in starts
+        )
+        return min((due_at for due_at in candidates if due_at is not None), default=None)
 
     def _first_shown(self, start: datetime) -> Iterator[datetime]:
         """The moments of the clock's times after a start, each once."""
-        return (first_shown(clock, self.zone) for clock in self._clocks(start))
+        return (first_moment_of(clock, self.zone) for clock in self._clocks(start))
 
     def _shown(self, start: datetime) -> Iterator[datetime]:
         """The moments at which the clock shows the times after a start, twice or not at all."""
         for clock in self._clocks(start):
             moments = (clock.replace(tzinfo=self.zone, fold=fold) for fold in (0, 1))
             times = dict.fromkeys(moment.astimezone(UTC) for moment in moments)
-            yield from (moment for moment in times if clock_of(moment, self.zone) == clock)
+            yield from (moment for moment in times if clock_time(moment, self.zone) == clock)
 
     def _clocks(self, start: datetime) -> Iterator[datetime]:
         """The times after a start that the fields name."""
         clock = start
         while True:
             after = clock.replace(tzinfo=UTC) + timedelta(microseconds=1)
-            found = self.fields.get_next_fire_time(None, after)
-            if found is None:
+            fire_time = self.fields.get_next_fire_time(None, after)
+            if fire_time is None:
                 return
-            clock = found.replace(tzinfo=None)
+            clock = fire_time.replace(tzinfo=None)
             yield clock
 
 
-def trigger(schedule: str, timezone: str) -> Schedule:
+def parse_schedule(schedule: str, timezone: str) -> Schedule:
     """The moments of a schedule.
 
     Args:
@@ -88,7 +91,7 @@ def trigger(schedule: str, timezone: str) -> Schedule:
         timezone: a name such as ``Europe/Warsaw``.
 
     Raises:
-        UsageError: the schedule or the time zone is none (``invalid-schedule``).
+        UsageError: the schedule or the time zone is invalid (``invalid-schedule``).
         MissingExtraError: APScheduler is not installed.
     """
     require("schedules need APScheduler", "apscheduler")
@@ -96,32 +99,32 @@ def trigger(schedule: str, timezone: str) -> Schedule:
 
     fields = schedule.lower().split()
     if len(fields) != 5:
-        raise _wrong(schedule, "five fields, as in 0 3 * * *")
-    fields[4] = re.sub(r"(?<![/\w])[0-7](?!\w)", lambda day: _DAYS[int(day[0])], fields[4])
+        raise _invalid_schedule(schedule, "five fields, as in 0 3 * * *")
+    fields[4] = re.sub(r"(?<![/\w])[0-7](?!\w)", lambda day: _DAY_NAMES[int(day[0])], fields[4])
     try:
         zone = ZoneInfo(timezone)
         names = ("minute", "hour", "day", "month", "day_of_week")
         cron = CronTrigger(**dict(zip(names, fields, strict=True)), timezone=UTC)
         return Schedule(cron, zone, hourly=fields[1] in {"*", "*/1"})
     except (ZoneInfoNotFoundError, OSError):
-        raise _wrong(timezone, "a time zone such as Europe/Warsaw") from None
+        raise _invalid_schedule(timezone, "a time zone such as Europe/Warsaw") from None
     except ValueError as error:
-        raise _wrong(schedule, str(error)) from None
+        raise _invalid_schedule(schedule, str(error)) from None
 
 
-def _wrong(words: str, wanted: str) -> UsageError:
-    return UsageError(f"the schedule {words!r}: {wanted}.", code="invalid-schedule")
+def _invalid_schedule(text: str, problem: str) -> UsageError:
+    return UsageError(f"the schedule {text!r}: {problem}.", code="invalid-schedule")
 
 
 def last_due(schedule: str, timezone: str, after: datetime, until: datetime) -> datetime | None:
     """The last moment of a schedule after one moment, and not after another; None without any."""
-    moments = trigger(schedule, timezone)
-    starts = (max(after, until - recent) for recent in _RECENT)
+    moments = parse_schedule(schedule, timezone)
+    starts = (max(after, until - recent) for recent in _LOOKBACKS)
     for start in dict.fromkeys((*starts, after)):
         last = None
-        at = moments.next_after(start)
-        while at is not None and at <= until:
-            last, at = at, moments.next_after(at)
+        due_at = moments.next_after(start)
+        while due_at is not None and due_at <= until:
+            last, due_at = due_at, moments.next_after(due_at)
         if last is not None:
             return last
     return None
@@ -129,4 +132,4 @@ def last_due(schedule: str, timezone: str, after: datetime, until: datetime) -> 
 
 def next_due(schedule: str, timezone: str, after: datetime) -> datetime | None:
     """The first moment of a schedule after a moment; None if there is never one."""
-    return trigger(schedule, timezone).next_after(after)
+    return parse_schedule(schedule, timezone).next_after(after)

@@ -33,9 +33,9 @@ class JobKind(Declared):
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Its own parameters by name."""
-        return {each.name: each for each in self.takes}
+        return {parameter.name: parameter for parameter in self.takes}
 
 
-def options(name: str, values: Iterable[object]) -> list[str]:
-    """An option that may be given several times, each in one word with its value."""
-    return [f"--{name}={each}" for each in values]
+def repeat_option(name: str, values: Iterable[object]) -> list[str]:
+    """One option for each value, as ``--name=value``."""
+    return [f"--{name}={value}" for value in values]

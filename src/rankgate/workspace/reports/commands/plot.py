@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected, options_of
+from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.definitions import DefiningCommand
-from rankgate.core.console.labels import label, labelled
-from rankgate.core.console.places import deliver, inputs, refuse_clashes
-from rankgate.core.console.progress import Progress
-from rankgate.core.console.terminal import styled, width
+from rankgate.core.console.labels import label, parse_labels
+from rankgate.core.console.places import check_paths, input_paths, write_output
+from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.console.terminal import output_width, style_output
 from rankgate.core.present.charts.picture import FORMS
 from rankgate.core.present.charts.style import THEMES
-from rankgate.core.present.suffixes import form_of
+from rankgate.core.present.suffixes import find_form
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
-from rankgate.workspace.reports.kinds import KINDS, OF_RESULTS, kind
-from rankgate.workspace.reports.pictured import CUTOFFS, ChartRequest, result_for
+from rankgate.workspace.reports.kinds import CHART_KINDS, RESULT_CHART_KINDS, find_chart_kind
+from rankgate.workspace.reports.pictured import DEFAULT_CUTOFFS, ChartRequest, compute_result
 from rankgate.workspace.reports.plot import plot
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
 
 
-class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """Cutoffs with commas between them."""
 
     name = "list"
@@ -38,24 +38,28 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
         if isinstance(value, tuple):
             return value
         try:
-            found = tuple(sorted({int(each) for each in str(value).split(",")}))
+            cutoffs = tuple(sorted({int(text) for text in str(value).split(",")}))
         except ValueError:
-            found = ()
-        if not found or found[0] < 1:
+            cutoffs = ()
+        if not cutoffs or cutoffs[0] < 1:
             self.fail(f"{value!r} is not a list of cutoffs, such as 1,5,10.", param, ctx)
-        return found
+        return cutoffs
 
 
 @click.command(
     "plot",
     cls=DefiningCommand,
     definitions={
-        "Kinds": [(each.name, each.title) for each in KINDS],
-        "Kinds of saved results": [(each.name, each.title) for each in OF_RESULTS],
+        "Kinds": [(chart_kind.name, chart_kind.title) for chart_kind in CHART_KINDS],
+        "Kinds of saved results": [
+            (chart_kind.name, chart_kind.title) for chart_kind in RESULT_CHART_KINDS
+        ],
     },
 )
 @click.argument(
-    "name", metavar="KIND", type=click.Choice([each.name for each in (*KINDS, *OF_RESULTS)])
+    "name",
+    metavar="KIND",
+    type=click.Choice([chart_kind.name for chart_kind in (*CHART_KINDS, *RESULT_CHART_KINDS)]),
 )
 @options.qrels
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
@@ -64,19 +68,19 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
 )
 @metric_options.metrics_from
 @metric_options.convention
-@options_of(plot, "query ID")
+@verb_options(plot, "query ID")
 @click.option(
     "-k",
     "--cutoffs",
-    type=_Cutoffs(),
-    default=CUTOFFS,
+    type=_CutoffsType(),
+    default=DEFAULT_CUTOFFS,
     metavar="LIST",
     help="For the kind cutoffs: the cutoffs of metrics without @. "
-    f"Without it {','.join(map(str, CUTOFFS))}.",
+    f"Without it {','.join(map(str, DEFAULT_CUTOFFS))}.",
 )
-@options_of(plot, "depth")
+@verb_options(plot, "depth")
 @label
-@collected("test", Test, "unequal")
+@value_options("test", Test, "unequal")
 @of_collection("runs")
 @click.option(
     "--theme",
@@ -95,8 +99,8 @@ class _Cutoffs(click.ParamType):  # type: ignore[type-arg]  # generic since clic
     "--output",
     metavar="FILE",
     type=click.Path(),
-    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs and distributions are "
-    "drawn with characters.",
+    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs, distributions and "
+    "heat are drawn with characters.",
 )
 def command(
     name: str,
@@ -107,7 +111,7 @@ def command(
     theme: str | None,
     scale: float,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Draw a chart of this KIND from judgments (or ratings) and runs, or from a saved result.
 
@@ -117,23 +121,28 @@ def command(
     rankgate plot deltas qrels.txt old.run new.run
     rankgate plot deltas qrels.txt old.run new.run -m nDCG@10 -o deltas.svg
     rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
+    rankgate plot heat qrels.txt *.run -m nDCG@10 -o heat.png
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
     rankgate plot kpi-days kpi.json -o kpi.svg
     """
-    refuse_clashes(inputs(), output)
+    check_paths(input_paths(), output)
     if output is not None:
-        form_of(output, FORMS)
-    elif not kind(name).in_text:
-        kind(name).refuse_text()
-    plain = collection.stated().keys() <= {"judgments"}
-    source = collection.judgments if plain else collection  # which may be a result, or ratings
-    with Progress(len(chosen["runs"]) + 1):
-        request = ChartRequest(source, labels=labelled(labels), unequal=test.unequal, **chosen)
-        result = result_for(kind(name).needs, request)
+        find_form(output, FORMS)
+    elif not find_chart_kind(name).in_text:
+        find_chart_kind(name).refuse_text()
+    only_judgments = collection.stated().keys() <= {"judgments"}
+    source = (
+        collection.judgments if only_judgments else collection
+    )  # which may be a result, or ratings
+    with TerminalProgress(len(arguments["runs"]) + 1):
+        request = ChartRequest(
+            source, labels=parse_labels(labels), unequal=test.unequal, **arguments
+        )
+        result = compute_result(find_chart_kind(name).needs, request)
     for notice in result.notices:
         click.echo(f"! {notice.text}", err=True)
     if output:
-        picture = kind(name).draw(result)
-        deliver(picture.written(form_of(output, FORMS), theme or "", scale), output)
+        picture = find_chart_kind(name).draw(result)
+        write_output(picture.written(find_form(output, FORMS), theme or "", scale), output)
     else:
-        deliver(styled(kind(name).text(result, width()), "text"))
+        write_output(style_output(find_chart_kind(name).text(result, output_width()), "text"))

@@ -12,13 +12,13 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console import options
-from rankgate.core.console.declared_options import collected
-from rankgate.core.console.places import deliver
-from rankgate.core.console.progress import Progress
+from rankgate.core.console.declared_options import value_options
+from rankgate.core.console.places import write_output
+from rankgate.core.console.progress import TerminalProgress
 from rankgate.core.console.sections import TEST, SectionedCommand
 from rankgate.core.errors import UsageError
-from rankgate.core.present.forms.documents import csv, latex, markdown
-from rankgate.core.present.pages.page import page
+from rankgate.core.present.forms.documents import render_csv, render_latex, render_markdown
+from rankgate.core.present.pages.page import document_page
 from rankgate.core.present.result import ReportOptions
 from rankgate.core.progress import progress
 from rankgate.decisions.comparison.commands import options as comparing
@@ -31,39 +31,39 @@ from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.names import DEFAULT_METRICS
 from rankgate.workspace.reports.compose import ReportPart, compose
-from rankgate.workspace.reports.gather import gather
-from rankgate.workspace.reports.printed import printed
-from rankgate.workspace.reports.reading import are_results, read_results
-from rankgate.workspace.reports.shown_texts import texts_of_documents, texts_of_queries
+from rankgate.workspace.reports.gather import gather_results
+from rankgate.workspace.reports.printed import print_pdf
+from rankgate.workspace.reports.reading import are_result_paths, read_results
+from rankgate.workspace.reports.shown_texts import read_document_texts, read_query_texts
 
 if TYPE_CHECKING:
     from rankgate.core.present.document import Document
     from rankgate.data.collection import Collection
 
-FORMS = ("html", "markdown", "latex", "csv", "pdf")
+REPORT_FORMS = ("html", "markdown", "latex", "csv", "pdf")
 """The forms of a report, by the name that ``--format`` takes."""
 
-_WORDS = "rankgate.report.words"
-_OF_ALL = {"sources", "queries", "documents", "worst", "add", "form", "browser", "output"}
+_ARGUMENTS_KEY = "rankgate.report.words"
+_GENERAL_OPTIONS = {"sources", "queries", "documents", "worst", "add", "form", "browser", "output"}
 
 
-_Gathered = tuple[list[ReportPart], tuple[str, ...]]
+_PartsAndRemarks = tuple[list[ReportPart], tuple[str, ...]]
 
 
-class _Remembered(SectionedCommand):
-    """A command that remembers how it was called, for the page to say."""
+class _ReportCommand(SectionedCommand):
+    """A command that keeps its arguments, which the page shows."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_WORDS] = tuple(args)
+        ctx.meta[_ARGUMENTS_KEY] = tuple(args)
         return super().parse_args(ctx, args)
 
 
-def _of_sources(function: Callable[..., Any]) -> Callable[..., Any]:
-    """SOURCE... as QRELS and RUN..., which they are unless they are results."""
+def _split_sources(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Pass SOURCE... as QRELS and RUN... unless they are results."""
 
     @functools.wraps(function)
     def with_runs(*args: Any, sources: tuple[str, ...], **options: Any) -> object:
-        if are_results(sources):
+        if are_result_paths(sources):
             return function(*args, sources=sources, qrels=None, runs=[], **options)
         qrels, *runs = sources
         return function(*args, sources=sources, qrels=qrels, runs=runs, **options)
@@ -71,7 +71,7 @@ def _of_sources(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_runs
 
 
-@click.command("report", cls=_Remembered)
+@click.command("report", cls=_ReportCommand)
 @click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
 @metric_options.metrics_option(
     "A metric such as nDCG@10; may be given several times. Without it those of the policy, "
@@ -104,15 +104,15 @@ def _of_sources(function: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="How many of the worst queries to show, with both lists.",
 )
-@collected("test", Test, "resamples", "seed", "unequal", section=TEST)
-@options.form(*FORMS)
+@value_options("test", Test, "resamples", "seed", "unequal", section=TEST)
+@options.form(*REPORT_FORMS)
 @click.option(
     "--browser",
     metavar="PROGRAM",
     help="The browser that prints PDF, Chromium or Chrome; without it one on the PATH.",
 )
 @options.output
-@_of_sources
+@_split_sources
 @of_collection("runs")
 @click.pass_context
 def command(
@@ -129,7 +129,7 @@ def command(
     form: str,
     browser: str | None,
     output: str | None,
-    **chosen: Any,
+    **arguments: Any,
 ) -> None:
     """Write an HTML report that can be read offline.
 
@@ -143,34 +143,41 @@ def command(
     rankgate report compare.json --format latex
     rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
     """  # noqa: E501 - click needs the character that \b makes; a command is one line
-    again = shlex.join(["rankgate", "report", *ctx.meta[_WORDS]])
+    command_line = shlex.join(["rankgate", "report", *ctx.meta[_ARGUMENTS_KEY]])
     left_out: list[str] = []
     remarks: tuple[str, ...] = ()
     title = ""
-    if are_results(sources):
+    if are_result_paths(sources):
         _refuse_options(ctx)
         parts, left_out = read_results(sources)
         if len(parts) > 1 and len(sources) == 1:
             title = f"Results in {Path(sources[0]).resolve().name}"
     else:
-        with Progress(2 + len(sources)):
-            parts, remarks = _gathered(collection, runs, **chosen)
+        with TerminalProgress(2 + len(sources)):
+            parts, remarks = _gather_parts(collection, runs, **arguments)
     lists = [
-        each.lists.select("query_id", "doc_id")
-        for part in parts
-        if isinstance(part.result, Comparisons)
-        for each in part.result.comparisons
+        comparison.lists.select("query_id", "doc_id")
+        for report_part in parts
+        if isinstance(report_part.result, Comparisons)
+        for comparison in report_part.result.comparisons
     ]
     options = ReportOptions(
-        worst, texts_of_queries(queries), texts_of_documents(documents, lists), add=add
+        worst, read_query_texts(queries), read_document_texts(documents, lists), add=add
     )
-    report = compose(parts, options, title=title, command=again, left_out=left_out, remarks=remarks)
-    _deliver(report, form, browser, output)
+    report = compose(
+        parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks
+    )
+    _write_report(report, form, browser, output)
 
 
-def _gathered(
-    collection: Collection, runs: Sequence[str], *, gated: bool, policy: str | None, **chosen: Any
-) -> _Gathered:
+def _gather_parts(
+    collection: Collection,
+    runs: Sequence[str],
+    *,
+    gated: bool,
+    policy: str | None,
+    **arguments: Any,
+) -> _PartsAndRemarks:
     """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
     if not runs:
         problem = (
@@ -178,35 +185,40 @@ def _gathered(
         )
         raise UsageError(problem, code="missing-input")
     if len(runs) == 1:
-        metrics = chosen["metrics"] or DEFAULT_METRICS
+        metrics = arguments["metrics"] or DEFAULT_METRICS
         with progress(None):
-            result = evaluate(collection, list(runs), metrics, chosen["convention"])
+            result = evaluate(collection, list(runs), metrics, arguments["convention"])
         return [ReportPart(result)], ()
-    demanded = policy_of(policy) if gated or policy else None
-    return gather(collection, runs[0], list(runs[1:]), policy=demanded, **chosen)
+    gate_policy = policy_of(policy) if gated or policy else None
+    return gather_results(collection, runs[0], list(runs[1:]), policy=gate_policy, **arguments)
 
 
 def _refuse_options(ctx: click.Context) -> None:
-    """Options that say how runs are scored mean nothing to results, which were."""
-    for each in ctx.command.params:
-        name = each.name or ""
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in _OF_ALL:
+    """Refuse options about the scoring of runs, as results are scored already."""
+    for param in ctx.command.params:
+        name = param.name or ""
+        is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in _GENERAL_OPTIONS:
             raise UsageError(
-                f"{each.opts[-1]}: results were made before; pass it to the command that makes "
+                f"{param.opts[-1]}: results were made before; pass it to the command that makes "
                 "them.",
                 code="conflicting-options",
             )
 
 
-def _deliver(report: Document, form: str, browser: str | None, output: str | None) -> None:
+def _write_report(report: Document, form: str, browser: str | None, output: str | None) -> None:
     if form == "pdf":
         if output is None:
             raise UsageError(
                 "PDF is not for terminals; name a file with -o, or '-' for a pipe.",
                 code="binary-output",
             )
-        deliver(printed(page(report), browser), output)
+        write_output(print_pdf(document_page(report), browser), output)
         return
-    ways = {"html": page, "markdown": markdown, "latex": latex, "csv": csv}
-    deliver(ways[form](report), output)
+    writers = {
+        "html": document_page,
+        "markdown": render_markdown,
+        "latex": render_latex,
+        "csv": render_csv,
+    }
+    write_output(writers[form](report), output)

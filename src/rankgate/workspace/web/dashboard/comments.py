@@ -6,102 +6,143 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from rankgate.store.records import comments
-from rankgate.workspace.web.replies import Done, Page, Refused
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
 WRITERS = frozenset({"admin", "manager", "rater"})
 """Roles that may comment; a viewer reads."""
 
-_BLIND = frozenset({"query", "document"})
-"""What raters read comments on; those on results would tell them which system ranked what."""
+_RATER_SUBJECTS = frozenset({"query", "document"})
+"""The subjects whose comments raters read; comments on results would reveal the systems."""
 
 
-def view(connection: Connection, asked: Asked, kind: str, subject: str) -> list[dict[str, Any]]:
+def list_comments(
+    connection: Connection, request: WebRequest, kind: str, subject: str
+) -> list[dict[str, Any]]:
     """The comments on something, the oldest first, and which of them the reader may take back."""
-    found = comments.listed(connection, asked.project.id, kind, subject)
+    stored_comments = comments.list_comments(connection, request.project.id, kind, subject)
     return [
-        {"id": each.id, "text": each.text, "at": each.at, "by": each.actor,
-         "withdrawn": each.withdrawn, "mine": _mine(asked, each)}
-        for each in found
-        if _shown(asked, each)
-    ]  # fmt: skip
+        {
+            "id": comment.id,
+            "text": comment.text,
+            "at": comment.at,
+            "by": comment.actor,
+            "withdrawn": comment.withdrawn,
+            "mine": _may_withdraw(request, comment),
+        }
+        for comment in stored_comments
+        if _is_visible(request, comment)
+    ]
 
 
-def _mine(asked: Asked, comment: comments.Comment) -> bool:
-    """Whether the reader wrote it, or manages the project."""
-    own = comment.user is not None and comment.user == asked.user.id
-    return not comment.withdrawn and (own or asked.role in {"admin", "manager"})
+def _may_withdraw(request: WebRequest, comment: comments.Comment) -> bool:
+    """True if the reader wrote it, or manages the project."""
+    is_author = comment.user is not None and comment.user == request.user.id
+    return not comment.withdrawn and (is_author or request.role in {"admin", "manager"})
 
 
-def _shown(asked: Asked, comment: comments.Comment) -> bool:
+def _is_visible(request: WebRequest, comment: comments.Comment) -> bool:
     """True unless a rater would read what others say about results."""
-    mine = comment.user is not None and comment.user == asked.user.id
-    return asked.role != "rater" or comment.subject_kind in _BLIND or mine
+    is_author = comment.user is not None and comment.user == request.user.id
+    return request.role != "rater" or comment.subject_kind in _RATER_SUBJECTS or is_author
 
 
-def page(asked: Asked) -> Page:
+def page(request: WebRequest) -> PageReply:
     """The comments on something, or the latest of the project."""
-    given = asked.values
-    with asked.store.read() as connection:
-        if given["kind"] and given["subject"]:
-            found = view(connection, asked, given["kind"], given["subject"])
+    fields = request.values
+    with request.store.read() as connection:
+        if fields["kind"] and fields["subject"]:
+            shown_comments = list_comments(connection, request, fields["kind"], fields["subject"])
         else:
-            found = [
-                {"id": e.id, "kind": e.subject_kind, "subject": e.subject, "text": e.text,
-                 "at": e.at, "by": e.actor, "withdrawn": e.withdrawn, "mine": _mine(asked, e)}
-                for e in reversed(comments.listed(connection, asked.project.id, given["kind"]))
-                if _shown(asked, e)
-            ]  # fmt: skip
-    data = {"project": asked.project.name, "comments": found}
-    places = {each["id"]: _place(asked, each["kind"], each["subject"])
-              for each in found if "kind" in each}  # fmt: skip
-    return Page("comments.html", data, {"places": places})
+            shown_comments = [
+                {
+                    "id": comment.id,
+                    "kind": comment.subject_kind,
+                    "subject": comment.subject,
+                    "text": comment.text,
+                    "at": comment.at,
+                    "by": comment.actor,
+                    "withdrawn": comment.withdrawn,
+                    "mine": _may_withdraw(request, comment),
+                }
+                for comment in reversed(
+                    comments.list_comments(connection, request.project.id, fields["kind"])
+                )
+                if _is_visible(request, comment)
+            ]
+    data = {"project": request.project.name, "comments": shown_comments}
+    paths = {
+        comment["id"]: _subject_path(request, comment["kind"], comment["subject"])
+        for comment in shown_comments
+        if "kind" in comment
+    }
+    return PageReply("comments.html", data, {"places": paths})
 
 
-def add(asked: Asked) -> Done:
+def add(request: WebRequest) -> ActionReply:
     """Add a comment."""
-    given = asked.values
-    with asked.store.write() as connection:
-        made = comments.add(
-            connection, asked.project.id, given["kind"], given["subject"], given["text"],
-            user=asked.user.id, actor=asked.user.display, comment_id=_own_id(asked),
-        )  # fmt: skip
-        asked.record(connection, "comment.add", f"{given['kind']} {given['subject']}", id=made.id)
-    return Done(_place(asked, given["kind"], given["subject"]), {"id": made.id})
+    fields = request.values
+    with request.store.write() as connection:
+        comment = comments.add_comment(
+            connection,
+            request.project.id,
+            fields["kind"],
+            fields["subject"],
+            fields["text"],
+            user=request.user.id,
+            actor=request.user.display,
+            comment_id=_client_comment_id(request),
+        )
+        request.record(
+            connection, "comment.add", f"{fields['kind']} {fields['subject']}", id=comment.id
+        )
+    return ActionReply(
+        _subject_path(request, fields["kind"], fields["subject"]), {"id": comment.id}
+    )
 
 
-def _own_id(asked: Asked) -> str:
+def _client_comment_id(request: WebRequest) -> str:
     """The client's own id, which no other project or user can have used."""
-    given = asked.values["comment_id"]
-    return f"{asked.project.id}-{asked.user.id}-{given}" if given else ""
+    client_id = request.values["comment_id"]
+    return f"{request.project.id}-{request.user.id}-{client_id}" if client_id else ""
 
 
-def withdraw(asked: Asked) -> Done:
+def withdraw(request: WebRequest) -> ActionReply:
     """Take a comment back: those who wrote it, and managers.
 
     Raises:
         Refused: somebody else's.
     """
-    with asked.store.write() as connection:
-        found = comments.get(connection, asked.project.id, asked.path["comment"])
-        if not found.withdrawn and not _mine(asked, found):
-            raise Refused(403, "not-allowed", "Only who wrote a comment may take it back.")
-        comments.withdraw(
-            connection, asked.project.id, found.id, user=asked.user.id, actor=asked.user.display
+    with request.store.write() as connection:
+        comment = comments.get_comment(connection, request.project.id, request.path["comment"])
+        if not comment.withdrawn and not _may_withdraw(request, comment):
+            raise RequestRefused(403, "not-allowed", "Only who wrote a comment may take it back.")
+        comments.withdraw_comment(
+            connection,
+            request.project.id,
+            comment.id,
+            user=request.user.id,
+            actor=request.user.display,
         )
-        asked.record(connection, "comment.withdraw", f"{found.subject_kind} {found.subject}",
-                     id=found.id)  # fmt: skip
-    return Done(_place(asked, found.subject_kind, found.subject), {"id": found.id})
+        request.record(
+            connection,
+            "comment.withdraw",
+            f"{comment.subject_kind} {comment.subject}",
+            id=comment.id,
+        )
+    return ActionReply(
+        _subject_path(request, comment.subject_kind, comment.subject), {"id": comment.id}
+    )
 
 
-def _place(asked: Asked, kind: str, subject: str) -> str:
+def _subject_path(request: WebRequest, kind: str, subject: str) -> str:
     """The page of what is commented on; raters, who see no results, stay with the comments."""
-    if asked.role == "rater" or kind not in {"query", "record"}:
-        return f"{asked.at('comments')}?{urlencode({'kind': kind, 'subject': subject})}"
+    if request.role == "rater" or kind not in {"query", "record"}:
+        return f"{request.at('comments')}?{urlencode({'kind': kind, 'subject': subject})}"
     if kind == "record":
-        return asked.at("records", subject)
-    return f"{asked.at('query')}?{urlencode({'query': subject})}"
+        return request.at("records", subject)
+    return f"{request.at('query')}?{urlencode({'query': subject})}"

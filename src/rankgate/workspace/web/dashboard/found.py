@@ -20,39 +20,44 @@ if TYPE_CHECKING:
     from rankgate.core.present.result import Result
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
 _RESULTS: Cache[Result | None] = Cache(32)
 
-_SHORT = 12
+_HASH_LENGTH = 12
 """Letters of a hash for people."""
 
-_SINGULAR = {"verdict": "Gate", "kpi_table": "KPIs", "tradeoff": "Scorecard", "evaluation": "Run"}
+_KIND_LABELS = {
+    "verdict": "Gate",
+    "kpi_table": "KPIs",
+    "tradeoff": "Scorecard",
+    "evaluation": "Run",
+}
 
 
-def record_of(connection: Connection, asked: Asked, name: str | None = None) -> Record:
+def find_record(connection: Connection, request: WebRequest, name: str | None = None) -> Record:
     """The record that the path names by the first letters of its hash, or by its number.
 
     Raises:
         Refused: there is none in the project.
     """
     try:
-        return records.named(connection, asked.project.id, name or asked.path["record"])
+        return records.find_record(connection, request.project.id, name or request.path["record"])
     except RankgateError:
         raise not_found("record") from None
 
 
-def result_of(asked: Asked, record: Record) -> Result | None:
+def read_result(request: WebRequest, record: Record) -> Result | None:
     """The result of a record; None where this version does not know its kind or its form."""
 
     def made() -> Result | None:
-        values = records.result(record, asked.store.blobs)
+        values = records.read_result(record, request.store.blobs)
         try:
             return result_class(record.kind).from_dict(values)
         except (RankgateError, KeyError, TypeError, ValueError):
             return None
 
-    return _RESULTS.get((asked.store.name, record.blob), made)
+    return _RESULTS.get((request.store.name, record.blob), made)
 
 
 @dataclass(frozen=True)
@@ -74,58 +79,70 @@ class QueryValues:
 
     def of(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query, one a system."""
-        return [self.table.row(at, named=True) for at in self.rows.get(query, ())]
+        return [self.table.row(row_number, named=True) for row_number in self.rows.get(query, ())]
 
 
 _VALUES: Cache[QueryValues] = Cache(64)
 
 
-def values_of(asked: Asked, record: Record | Point) -> QueryValues | None:
+def read_query_values(request: WebRequest, record: Record | Point) -> QueryValues | None:
     """The values per query of a record, or of a point's; None where it has none."""
     if record.per_query is None:
         return None
 
     def made() -> QueryValues:
-        table = records.per_query(record, asked.store.blobs)
+        table = records.read_per_query(record, request.store.blobs)
         assert table is not None
         rows: dict[str, list[int]] = {}
-        for at, query in enumerate(table["query_id"].to_list()):
-            rows.setdefault(query, []).append(at)
+        for row_number, query in enumerate(table["query_id"].to_list()):
+            rows.setdefault(query, []).append(row_number)
         return QueryValues(table, rows)
 
-    return _VALUES.get((asked.store.name, record.per_query), made)
+    return _VALUES.get((request.store.name, record.per_query), made)
 
 
-def view(record: Record) -> dict[str, Any]:
+def record_view(record: Record) -> dict[str, Any]:
     """A record in lists and on top of its page."""
-    names = ("id", "sha256", "kind", "name", "system", "revision", "branch", "verdict",
-             "evaluated_at", "recorded_at", "convention", "qrels_sha256")  # fmt: skip
-    shown = {name: getattr(record, name) for name in names}
-    return shown | {
+    names = (
+        "id",
+        "sha256",
+        "kind",
+        "name",
+        "system",
+        "revision",
+        "branch",
+        "verdict",
+        "evaluated_at",
+        "recorded_at",
+        "convention",
+        "qrels_sha256",
+    )
+    fields = {name: getattr(record, name) for name in names}
+    return fields | {
         "labels": dict(record.labels),
         "summary": dict(record.summary),
-        "title": title(record),
-        "what": kind_word(record.kind),
+        "title": record_title(record),
+        "what": kind_label(record.kind),
     }
 
 
-def title(record: Record) -> str:
-    """What a record is called: its name, or its system, or its hash."""
-    return record.name or record.system or record.sha256[:_SHORT]
+def record_title(record: Record) -> str:
+    """The name of a record for people: its name, its system, or its hash."""
+    return record.name or record.system or record.sha256[:_HASH_LENGTH]
 
 
-def kind_word(kind: str) -> str:
+def kind_label(kind: str) -> str:
     """A kind of result for people."""
-    return _SINGULAR.get(kind, kind.replace("_", " ").capitalize())
+    return _KIND_LABELS.get(kind, kind.replace("_", " ").capitalize())
 
 
-def place(asked: Asked, record: Record) -> str:
+def record_address(request: WebRequest, record: Record) -> str:
     """The address of a record's page, by its whole hash, so that it opens after years."""
-    return f"{asked.config.base}{asked.at('records', record.sha256)}"
+    return f"{request.config.base}{request.at('records', record.sha256)}"
 
 
-def query_place(asked: Asked, query: str, record: Record | None = None) -> str:
+def query_address(request: WebRequest, query: str, record: Record | None = None) -> str:
     """The address of a query's page, with what a record says of it."""
-    given = {"query": query} | ({} if record is None else {"record": record.sha256})
-    words = urlencode(given, quote_via=quote)
-    return f"{asked.config.base}{asked.at('query')}?{words}"
+    parameters = {"query": query} | ({} if record is None else {"record": record.sha256})
+    query_string = urlencode(parameters, quote_via=quote)
+    return f"{request.config.base}{request.at('query')}?{query_string}"

@@ -1,4 +1,4 @@
-"""Words above a drawing, in rows without overlap."""
+"""Texts above a drawing, in rows without overlap."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rankgate.core.frozen import dataclass
 
-_LETTER = 7.0
+_LETTER_WIDTH = 7.0
 """The width of a letter of 12 px, more than the mean of usual sans-serif fonts."""
 
 _GAP = 8.0
@@ -16,13 +16,13 @@ _GAP = 8.0
 
 @dataclass(frozen=True)
 class Label:
-    """Where words are.
+    """The position of a text.
 
     Attributes:
         row: from 0, the row next to the drawing.
         left, right: the ends of the words.
         anchor: ``start`` or ``end``, the end that is at the line of the words.
-        free: whether the line can reach the row without crossing words of lower rows.
+        free: True if the line can reach the row without crossing words of lower rows.
     """
 
     row: int
@@ -32,7 +32,7 @@ class Label:
     free: bool = True
 
 
-def placed(marks: Sequence[tuple[float, str]], edge: float) -> list[Label]:
+def place_labels(marks: Sequence[tuple[float, str]], edge: float) -> list[Label]:
     """A label for each mark, in the lowest row with room for it, from the right to the left.
 
     So a line mostly rises between the words of lower rows. Words that would leave the drawing end
@@ -42,20 +42,25 @@ def placed(marks: Sequence[tuple[float, str]], edge: float) -> list[Label]:
         marks: where the line is, and the words.
         edge: the right end of the drawing.
     """
-    found: dict[int, Label] = {}
+    labels: dict[int, Label] = {}
     for i in sorted(range(len(marks)), key=lambda i: -marks[i][0]):
-        x, words = marks[i]
-        wide = len(words) * _LETTER
-        inside = x + wide <= edge
-        left = x if inside else max(0.0, x - wide)
-        right = left + wide
-        taken = {each.row for each in found.values()
-                 if left < each.right + _GAP and each.left - _GAP < right}  # fmt: skip
-        row = next(each for each in range(len(marks)) if each not in taken)
-        found[i] = Label(row, left, right, "start" if inside else "end")
-    return [replace(found[i], free=_free(x, found[i].row, found.values()))
-            for i, (x, _) in enumerate(marks)]  # fmt: skip
+        x, text = marks[i]
+        width = len(text) * _LETTER_WIDTH
+        fits = x + width <= edge
+        left_end = x if fits else max(0.0, x - width)
+        right_end = left_end + width
+        used_rows = {
+            label.row
+            for label in labels.values()
+            if left_end < label.right + _GAP and label.left - _GAP < right_end
+        }
+        row = next(candidate for candidate in range(len(marks)) if candidate not in used_rows)
+        labels[i] = Label(row, left_end, right_end, "start" if fits else "end")
+    return [
+        replace(labels[i], free=_is_line_free(x, labels[i].row, labels.values()))
+        for i, (x, _) in enumerate(marks)
+    ]
 
 
-def _free(x: float, row: int, labels: Iterable[Label]) -> bool:
-    return not any(each.row < row and each.left - 1 < x < each.right + 1 for each in labels)
+def _is_line_free(x: float, row: int, labels: Iterable[Label]) -> bool:
+    return not any(label.row < row and label.left - 1 < x < label.right + 1 for label in labels)

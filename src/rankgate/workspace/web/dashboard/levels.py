@@ -1,4 +1,4 @@
-"""What the last value of a series is compared with: the level before it."""
+"""The level before the last value of a series, with which the value is compared."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.workspace.records.follow import reasons
+from rankgate.workspace.records.follow import find_differences
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from rankgate.store.records.series import Point
 
-MOST = 10
+MAX_EVALUATIONS = 10
 """Evaluations whose median is the level."""
 
 
@@ -25,7 +25,7 @@ class Level:
     Attributes:
         value: the median of the evaluations.
         count: of how many.
-        clear: whether it is outside the interval of the last value.
+        clear: True if it is outside the interval of the last value.
         since: the first evaluation after it.
     """
 
@@ -36,34 +36,43 @@ class Level:
 
     @property
     def words(self) -> str:
-        """What the last value is compared with."""
-        many = "the evaluation" if self.count == 1 else f"the median of {self.count} evaluations"
+        """The level in words, with its dates."""
+        basis = "the evaluation" if self.count == 1 else f"the median of {self.count} evaluations"
         end = "outside" if self.clear else "not outside"
-        return f"against {self.value:.4g}, {many} before {self.since:%Y-%m-%d}; {end} the interval"
+        return f"against {self.value:.4g}, {basis} before {self.since:%Y-%m-%d}; {end} the interval"
 
 
-def level(points: Sequence[Point]) -> Level | None:
-    """The level before the last value, by up to `MOST` comparable evaluations; None without any.
+def find_level(points: Sequence[Point]) -> Level | None:
+    """The level before the last value, by at most `MAX_EVALUATIONS` comparable evaluations.
+
+    None without any.
 
     Evaluations inside the interval of the last value are its own level, back to the first one that
     is outside. If the median of those before is outside too, it is the level, so that a fall is
     shown for longer than one night. Else the level is the median of the latest ones.
     """
-    known = [each for each in points if each.value is not None]
-    if not known:
+    valued_points = [point for point in points if point.value is not None]
+    if not valued_points:
         return None
-    last = known.pop()
-    earlier = [(p.evaluated_at, p.value) for p in known
-               if p.value is not None and not reasons(p, last)]  # fmt: skip
-    if not earlier:
+    last = valued_points.pop()
+    earlier_values = [
+        (point.evaluated_at, point.value)
+        for point in valued_points
+        if point.value is not None and not find_differences(point, last)
+    ]
+    if not earlier_values:
         return None
     if last.low is not None and last.high is not None:
-        own = len(earlier)
-        while own and last.low <= earlier[own - 1][1] <= last.high:
-            own -= 1
-        before = [value for _, value in earlier[:own][-MOST:]]
+        earlier_count = len(earlier_values)
+        while earlier_count and last.low <= earlier_values[earlier_count - 1][1] <= last.high:
+            earlier_count -= 1
+        before = [value for _, value in earlier_values[:earlier_count][-MAX_EVALUATIONS:]]
         if before and not last.low <= median(before) <= last.high:
-            since = earlier[own][0] if own < len(earlier) else last.evaluated_at
+            since = (
+                earlier_values[earlier_count][0]
+                if earlier_count < len(earlier_values)
+                else last.evaluated_at
+            )
             return Level(median(before), len(before), clear=True, since=since)
-    before = [value for _, value in earlier[-MOST:]]
+    before = [value for _, value in earlier_values[-MAX_EVALUATIONS:]]
     return Level(median(before), len(before), clear=False, since=last.evaluated_at)

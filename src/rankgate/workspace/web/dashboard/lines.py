@@ -8,34 +8,34 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.workspace.records.follow import comparable_segments
-from rankgate.workspace.web.dashboard.levels import Level, level
+from rankgate.workspace.records.follow import split_comparable
+from rankgate.workspace.web.dashboard.levels import Level, find_level
 
 if TYPE_CHECKING:
     from rankgate.store.records.series import Point
 
 WIDE, HIGH = 160, 36
-"""Of the drawing, in its own units."""
+"""The size of the drawing, in its own units."""
 
 _EDGE = 4
 
 
 @dataclass(frozen=True)
-class Line:
+class TrendLine:
     """A series as a small line.
 
     Attributes:
         name: of the series.
         path: of the line, in the units of the drawing; a gap where values are not comparable.
-        last: where the last point is; None without any.
+        last: the position of the last point; None without points.
         value: the last value.
         before: the one before it.
-        words: what the line shows, for those who do not see it.
-        metric, system: of which series.
-        better: whether higher values are better.
-        level: what the last value is compared with, instead of the one before it.
-        alert: whether an alert of it is open.
-        n: how many queries the last value is the mean of; 0 where nobody knows.
+        words: a description of the line, for screen readers.
+        metric, system: those of the series.
+        better: True if higher values are better.
+        level: compared with the last value, instead of the one before it.
+        alert: True if an alert of it is open.
+        n: the number of queries of the last value; 0 if it is not known.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Line:
 
     @property
     def change(self) -> float | None:
-        """From the level before, or the value before, to the last."""
+        """The change from the level before, or the value before, to the last value."""
         before = self.level.value if self.level else self.before
         return None if self.value is None or before is None else self.value - before
 
@@ -65,50 +65,66 @@ class Line:
         return "pass" if (self.change > 0) == self.better else "fail"
 
     @classmethod
-    def of_series(cls, name: str, points: Sequence[Point], *, alert: bool = False) -> Line:
+    def of_series(cls, name: str, points: Sequence[Point], *, alert: bool = False) -> TrendLine:
         """The line of a recorded series, compared with its level; the oldest point first."""
-        valued = [point for point in points if point.value is not None]
-        segments = comparable_segments(valued) if valued else []
-        line = cls.of(name, [[(p.evaluated_at, p.value) for p in part] for part in segments])
+        valued_points = [point for point in points if point.value is not None]
+        segments = split_comparable(valued_points) if valued_points else []
+        line = cls.of(
+            name, [[(point.evaluated_at, point.value) for point in segment] for segment in segments]
+        )
         if not points:
             return line
         last = points[-1]
-        return replace(line, metric=last.metric, system=last.system, before=None,
-                       better=last.higher_is_better, level=level(points), alert=alert,
-                       n=valued[-1].n if valued else 0)  # fmt: skip
+        return replace(
+            line,
+            metric=last.metric,
+            system=last.system,
+            before=None,
+            better=last.higher_is_better,
+            level=find_level(points),
+            alert=alert,
+            n=valued_points[-1].n if valued_points else 0,
+        )
 
     @classmethod
-    def of(cls, name: str, segments: Sequence[Sequence[tuple[datetime, float | None]]]) -> Line:
+    def of(
+        cls, name: str, segments: Sequence[Sequence[tuple[datetime, float | None]]]
+    ) -> TrendLine:
         """The line of a series in segments that are not joined, the oldest point first."""
-        valued = [[(at, value) for at, value in segment if value is not None]
-                  for segment in segments]  # fmt: skip
-        known = [point for segment in valued for point in segment]
-        if not known:
+        valued_segments = [
+            [(moment, value) for moment, value in segment if value is not None]
+            for segment in segments
+        ]
+        points = [point for segment in valued_segments for point in segment]
+        if not points:
             return cls(name, "", None, None, None, f"{name}: no value")
-        first, last = known[0][0], known[-1][0]
-        low, high = min(v for _, v in known), max(v for _, v in known)
+        first, last = points[0][0], points[-1][0]
+        low, high = min(v for _, v in points), max(v for _, v in points)
         span = (last - first).total_seconds() or 1.0
-        reach = (high - low) or 1.0
+        value_range = (high - low) or 1.0
 
-        def position(at: datetime, value: float) -> tuple[float, float]:
-            x = _EDGE + (WIDE - 2 * _EDGE) * (at - first).total_seconds() / span
-            y = HIGH - _EDGE - (HIGH - 2 * _EDGE) * (value - low) / reach
+        def position(moment: datetime, value: float) -> tuple[float, float]:
+            x = _EDGE + (WIDE - 2 * _EDGE) * (moment - first).total_seconds() / span
+            y = HIGH - _EDGE - (HIGH - 2 * _EDGE) * (value - low) / value_range
             return x, HIGH / 2 if high == low else y
 
-        path = "".join(_part([position(*point) for point in segment])
-                       for segment in valued if segment)  # fmt: skip
-        words = (
-            f"{name}: {known[-1][1]:.4g} on {last:%Y-%m-%d}, from {low:.4g} to {high:.4g} "
-            f"in {len(known)} evaluations since {first:%Y-%m-%d}"
+        path = "".join(
+            _segment_path([position(*point) for point in segment])
+            for segment in valued_segments
+            if segment
         )
-        if len(valued) > 1:
-            words += f"; {len(valued)} parts that are not comparable"
-        latest = valued[-1]
+        description = (
+            f"{name}: {points[-1][1]:.4g} on {last:%Y-%m-%d}, from {low:.4g} to {high:.4g} "
+            f"in {len(points)} evaluations since {first:%Y-%m-%d}"
+        )
+        if len(valued_segments) > 1:
+            description += f"; {len(valued_segments)} parts that are not comparable"
+        latest = valued_segments[-1]
         before = latest[-2][1] if len(latest) > 1 else None
-        return cls(name, path, position(*known[-1]), known[-1][1], before, words)
+        return cls(name, path, position(*points[-1]), points[-1][1], before, description)
 
 
-def _part(positions: Sequence[tuple[float, float]]) -> str:
+def _segment_path(positions: Sequence[tuple[float, float]]) -> str:
     """The path of a segment; of a single point a short stroke, so that it is seen."""
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in positions)
     return f"{path}h0.1" if len(positions) == 1 else path

@@ -1,4 +1,4 @@
-"""Both lists of a query, and how its value was computed, from what a record and the store have."""
+"""Both lists of a query, and the steps of its value, from a record and the store."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.document import ListedDocument, ListPair
-from rankgate.core.present.pages.parts import side_by_side
+from rankgate.core.present.pages.parts import lists_html
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.decisions.comparison.comparison import Comparisons
-from rankgate.decisions.comparison.documents.comparison import moved
+from rankgate.decisions.comparison.documents.comparison import format_move
 from rankgate.decisions.gating.verdict import Verdict
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.store.kept import judgments, runs
-from rankgate.workspace.web.dashboard.found import result_of
-from rankgate.workspace.web.dashboard.stored import judgments_table, run_table
+from rankgate.workspace.web.dashboard.found import read_result
+from rankgate.workspace.web.dashboard.stored import read_judgments_table, read_run_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
     from rankgate.measurement.explanation.explanation import Explanation
     from rankgate.store.records.records import Record
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
-DEPTH = 10
+LIST_DEPTH = 10
 """Ranks of a list that are shown."""
 
-_DOCUMENTS = 20
+_MAX_DOCUMENTS = 20
 """Documents of an explanation that are shown."""
 
-PAIR = 2
+PAIR_SIZE = 2
 """Lists that are shown side by side."""
 
-Ranked = dict[int, tuple[str, float | None]]
+RankedDocuments = dict[int, tuple[str, float | None]]
 """Document and grade by rank."""
 
 
@@ -57,7 +57,7 @@ class QueryLists:
 
     query: str
     systems: tuple[str, ...]
-    ranked: tuple[Ranked, ...]
+    ranked: tuple[RankedDocuments, ...]
     explained: tuple[str, ...]
     missing: str
 
@@ -68,67 +68,96 @@ class QueryLists:
 
     @property
     def data(self) -> list[dict[str, Any]]:
-        """As rows of JSON: system, rank, document, grade, ranks gained against the other list."""
+        """The lists as rows of JSON: system, rank, document, grade, ranks gained."""
         rows = []
-        for at, (system, ranked) in enumerate(zip(self.systems, self.ranked, strict=True)):
-            other = self._places(at)
+        for position, (system, ranked) in enumerate(zip(self.systems, self.ranked, strict=True)):
+            other_ranks = self._places(position)
             rows += [
-                {"system": system, "rank": rank, "doc_id": doc, "grade": grade,
-                 "moved": other[doc] - rank if doc in other else None}
+                {
+                    "system": system,
+                    "rank": rank,
+                    "doc_id": doc,
+                    "grade": grade,
+                    "moved": other_ranks[doc] - rank if doc in other_ranks else None,
+                }
                 for rank, (doc, grade) in sorted(ranked.items())
-            ]  # fmt: skip
+            ]
         return rows
 
-    def _places(self, at: int) -> dict[str, int]:
+    def _places(self, position: int) -> dict[str, int]:
         """The ranks of documents in the other list, if there is one."""
-        if len(self.ranked) < PAIR:
+        if len(self.ranked) < PAIR_SIZE:
             return {}
-        return {doc: rank for rank, (doc, _) in self.ranked[1 - min(at, 1)].items()}
+        return {doc: rank for rank, (doc, _) in self.ranked[1 - min(position, 1)].items()}
 
     def html(self, texts: Mapping[str, str]) -> str:
         """The first two lists side by side."""
         if not self.ranked:
             return ""
-        sides = [
-            {rank: ListedDocument(doc, grade, self._move(at, doc, rank), texts.get(doc, ""))
-             for rank, (doc, grade) in ranked.items()}
-            for at, ranked in enumerate(self.ranked[:2])
-        ]  # fmt: skip
-        one, two = (*sides, {})[:2]
-        deepest = max([*one, *two], default=0)
-        ranks = tuple((rank, one.get(rank), two.get(rank)) for rank in range(1, deepest + 1))
-        known = [g for ranked in self.ranked for _, g in ranked.values() if g is not None]
+        lists = [
+            {
+                rank: ListedDocument(
+                    doc, grade, self._move(position, doc, rank), texts.get(doc, "")
+                )
+                for rank, (doc, grade) in ranked.items()
+            }
+            for position, ranked in enumerate(self.ranked[:2])
+        ]
+        first_list, second_list = (*lists, {})[:2]
+        last_rank = max([*first_list, *second_list], default=0)
+        ranks = tuple(
+            (rank, first_list.get(rank), second_list.get(rank)) for rank in range(1, last_rank + 1)
+        )
+        grades = [g for ranked in self.ranked for _, g in ranked.values() if g is not None]
         names = (*self.systems, "")[:2]
         pair = ListPair(
-            "lists", self.query, "", "", (names[0], names[1]), ranks, max(known, default=0.0)
+            "lists", self.query, "", "", (names[0], names[1]), ranks, max(grades, default=0.0)
         )
-        return side_by_side(pair)
+        return lists_html(pair)
 
-    def _move(self, at: int, doc: str, rank: int) -> str:
-        if len(self.ranked) < PAIR:
+    def _move(self, position: int, doc: str, rank: int) -> str:
+        if len(self.ranked) < PAIR_SIZE:
             return ""
-        there = self._places(at).get(doc)
-        side = "candidate" if at else "baseline"
-        return moved({"system": side, "moved": None if there is None else there - rank})
+        other_rank = self._places(position).get(doc)
+        role = "candidate" if position else "baseline"
+        return format_move(
+            {"system": role, "moved": None if other_rank is None else other_rank - rank}
+        )
 
 
-def of_query(connection: Connection, asked: Asked, record: Record, query: str) -> QueryLists:
+def find_query_lists(
+    connection: Connection, request: WebRequest, record: Record, query: str
+) -> QueryLists:
     """The lists of a query in a record: from the record, or from the runs that the store has."""
-    names = systems_of(asked, record)
-    found = [_run(connection, asked, record, name) for name in names]
-    graded = _judgments(connection, asked, record)
-    there = tuple(name for name, run in zip(names, found, strict=True) if run is not None)
-    ranked = _from_record(asked, record, query, names)
-    shown = names if ranked else there
-    ranked = ranked or [_ranked(run, graded, query) for run in found if run is not None]
-    return QueryLists(query, shown, tuple(ranked), there if graded is not None else (),
-                      _missing(there, graded))  # fmt: skip
+    names = list_systems(request, record)
+    run_tables = [_read_run(connection, request, record, name) for name in names]
+    grades_table = _read_judgments(connection, request, record)
+    stored_systems = tuple(
+        name for name, run in zip(names, run_tables, strict=True) if run is not None
+    )
+    ranked = _lists_from_record(request, record, query, names)
+    systems = names if ranked else stored_systems
+    ranked = ranked or [
+        _rank_documents(run, grades_table, query) for run in run_tables if run is not None
+    ]
+    return QueryLists(
+        query,
+        systems,
+        tuple(ranked),
+        stored_systems if grades_table is not None else (),
+        _find_missing_reason(stored_systems, grades_table),
+    )
 
 
-def explanation_of(
-    connection: Connection, asked: Asked, record: Record, query: str, metric: str, system: str
+def explain_value(
+    connection: Connection,
+    request: WebRequest,
+    record: Record,
+    query: str,
+    metric: str,
+    system: str,
 ) -> Explanation | None:
-    """How the value of a metric for a query was computed.
+    """The computation of the value of a metric for a query.
 
     Returns:
         None where run, judgments or convention are not in the store.
@@ -136,49 +165,58 @@ def explanation_of(
     Raises:
         UsageError: there is no such metric, or the query has no judgments.
     """
-    run = _run(connection, asked, record, system)
-    graded = _judgments(connection, asked, record)
-    how = _convention(asked, record)
-    if run is None or graded is None or how is None:
+    run = _read_run(connection, request, record, system)
+    grades_table = _read_judgments(connection, request, record)
+    convention = _find_convention(request, record)
+    if run is None or grades_table is None or convention is None:
         return None
-    one = Run(system, lambda: iter([run]))
-    return explain(Qrels(graded, name="judgments"), one, query, metric, how, depth=_DOCUMENTS)
+    named_run = Run(system, lambda: iter([run]))
+    return explain(
+        Qrels(grades_table, name="judgments"),
+        named_run,
+        query,
+        metric,
+        convention,
+        depth=_MAX_DOCUMENTS,
+    )
 
 
-def systems_of(asked: Asked, record: Record) -> tuple[str, ...]:
+def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
     """The systems of a record, of a comparison the baseline first."""
-    result = result_of(asked, record)
+    result = read_result(request, record)
     if isinstance(result, Verdict):
         return result.names
     if isinstance(result, Comparisons):
-        one = result.comparisons[-1]
-        return one.baseline.name, one.candidate.name
+        comparison = result.comparisons[-1]
+        return comparison.baseline.name, comparison.candidate.name
     return tuple(record.inputs.get("runs", {}))
 
 
-def _run(
-    connection: Connection, asked: Asked, record: Record, system: str
-) -> pl.DataFrame | None:  # fmt: skip
-    wanted = record.inputs.get("runs", {}).get(system)
-    for each in runs.listed(connection, asked.project.id, archived=True):
-        if wanted and each.sha256 == wanted:
-            return run_table(asked, each)
+def _read_run(
+    connection: Connection, request: WebRequest, record: Record, system: str
+) -> pl.DataFrame | None:
+    run_sha256 = record.inputs.get("runs", {}).get(system)
+    for stored_run in runs.list_runs(connection, request.project.id, archived=True):
+        if run_sha256 and stored_run.sha256 == run_sha256:
+            return read_run_table(request, stored_run)
     return None
 
 
-def _judgments(connection: Connection, asked: Asked, record: Record) -> pl.DataFrame | None:
-    for each in judgments.listed(connection, asked.project.id, archived=True):
-        if each.sha256 == record.qrels_sha256:
-            return judgments_table(connection, asked, each)
+def _read_judgments(
+    connection: Connection, request: WebRequest, record: Record
+) -> pl.DataFrame | None:
+    for stored_judgments in judgments.list_judgments(connection, request.project.id, archived=True):
+        if stored_judgments.sha256 == record.qrels_sha256:
+            return read_judgments_table(connection, request, stored_judgments)
     return None
 
 
-def _convention(asked: Asked, record: Record) -> Convention | None:
+def _find_convention(request: WebRequest, record: Record) -> Convention | None:
     """The convention of a record, if its axes are known."""
-    named = CONVENTIONS.get(record.convention)
-    if named is not None and named.hash == record.convention_hash:
-        return named
-    result: Any = result_of(asked, record)
+    preset = CONVENTIONS.get(record.convention)
+    if preset is not None and preset.hash == record.convention_hash:
+        return preset
+    result: Any = read_result(request, record)
     axes = (getattr(result, "convention", None) or {}).get("axes")
     try:
         return None if axes is None else Convention(record.convention, **axes)
@@ -186,39 +224,46 @@ def _convention(asked: Asked, record: Record) -> Convention | None:
         return None
 
 
-def _from_record(
-    asked: Asked, record: Record, query: str, names: Sequence[str]
-) -> list[Ranked]:  # fmt: skip
+def _lists_from_record(
+    request: WebRequest, record: Record, query: str, names: Sequence[str]
+) -> list[RankedDocuments]:
     """The lists that a comparison itself has."""
-    result = result_of(asked, record)
-    if not isinstance(result, Comparisons) or len(names) != PAIR:
+    result = read_result(request, record)
+    if not isinstance(result, Comparisons) or len(names) != PAIR_SIZE:
         return []
     table = result.comparisons[-1].lists
-    own = table.filter(pl.col("query_id") == query)
-    if own.is_empty():
+    query_rows = table.filter(pl.col("query_id") == query)
+    if query_rows.is_empty():
         return []
     return [
-        {row["rank"]: (row["doc_id"], row["grade"])
-         for row in own.filter(pl.col("system") == side).iter_rows(named=True)}
-        for side in ("baseline", "candidate")
-    ]  # fmt: skip
+        {
+            row["rank"]: (row["doc_id"], row["grade"])
+            for row in query_rows.filter(pl.col("system") == role).iter_rows(named=True)
+        }
+        for role in ("baseline", "candidate")
+    ]
 
 
-def _ranked(run: pl.DataFrame, graded: pl.DataFrame | None, query: str) -> Ranked:
+def _rank_documents(
+    run: pl.DataFrame, grades_table: pl.DataFrame | None, query: str
+) -> RankedDocuments:
     """The first documents of a stored run, equal scores by document as trec_eval has them."""
-    own = run.filter(pl.col("query_id") == query)
-    own = own.sort("score", "doc_id", descending=[True, True]).head(DEPTH)
-    known: dict[str, float] = {}
-    if graded is not None:
-        grades = graded.filter(pl.col("query_id") == query)
-        known = dict(grades.select("doc_id", "grade").iter_rows())
-    return {rank: (doc, known.get(doc)) for rank, doc in enumerate(own["doc_id"].to_list(), 1)}
+    query_rows = run.filter(pl.col("query_id") == query)
+    query_rows = query_rows.sort("score", "doc_id", descending=[True, True]).head(LIST_DEPTH)
+    grade_of_document: dict[str, float] = {}
+    if grades_table is not None:
+        grades = grades_table.filter(pl.col("query_id") == query)
+        grade_of_document = dict(grades.select("doc_id", "grade").iter_rows())
+    return {
+        rank: (doc, grade_of_document.get(doc))
+        for rank, doc in enumerate(query_rows["doc_id"].to_list(), 1)
+    }
 
 
-def _missing(there: Sequence[str], graded: pl.DataFrame | None) -> str:
-    """Why there are no lists, or no explanation of a value."""
-    if not there:
+def _find_missing_reason(stored_systems: Sequence[str], grades_table: pl.DataFrame | None) -> str:
+    """The reason why there are no lists, or no explanation of a value; empty if there are."""
+    if not stored_systems:
         return "The runs of this record are not in the store; add them to see lists and steps."
-    if graded is None:
+    if grades_table is None:
         return "The judgments of this record are not in the store; add them to see the steps."
     return ""

@@ -12,8 +12,8 @@ from rankgate.store.records import annotations as noted
 from rankgate.store.records.search import RecordFilter
 from rankgate.store.rows import now
 from rankgate.workspace.web.cache import ProjectCache
-from rankgate.workspace.web.dashboard.found import kind_word, result_of, view
-from rankgate.workspace.web.dashboard.lines import Line
+from rankgate.workspace.web.dashboard.found import kind_label, read_result, record_view
+from rankgate.workspace.web.dashboard.lines import TrendLine
 from rankgate.workspace.web.pages import projects
 
 if TYPE_CHECKING:
@@ -24,103 +24,146 @@ if TYPE_CHECKING:
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.web.asked import Asked
-    from rankgate.workspace.web.replies import Page
+    from rankgate.workspace.web.asked import WebRequest
+    from rankgate.workspace.web.replies import PageReply
 
-_LINES = 12
+_MAX_LINES = 12
 """Trends on the overview."""
 
-_POINTS = 40
+_MAX_RECORDS = 40
 """The latest records that trends on the overview show."""
 
-_LATEST = 8
+_MAX_LATEST = 8
 """Records, alerts and annotations on the overview."""
 
-_fresh: ProjectCache[dict[str, Any]] = ProjectCache()
+_quality_cache: ProjectCache[dict[str, Any]] = ProjectCache()
 
 
-def page(asked: Asked) -> Page:
+def overview_page(request: WebRequest) -> PageReply:
     """The last gate with its rules, trends, alerts, judgments; then the work of raters."""
-    found = projects.overview(asked)
-    with asked.store.read() as connection:
-        quality = _fresh.of_project(asked, lambda: _quality(connection, asked))
-    plain = {name: each for name, each in quality.items() if name != "lines"}
-    trends = [{"name": e.name, "value": e.value, "change": e.change,
-               "n": e.n, "against": e.level and e.level.value, "clear": bool(e.verdict),
-               "alert": e.alert}
-              for e in quality["lines"]]  # fmt: skip
-    data = {**found.data, "quality": plain | {"trends": trends}}
-    extra = {"lines": quality["lines"], "kind_word": kind_word}
-    return replace(found, template="overview.html", data=data, extra=extra)
+    project_page = projects.project_overview(request)
+    with request.store.read() as connection:
+        quality = _quality_cache.of_project(request, lambda: _quality_data(connection, request))
+    summary = {name: section for name, section in quality.items() if name != "lines"}
+    trends = [
+        {
+            "name": line.name,
+            "value": line.value,
+            "change": line.change,
+            "n": line.n,
+            "against": line.level and line.level.value,
+            "clear": bool(line.verdict),
+            "alert": line.alert,
+        }
+        for line in quality["lines"]
+    ]
+    data = {**project_page.data, "quality": summary | {"trends": trends}}
+    extra = {"lines": quality["lines"], "kind_word": kind_label}
+    return replace(project_page, template="overview.html", data=data, extra=extra)
 
 
-def _quality(connection: Connection, asked: Asked) -> dict[str, Any]:
-    project = asked.project.id
-    latest = records.listed(connection, project, most=_LATEST)
-    gate = next(iter(_gates(connection, project, most=1)), None)
+def _quality_data(connection: Connection, request: WebRequest) -> dict[str, Any]:
+    project = request.project.id
+    latest = records.list_records(connection, project, most=_MAX_LATEST)
+    gate = next(iter(_list_gates(connection, project, most=1)), None)
     open_alerts = [
-        each for state in ("open", "acknowledged")
-        for each in alerts.listed(connection, project, state=state, most=_LATEST)
-    ]  # fmt: skip
-    events = noted.listed(connection, project)[-_LATEST:]
+        alert
+        for state in ("open", "acknowledged")
+        for alert in alerts.list_alerts(connection, project, state=state, most=_MAX_LATEST)
+    ]
+    events = noted.list_annotations(connection, project)[-_MAX_LATEST:]
     return {
-        "records": records.count(connection, project),
-        "latest": [view(each) for each in latest],
+        "records": records.count_records(connection, project),
+        "latest": [record_view(record) for record in latest],
         "evaluated_at": latest[0].evaluated_at if latest else None,
         "days": None if not latest else (now() - latest[0].evaluated_at).days,
-        "gate": None if gate is None else view(gate),
-        "rules": [] if gate is None else _rules(asked, gate),
+        "gate": None if gate is None else record_view(gate),
+        "rules": [] if gate is None else _rule_rows(request, gate),
         "alerts": [
-            {"id": e.id, "rule": e.rule, "message": e.message, "state": e.state, "count": e.count,
-             "first_at": e.first_at, "last_at": e.last_at} for e in open_alerts
+            {
+                "id": alert.id,
+                "rule": alert.rule,
+                "message": alert.message,
+                "state": alert.state,
+                "count": alert.count,
+                "first_at": alert.first_at,
+                "last_at": alert.last_at,
+            }
+            for alert in open_alerts
         ],
         "annotations": [
-            {"at": e.at, "kind": e.kind, "text": e.text, "metric": e.metric} for e in events[::-1]
+            {
+                "at": annotation.at,
+                "kind": annotation.kind,
+                "text": annotation.text,
+                "metric": annotation.metric,
+            }
+            for annotation in events[::-1]
         ],
-        "judgments": _judgments(connection, asked, latest),
-        "lines": _trends(connection, project, open_alerts),
-    }  # fmt: skip
+        "judgments": _judgment_state(connection, request, latest),
+        "lines": _trend_lines(connection, project, open_alerts),
+    }
 
 
-def _gates(connection: Connection, project: int, *, most: int) -> list[Record]:
+def _list_gates(connection: Connection, project: int, *, most: int) -> list[Record]:
     """The latest records with a verdict."""
-    return search.found(connection, project, RecordFilter(judged=True), most=most)
+    return search.find_records(connection, project, RecordFilter(judged=True), most=most)
 
 
-def _rules(asked: Asked, gate: Record) -> list[dict[str, Any]]:
-    """Each rule of a verdict with its figures."""
-    result: Any = result_of(asked, gate)
+def _rule_rows(request: WebRequest, gate: Record) -> list[dict[str, Any]]:
+    """The rules of a verdict, each with its figures."""
+    result: Any = read_result(request, gate)
     rules = getattr(result, "rules", ())
-    return [each.to_dict() for each in rules if hasattr(each, "to_dict")]
+    return [rule.to_dict() for rule in rules if hasattr(rule, "to_dict")]
 
 
-def _trends(connection: Connection, project: int, open_alerts: Sequence[Alert]) -> list[Line]:
-    """Small lines of the series that are still evaluated: open alerts, losses, gains, the rest."""
-    latest = records.listed(connection, project, most=_POINTS)
+def _trend_lines(
+    connection: Connection, project: int, open_alerts: Sequence[Alert]
+) -> list[TrendLine]:
+    """Small lines of the series that are still evaluated: open alerts, losses, gains, others."""
+    latest = records.list_records(connection, project, most=_MAX_RECORDS)
     if not latest:
         return []
-    points = series.points(connection, project, since=latest[-1].evaluated_at)
-    by_name: dict[tuple[str, str], list[Point]] = {}
-    for each in points:
-        by_name.setdefault((each.metric, each.system), []).append(each)
-    order = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[0]))
-    month = latest[0].evaluated_at - timedelta(days=30)
-    moving = [item for item in order if len(item[1]) > 1 and item[1][-1].evaluated_at >= month]
-    alarmed = {(each.metric, each.system) for each in open_alerts}
+    points = series.list_points(connection, project, since=latest[-1].evaluated_at)
+    points_by_name: dict[tuple[str, str], list[Point]] = {}
+    for point in points:
+        points_by_name.setdefault((point.metric, point.system), []).append(point)
+    order = sorted(
+        points_by_name.items(), key=lambda named_points: (-len(named_points[1]), named_points[0])
+    )
+    month_ago = latest[0].evaluated_at - timedelta(days=30)
+    recent_series = [
+        named_points
+        for named_points in order
+        if len(named_points[1]) > 1 and named_points[1][-1].evaluated_at >= month_ago
+    ]
+    alerted_series = {(alert.metric, alert.system) for alert in open_alerts}
     lines = [
-        Line.of_series(f"{metric} of {system}" if system else metric, some,
-                       alert=not alarmed.isdisjoint({(metric, system), (metric, "")}))
-        for (metric, system), some in moving or order
-    ]  # fmt: skip
+        TrendLine.of_series(
+            f"{metric} of {system}" if system else metric,
+            series_points,
+            alert=not alerted_series.isdisjoint({(metric, system), (metric, "")}),
+        )
+        for (metric, system), series_points in recent_series or order
+    ]
     first = ("fail", "pass", "")
-    return sorted(lines, key=lambda each: (not each.alert, first.index(each.verdict)))[:_LINES]
+    return sorted(lines, key=lambda line: (not line.alert, first.index(line.verdict)))[:_MAX_LINES]
 
 
-def _judgments(connection: Connection, asked: Asked, latest: list[Record]) -> dict[str, Any] | None:
+def _judgment_state(
+    connection: Connection, request: WebRequest, latest: list[Record]
+) -> dict[str, Any] | None:
     """The age of the latest judgments, and the share that they cover of the last run."""
-    found = judgments.listed(connection, asked.project.id)
-    newest = found[-1] if found else None
-    coverage = next((each for each in (_coverage(asked, one) for one in latest) if each), None)
+    stored_judgments = judgments.list_judgments(connection, request.project.id)
+    newest = stored_judgments[-1] if stored_judgments else None
+    coverage = next(
+        (
+            coverage_row
+            for coverage_row in (_run_coverage(request, record) for record in latest)
+            if coverage_row
+        ),
+        None,
+    )
     if newest is None and coverage is None:
         return None
     return {
@@ -132,14 +175,14 @@ def _judgments(connection: Connection, asked: Asked, latest: list[Record]) -> di
     }
 
 
-def _coverage(asked: Asked, record: Record) -> dict[str, Any] | None:
+def _run_coverage(request: WebRequest, record: Record) -> dict[str, Any] | None:
     """Shares of judged documents by depth, over all queries of the run that was evaluated.
 
     The record has the shares of the queries with judgments; in others no document is judged.
     """
     if record.kind != "evaluation":
         return None
-    result: Any = result_of(asked, record)
+    result: Any = read_result(request, record)
     runs = getattr(result, "runs", ())
     if not runs:
         return None
@@ -147,35 +190,41 @@ def _coverage(asked: Asked, record: Record) -> dict[str, Any] | None:
     total = counts.queries + counts.unknown_queries
     judged = {
         str(k): share * counts.queries / total
-        for k, share in counts.judged_at.items() if share is not None
-    }  # fmt: skip
+        for k, share in counts.judged_at.items()
+        if share is not None
+    }
     return (
         {"judged": judged, "queries": total, "judged_queries": counts.queries} if judged else None
     )
 
 
-_UNSEEN = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "records", "alerts"))
-"""What raters do not see of a project."""
+_HIDDEN_FROM_RATERS = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "records", "alerts"))
+"""The fields of a project that raters do not see."""
 
 
-def listed(asked: Asked) -> Page:
+def projects_page(request: WebRequest) -> PageReply:
     """The projects of the user, each with its last verdict and its open alerts."""
-    found = projects.listed(asked)
-    with asked.store.read() as connection:
+    list_page = projects.list_projects(request)
+    with request.store.read() as connection:
         rows = [
-            each | (_state(connection, each["id"]) if each["role"] != "rater" else _UNSEEN)
-            for each in found.data["projects"]
+            project
+            | (
+                _project_state(connection, project["id"])
+                if project["role"] != "rater"
+                else _HIDDEN_FROM_RATERS
+            )
+            for project in list_page.data["projects"]
         ]
-    return replace(found, data={**found.data, "projects": rows})
+    return replace(list_page, data={**list_page.data, "projects": rows})
 
 
-def _state(connection: Connection, project: int) -> dict[str, Any]:
-    latest = next(iter(records.listed(connection, project, most=1)), None)
-    gate = next(iter(_gates(connection, project, most=1)), None)
+def _project_state(connection: Connection, project: int) -> dict[str, Any]:
+    latest = next(iter(records.list_records(connection, project, most=1)), None)
+    gate = next(iter(_list_gates(connection, project, most=1)), None)
     return {
         "verdict": gate.verdict if gate else None,
         "gated_at": gate.evaluated_at if gate else None,
         "evaluated_at": latest.evaluated_at if latest else None,
-        "records": records.count(connection, project),
-        "alerts": len(alerts.listed(connection, project, state="open")),
+        "records": records.count_records(connection, project),
+        "alerts": len(alerts.list_alerts(connection, project, state="open")),
     }

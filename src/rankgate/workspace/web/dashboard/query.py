@@ -9,257 +9,333 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.document import PlainRows
-from rankgate.core.present.pages.page import content
+from rankgate.core.present.pages.page import page_content
 from rankgate.store.kept import judgments
 from rankgate.store.material import documents, queries
 from rankgate.store.records import comments as stored
 from rankgate.store.records import records
-from rankgate.workspace.records.follow import comparable_segments
+from rankgate.workspace.records.follow import split_comparable
 from rankgate.workspace.web.cache import Cache
 from rankgate.workspace.web.dashboard import comments, lists
-from rankgate.workspace.web.dashboard.found import place, query_place, record_of, title, values_of
-from rankgate.workspace.web.dashboard.lines import Line
-from rankgate.workspace.web.dashboard.stored import judgments_table
+from rankgate.workspace.web.dashboard.found import (
+    find_record,
+    query_address,
+    read_query_values,
+    record_address,
+    record_title,
+)
+from rankgate.workspace.web.dashboard.lines import TrendLine
+from rankgate.workspace.web.dashboard.stored import read_judgments_table
 from rankgate.workspace.web.pages.task_view import document_view, image_origins
-from rankgate.workspace.web.replies import Page, not_found
+from rankgate.workspace.web.replies import PageReply, not_found
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.measurement.explanation.explanation import Explanation
     from rankgate.store.records.records import Record
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
     from rankgate.workspace.web.dashboard.found import QueryValues
 
-_RECORDS = 60
+_MAX_RECORDS = 60
 """The latest records in which values of a query are looked up."""
 
-_OTHER = {"system", "query_id"}
+_KEY_COLUMNS = {"system", "query_id"}
 
 
-def page(asked: Asked) -> Page:
-    """All that is known of a query."""
-    query = asked.values["query"]
-    with asked.store.read() as connection:
-        latest = _with_values(connection, asked)
-        chosen = record_of(connection, asked, asked.values["record"]) if asked.values[
-            "record"] else _last_of(asked, latest, query)  # fmt: skip
-        about = _about(connection, asked, query)
-        values = [row for each in latest for row in _values(asked, each, query)]
+def query_page(request: WebRequest) -> PageReply:
+    """The page of a query: values, lists, judgments, comments."""
+    query = request.values["query"]
+    with request.store.read() as connection:
+        latest = _records_with_values(connection, request)
+        shown_record = (
+            find_record(connection, request, request.values["record"])
+            if request.values["record"]
+            else _last_record_of(request, latest, query)
+        )
+        stored_query = _query_data(connection, request, query)
+        values = [row for record in latest for row in _query_value_rows(request, record, query)]
         metrics = list(dict.fromkeys(row["metric"] for row in values))
-        metric = asked.values["metric"] or (metrics[0] if metrics else None)
-        shown = lists.of_query(connection, asked, chosen, query) if chosen else None
-        graded = _judged(connection, asked, query)
-        if about is None and not values and not graded and shown is None:
+        metric = request.values["metric"] or (metrics[0] if metrics else None)
+        query_lists = (
+            lists.find_query_lists(connection, request, shown_record, query)
+            if shown_record
+            else None
+        )
+        judgment_rows = _judgment_rows(connection, request, query)
+        if stored_query is None and not values and not judgment_rows and query_lists is None:
             raise not_found("query")
-        ids = {row["doc_id"] for row in graded} | (shown.documents if shown else set())
-        fields = documents.of_query(connection, asked.project.id, query, sorted(ids)[:500])
-        said = comments.view(connection, asked, "query", query)
-    own = [row for row in values if row["metric"] == metric]
-    seen = {name: document_view(each, set(), asked.project.settings)
-            for name, each in fields.items()}  # fmt: skip
+        ids = {row["doc_id"] for row in judgment_rows} | (
+            query_lists.documents if query_lists else set()
+        )
+        fields = documents.documents_of_query(
+            connection, request.project.id, query, sorted(ids)[:500]
+        )
+        query_comments = comments.list_comments(connection, request, "query", query)
+    metric_rows = [row for row in values if row["metric"] == metric]
+    document_views = {
+        name: document_view(document, set(), request.project.settings)
+        for name, document in fields.items()
+    }
     data = {
-        "project": asked.project.name,
-        "query": {"query_id": query} | (about or {}),
+        "project": request.project.name,
+        "query": {"query_id": query} | (stored_query or {}),
         "metrics": metrics,
         "metric": metric,
-        "values": own,
-        "record": chosen.sha256 if chosen else None,
-        "lists": shown.data if shown else None,
-        "explained": list(shown.explained) if shown else [],
-        "judgments": graded,
-        "documents": {name: each["fields"] for name, each in seen.items()},
-        "comments": said,
+        "values": metric_rows,
+        "record": shown_record.sha256 if shown_record else None,
+        "lists": query_lists.data if query_lists else None,
+        "explained": list(query_lists.explained) if query_lists else [],
+        "judgments": judgment_rows,
+        "documents": {name: view["fields"] for name, view in document_views.items()},
+        "comments": query_comments,
     }
-    texts = {name: _words(each) for name, each in seen.items()}
+    texts = {name: _document_line(view) for name, view in document_views.items()}
     extra = {
-        "heading": (about or {}).get("text") or f"Query {query}",
-        "lists_html": shown.html(texts) if shown else "",
-        "missing": shown.missing if shown else "",
-        "chosen": title(chosen) if chosen else "",
-        "chosen_at": place(asked, chosen) if chosen else "",
-        "seen": seen,
-        "lines": _lines(own, latest),
-        "here_record": asked.values["record"],
+        "heading": (stored_query or {}).get("text") or f"Query {query}",
+        "lists_html": query_lists.html(texts) if query_lists else "",
+        "missing": query_lists.missing if query_lists else "",
+        "chosen": record_title(shown_record) if shown_record else "",
+        "chosen_at": record_address(request, shown_record) if shown_record else "",
+        "seen": document_views,
+        "lines": _trend_lines(metric_rows, latest),
+        "here_record": request.values["record"],
         "subject_kind": "query",
         "subject": query,
     }
-    rows = PlainRows(_HEAD, [tuple(str(row[name]) if name == "evaluated_at" else row[name]
-                                   for name in _HEAD) for row in values])  # fmt: skip
-    images = image_origins(asked.project.settings)
-    return Page("query_values.html", data, extra, images=images, rows=rows)
+    rows = PlainRows(
+        _COLUMN_NAMES,
+        [
+            tuple(str(row[name]) if name == "evaluated_at" else row[name] for name in _COLUMN_NAMES)
+            for row in values
+        ],
+    )
+    images = image_origins(request.project.settings)
+    return PageReply("query_values.html", data, extra, images=images, rows=rows)
 
 
-def explanation(asked: Asked) -> Page:
-    """How the value of a metric for a query was computed, step by step.
+def explanation_page(request: WebRequest) -> PageReply:
+    """The computation of the value of a metric for a query, step by step.
 
     Raises:
         Refused: the store lacks the run, the judgments or the convention.
         UsageError: there is no such metric, or the query has no judgments.
     """
-    given = asked.values
-    with asked.store.read() as connection:
-        record = record_of(connection, asked, given["record"])
-        system = given["system"] or ("", *lists.systems_of(asked, record))[-1]
-        key = (asked.store.name, record.sha256, given["query"], given["metric"], system)
-        found = _EXPLAINED.get(
+    fields = request.values
+    with request.store.read() as connection:
+        record = find_record(connection, request, fields["record"])
+        system = fields["system"] or ("", *lists.list_systems(request, record))[-1]
+        key = (request.store.name, record.sha256, fields["query"], fields["metric"], system)
+        value_explanation = _EXPLANATIONS.get(
             key,
-            lambda: lists.explanation_of(
-                connection, asked, record, given["query"], given["metric"], system
+            lambda: lists.explain_value(
+                connection, request, record, fields["query"], fields["metric"], system
             ),
         )
-    if found is None:
+    if value_explanation is None:
         raise not_found("explanation: the store lacks the run or the judgments")
-    html = _DRAWN.get(key, lambda: content(found.document()))
-    data = {"project": asked.project.name, "record": record.sha256, "explanation": found.to_dict()}
-    extra = {"document": html, "back": query_place(asked, given["query"], record),
-             "of": given["query"]}  # fmt: skip
-    return Page("explanation.html", data, extra)
+    html = _EXPLANATION_HTML.get(key, lambda: page_content(value_explanation.document()))
+    data = {
+        "project": request.project.name,
+        "record": record.sha256,
+        "explanation": value_explanation.to_dict(),
+    }
+    extra = {
+        "document": html,
+        "back": query_address(request, fields["query"], record),
+        "of": fields["query"],
+    }
+    return PageReply("explanation.html", data, extra)
 
 
-_EXPLAINED: Cache[Explanation | None] = Cache(200)
-_DRAWN: Cache[str] = Cache(200)
+_EXPLANATIONS: Cache[Explanation | None] = Cache(200)
+_EXPLANATION_HTML: Cache[str] = Cache(200)
 
-_HEAD = ("evaluated_at", "record", "title", "system", "metric", "value")
-
-
-def _with_values(connection: Connection, asked: Asked) -> list[Record]:
-    found = records.listed(connection, asked.project.id, most=_RECORDS)
-    return [each for each in found if each.per_query is not None]
+_COLUMN_NAMES = ("evaluated_at", "record", "title", "system", "metric", "value")
 
 
-def _last_of(asked: Asked, latest: Sequence[Record], query: str) -> Record | None:
+def _records_with_values(connection: Connection, request: WebRequest) -> list[Record]:
+    latest = records.list_records(connection, request.project.id, most=_MAX_RECORDS)
+    return [record for record in latest if record.per_query is not None]
+
+
+def _last_record_of(request: WebRequest, latest: Sequence[Record], query: str) -> Record | None:
     """The latest record that has values of the query."""
-    own = ((each, values_of(asked, each)) for each in latest)
-    return next((each for each, values in own if values and query in values.rows), None)
+    values_by_record = ((record, read_query_values(request, record)) for record in latest)
+    return next(
+        (record for record, values in values_by_record if values and query in values.rows), None
+    )
 
 
-def _about(connection: Connection, asked: Asked, query: str) -> dict[str, Any] | None:
+def _query_data(connection: Connection, request: WebRequest, query: str) -> dict[str, Any] | None:
     try:
-        found = queries.get(connection, asked.project.id, query)
+        stored_query = queries.get_query(connection, request.project.id, query)
     except UsageError:
         return None
-    tags = {name: str(value) for name, value in found.tags.items()}
-    return {"id": found.id, "text": found.text, "information_need": found.information_need,
-            "tags": tags, "archived_at": found.archived_at}  # fmt: skip
+    tags = {name: str(value) for name, value in stored_query.tags.items()}
+    return {
+        "id": stored_query.id,
+        "text": stored_query.text,
+        "information_need": stored_query.information_need,
+        "tags": tags,
+        "archived_at": stored_query.archived_at,
+    }
 
 
-def _values(asked: Asked, record: Record, query: str) -> list[dict[str, Any]]:
+def _query_value_rows(request: WebRequest, record: Record, query: str) -> list[dict[str, Any]]:
     """The values of a query in a record, one a metric and system."""
-    values = values_of(asked, record)
+    values = read_query_values(request, record)
     if values is None:
         return []
     return [
-        {"record": record.sha256, "evaluated_at": record.evaluated_at, "title": title(record),
-         "system": row["system"], "metric": metric, "value": value}
+        {
+            "record": record.sha256,
+            "evaluated_at": record.evaluated_at,
+            "title": record_title(record),
+            "system": row["system"],
+            "metric": metric,
+            "value": value,
+        }
         for row in values.of(query)
         for metric, value in row.items()
-        if metric not in _OTHER
-    ]  # fmt: skip
+        if metric not in _KEY_COLUMNS
+    ]
 
 
-def _judged(connection: Connection, asked: Asked, query: str) -> list[dict[str, Any]]:
+def _judgment_rows(connection: Connection, request: WebRequest, query: str) -> list[dict[str, Any]]:
     """The grades of the query's documents by the latest judgments."""
-    found = judgments.listed(connection, asked.project.id)
-    if not found:
+    stored_judgments = judgments.list_judgments(connection, request.project.id)
+    if not stored_judgments:
         return []
-    latest = found[-1]
-    table = judgments_table(connection, asked, latest).filter(pl.col("query_id") == query)
+    latest = stored_judgments[-1]
+    table = read_judgments_table(connection, request, latest).filter(pl.col("query_id") == query)
     return [
         {"judgments": latest.name, "doc_id": row["doc_id"], "grade": row["grade"]}
         for row in table.sort("grade", "doc_id", descending=[True, False]).iter_rows(named=True)
     ]
 
 
-def _words(view: Mapping[str, Any]) -> str:
+def _document_line(view: Mapping[str, Any]) -> str:
     """The first fields of a document in a line."""
-    words = ["".join(text for text, _ in field["segments"]) for field in view["fields"][:2]]
-    return " · ".join(words)[:_LINE]
+    texts = ["".join(text for text, _ in field["segments"]) for field in view["fields"][:2]]
+    return " · ".join(texts)[:_LINE_LENGTH]
 
 
-_LINE = 200
+_LINE_LENGTH = 200
 
 
-def _lines(rows: list[dict[str, Any]], latest: Sequence[Record]) -> list[Line]:
+def _trend_lines(rows: list[dict[str, Any]], latest: Sequence[Record]) -> list[TrendLine]:
     """The values of each system over time, as small lines; gaps where they are not comparable."""
     lines = []
     for system in dict.fromkeys(row["system"] for row in rows):
         values = {row["record"]: row["value"] for row in rows if row["system"] == system}
-        evaluated = [record for record in reversed(latest) if record.sha256 in values]
-        segments = comparable_segments(evaluated) if evaluated else []
-        lines.append(Line.of(system, [
-            [(record.evaluated_at, values[record.sha256]) for record in segment]
-            for segment in segments
-        ]))  # fmt: skip
+        records_of_system = [record for record in reversed(latest) if record.sha256 in values]
+        segments = split_comparable(records_of_system) if records_of_system else []
+        lines.append(
+            TrendLine.of(
+                system,
+                [
+                    [(record.evaluated_at, values[record.sha256]) for record in segment]
+                    for segment in segments
+                ],
+            )
+        )
     return lines
 
 
-def listed(asked: Asked) -> Page:
+def queries_page(request: WebRequest) -> PageReply:
     """The queries of the project and of its latest record that are not archived, with values."""
-    given = asked.values
-    words = (given["words"] or "").lower()
-    with asked.store.read() as connection:
-        latest = next(iter(_with_values(connection, asked)), None)
-        counts = _comment_counts(connection, asked)
-        known = {each.query_id: each.text
-                 for each in queries.listed(connection, asked.project.id)}  # fmt: skip
-        archived = queries.archived_ids(connection, asked.project.id)
-    values = values_of(asked, latest) if latest else None
-    rows = [row for row in _joined(values, known, counts) if row["query_id"] not in archived]
-    if words:
-        rows = [row for row in rows if words in f"{row['query_id']} {row['text']}".lower()]
-    after = max(given["after"] or 0, 0)
-    shown = rows[after : after + _PAGE]
+    fields = request.values
+    search_text = (fields["words"] or "").lower()
+    with request.store.read() as connection:
+        latest = next(iter(_records_with_values(connection, request)), None)
+        counts = _comment_counts(connection, request)
+        text_of_query = {
+            query.query_id: query.text
+            for query in queries.list_queries(connection, request.project.id)
+        }
+        archived = queries.archived_ids(connection, request.project.id)
+    values = read_query_values(request, latest) if latest else None
+    rows = [
+        row for row in _query_rows(values, text_of_query, counts) if row["query_id"] not in archived
+    ]
+    if search_text:
+        rows = [row for row in rows if search_text in f"{row['query_id']} {row['text']}".lower()]
+    after = max(fields["after"] or 0, 0)
+    page_rows = rows[after : after + _PAGE_SIZE]
     metrics = values.metrics if values else []
     data = {
-        "project": asked.project.name,
-        "queries": shown,
+        "project": request.project.name,
+        "queries": page_rows,
         "metrics": metrics,
         "record": latest.sha256 if latest else None,
         "total": len(rows),
-        "words": given["words"],
-        "next": after + _PAGE if after + _PAGE < len(rows) else None,
+        "words": fields["words"],
+        "next": after + _PAGE_SIZE if after + _PAGE_SIZE < len(rows) else None,
     }
-    places = {row["query_id"]: query_place(asked, row["query_id"]) for row in shown}
-    head = ("query_id", "text", "system", *metrics, "comments")
-    sheet = PlainRows(head, [
-        (row["query_id"], row["text"], row["system"], *(row["values"].get(m) for m in metrics),
-         str(row["comments"]))
-        for row in rows
-    ])  # fmt: skip
-    extra = {"places": places, "of": title(latest) if latest else "",
-             "of_at": place(asked, latest) if latest else ""}  # fmt: skip
-    return Page("queries.html", data, extra, rows=sheet)
+    addresses = {row["query_id"]: query_address(request, row["query_id"]) for row in page_rows}
+    column_names = ("query_id", "text", "system", *metrics, "comments")
+    sheet = PlainRows(
+        column_names,
+        [
+            (
+                row["query_id"],
+                row["text"],
+                row["system"],
+                *(row["values"].get(metric) for metric in metrics),
+                str(row["comments"]),
+            )
+            for row in rows
+        ],
+    )
+    extra = {
+        "places": addresses,
+        "of": record_title(latest) if latest else "",
+        "of_at": record_address(request, latest) if latest else "",
+    }
+    return PageReply("queries.html", data, extra, rows=sheet)
 
 
-_PAGE = 100
+_PAGE_SIZE = 100
 """Queries on a page of the list."""
 
 
-def _comment_counts(connection: Connection, asked: Asked) -> dict[str, int]:
-    return stored.counts(connection, asked.project.id, "query")
+def _comment_counts(connection: Connection, request: WebRequest) -> dict[str, int]:
+    return stored.count_comments(connection, request.project.id, "query")
 
 
-def _joined(
-    values: QueryValues | None, known: Mapping[str, str | None], counts: Mapping[str, int]
+def _query_rows(
+    values: QueryValues | None, text_of_query: Mapping[str, str | None], counts: Mapping[str, int]
 ) -> list[dict[str, Any]]:
     """A row for each query and system, those with the lowest values first."""
     rows: list[dict[str, Any]] = []
     if values is not None and values.metrics:
         metrics = values.metrics
         system = values.table["system"][-1]  # of a comparison the candidate, which comes last
-        own = values.table.filter(pl.col("system") == system)
-        for row in own.sort(metrics[0], "query_id", nulls_last=True).iter_rows(named=True):
+        system_rows = values.table.filter(pl.col("system") == system)
+        for row in system_rows.sort(metrics[0], "query_id", nulls_last=True).iter_rows(named=True):
             figures = {name: row[name] for name in metrics}
-            rows.append(_row(row["query_id"], row["system"], figures, known, counts))
-    seen = {row["query_id"] for row in rows}
-    rows += [_row(each, "", {}, known, counts) for each in known if each not in seen]
+            rows.append(_query_row(row["query_id"], row["system"], figures, text_of_query, counts))
+    query_ids = {row["query_id"] for row in rows}
+    rows += [
+        _query_row(query_id, "", {}, text_of_query, counts)
+        for query_id in text_of_query
+        if query_id not in query_ids
+    ]
     return rows
 
 
-def _row(
-    query: str, system: str, figures: Mapping[str, float | None],
-    known: Mapping[str, str | None], counts: Mapping[str, int],
-) -> dict[str, Any]:  # fmt: skip
-    return {"query_id": query, "text": known.get(query) or "", "system": system,
-            "values": dict(figures), "comments": counts.get(query, 0)}  # fmt: skip
+def _query_row(
+    query: str,
+    system: str,
+    figures: Mapping[str, float | None],
+    text_of_query: Mapping[str, str | None],
+    counts: Mapping[str, int],
+) -> dict[str, Any]:
+    return {
+        "query_id": query,
+        "text": text_of_query.get(query) or "",
+        "system": system,
+        "values": dict(figures),
+        "comments": counts.get(query, 0),
+    }

@@ -11,10 +11,10 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.document import Document, PlainRows, Section
 from rankgate.core.present.document import Table as DocumentTable
 from rankgate.core.present.grid import Grid
-from rankgate.core.present.numbers import decimal
+from rankgate.core.present.numbers import format_decimal
 from rankgate.core.present.pages import links
-from rankgate.core.present.pages.page import content
-from rankgate.core.present.resolve import resolved
+from rankgate.core.present.pages.page import page_content
+from rankgate.core.present.resolve import load_name
 from rankgate.core.present.result import ReportOptions
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.gating.verdict import Verdict
@@ -24,16 +24,16 @@ from rankgate.workspace.reports.compose import ReportPart, compose
 from rankgate.workspace.web.cache import Cache
 from rankgate.workspace.web.dashboard import comments, evidence
 from rankgate.workspace.web.dashboard.found import (
-    kind_word,
-    place,
-    query_place,
-    record_of,
-    result_of,
-    title,
-    values_of,
-    view,
+    find_record,
+    kind_label,
+    query_address,
+    read_query_values,
+    read_result,
+    record_address,
+    record_title,
+    record_view,
 )
-from rankgate.workspace.web.replies import Page, Sent, not_found
+from rankgate.workspace.web.replies import FileReply, PageReply, not_found
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 
     from rankgate.core.present.result import Result
     from rankgate.store.records.records import Record
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
-_WORST = 200
+_MAX_QUERIES = 200
 """Queries in the table of values."""
 
 
 @dataclass(frozen=True)
-class _Made:
-    """What a record's page shows: it never changes.
+class _RecordContent:
+    """The content of a record's page, which never changes.
 
     Attributes:
-        document: what the result says.
+        document: that of the result.
         html: the same as HTML.
     """
 
@@ -60,194 +60,213 @@ class _Made:
     html: str
 
 
-_PAGES: Cache[_Made] = Cache(64)
+_PAGES: Cache[_RecordContent] = Cache(64)
 
 
-def page(asked: Asked) -> Page:
-    """The record, its result, and what people say about it."""
-    with asked.store.read() as connection:
-        record = record_of(connection, asked)
-        values = records.values(connection, record.id)
-        found = _made(asked, connection, record)
-        said = comments.view(connection, asked, "record", record.sha256)
+def record_page(request: WebRequest) -> PageReply:
+    """The record, its result, and its comments."""
+    with request.store.read() as connection:
+        record = find_record(connection, request)
+        values = records.read_values(connection, record.id)
+        page_content = _make_record_content(request, connection, record)
+        record_comments = comments.list_comments(connection, request, "record", record.sha256)
     data = {
-        "project": asked.project.name,
-        "record": view(record) | {"inputs": dict(record.inputs)},
-        "values": [vars(each) for each in values],
-        "tables": [] if found is None else _listed(found.document),
-        "comments": said,
-        "result": records.result(record, asked.store.blobs),
+        "project": request.project.name,
+        "record": record_view(record) | {"inputs": dict(record.inputs)},
+        "values": [vars(value) for value in values],
+        "tables": [] if page_content is None else _list_tables(page_content.document),
+        "comments": record_comments,
+        "result": records.read_result(record, request.store.blobs),
     }
     extra = {
-        "document": "" if found is None else found.html,
-        "heading": title(record),
-        "what": kind_word(record.kind),
+        "document": "" if page_content is None else page_content.html,
+        "heading": record_title(record),
+        "what": kind_label(record.kind),
         "has_values": record.per_query is not None,
         "subject_kind": "record",
         "subject": record.sha256,
     }
-    return Page("record.html", data, extra)
+    return PageReply("record.html", data, extra)
 
 
-def _made(asked: Asked, connection: Connection, record: Record) -> _Made | None:
-    result = result_of(asked, record)
+def _make_record_content(
+    request: WebRequest, connection: Connection, record: Record
+) -> _RecordContent | None:
+    result = read_result(request, record)
     if result is None:
         return None
-    count = queries.count(connection, asked.project.id)  # their texts are on the page
-    key = (asked.store.name, asked.project.id, record.sha256, asked.config.base, count)
+    count = queries.count_queries(connection, request.project.id)  # their texts are on the page
+    key = (request.store.name, request.project.id, record.sha256, request.config.base, count)
 
-    def made() -> _Made:
-        document = _document(asked, connection, record, result)
-        at = place(asked, record)
-        query = partial(query_place, asked, record=record)
-        known = _queries(asked, record)
-        where = links.Links(
-            f"{at}/tables/", f"{at}/charts/",
-            lambda words: query(words) if words in known else "",
-        )  # fmt: skip
-        return _Made(document, content(document, where))
+    def made() -> _RecordContent:
+        document = _make_document(request, connection, record, result)
+        address = record_address(request, record)
+        query = partial(query_address, request, record=record)
+        query_ids = _linked_queries(request, record)
+        link_targets = links.Links(
+            f"{address}/tables/",
+            f"{address}/charts/",
+            lambda query_id: query(query_id) if query_id in query_ids else "",
+        )
+        return _RecordContent(document, page_content(document, link_targets))
 
     return _PAGES.get(key, made)
 
 
-def _document(
-    asked: Asked, connection: Connection, record: Record, result: Result
-) -> Document:  # fmt: skip
+def _make_document(
+    request: WebRequest, connection: Connection, record: Record, result: Result
+) -> Document:
     texts = {
-        each.query_id: each.text
-        for each in queries.listed(connection, asked.project.id, archived=True)
-        if each.text
+        query.query_id: query.text
+        for query in queries.list_queries(connection, request.project.id, archived=True)
+        if query.text
     }
-    found = compose([ReportPart(result, record.name)], ReportOptions(queries=texts))
-    *first, last = found.sections
+    document = compose([ReportPart(result, record.name)], ReportOptions(queries=texts))
+    *first, last = document.sections
     if isinstance(result, Verdict):
-        first.append(evidence.section(result))
-    values = values_of(asked, record)
-    if values is not None and not _has_queries(found):
-        tables = tuple(_tables(values.table, texts))
+        first.append(evidence.evidence_section(result))
+    values = read_query_values(request, record)
+    if values is not None and not _has_queries(document):
+        tables = tuple(_value_tables(values.table, texts))
         first.append(Section("values", "Values by query", tables, "Queries"))
-    return replace(found, sections=(*first, last))
+    return replace(document, sections=(*first, last))
 
 
 def _has_queries(document: Document) -> bool:
-    """Whether a table of the document has a row for each query."""
-    return any(table.grid.flat.head[0] in links.QUERY for _, table in document.tables)
+    """True if a table of the document has a row for each query."""
+    return any(table.grid.flat.head[0] in links.QUERY_COLUMNS for _, table in document.tables)
 
 
-def _tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTable]:
+def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTable]:
     """The queries of each system with the lowest values of the first metric."""
     metrics = [name for name in table.columns if name not in {"system", "query_id"}]
-    made = []
-    for (system,), own in table.group_by("system", maintain_order=True):
-        some = own.sort(metrics[0], "query_id", nulls_last=True).head(_WORST)
+    tables = []
+    for (system,), values in table.group_by("system", maintain_order=True):
+        lowest_rows = values.sort(metrics[0], "query_id", nulls_last=True).head(_MAX_QUERIES)
         rows = tuple(
-            (row["query_id"], *([texts.get(row["query_id"], "")] if texts else []),
-             *(decimal(row[name]) for name in metrics))
-            for row in some.iter_rows(named=True)
-        )  # fmt: skip
-        head = ("query", *(["text"] if texts else []), *metrics)
-        words = frozenset({0, 1} if texts else {0})
-        heading = f"{system}: {len(rows):,} of {len(own):,} queries, the lowest {metrics[0]} first"
-        made.append(DocumentTable(heading, Grid(head, rows, words), find=True))
-    return made
+            (
+                row["query_id"],
+                *([texts.get(row["query_id"], "")] if texts else []),
+                *(format_decimal(row[name]) for name in metrics),
+            )
+            for row in lowest_rows.iter_rows(named=True)
+        )
+        column_names = ("query", *(["text"] if texts else []), *metrics)
+        text_columns = frozenset({0, 1} if texts else {0})
+        heading = (
+            f"{system}: {len(rows):,} of {len(values):,} queries, the lowest {metrics[0]} first"
+        )
+        tables.append(DocumentTable(heading, Grid(column_names, rows, text_columns), find=True))
+    return tables
 
 
-def _queries(asked: Asked, record: Record) -> frozenset[str]:
-    """The queries that have a page with what this record says of them."""
-    values = values_of(asked, record)
+def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
+    """The queries that have a page with values of this record."""
+    values = read_query_values(request, record)
     if values is not None:
         return frozenset(values.rows)
-    result = result_of(asked, record)
+    result = read_result(request, record)
     if not isinstance(result, Comparisons):
         return frozenset()
-    tables = (each.queries for each in result.comparisons)
-    return frozenset(query for each in tables for query in each["query_id"].to_list())
+    tables = (comparison.queries for comparison in result.comparisons)
+    return frozenset(query for query_table in tables for query in query_table["query_id"].to_list())
 
 
-def _listed(document: Document) -> list[dict[str, str]]:
-    return [{"table": anchor, "heading": table.heading} for anchor, table in links.tables(document)]
+def _list_tables(document: Document) -> list[dict[str, str]]:
+    return [
+        {"table": anchor, "heading": table.heading}
+        for anchor, table in links.anchored_tables(document)
+    ]
 
 
-def _document_of(asked: Asked) -> tuple[Record, Document]:
-    with asked.store.read() as connection:
-        record = record_of(connection, asked)
-        found = _made(asked, connection, record)
-    if found is None:
+def _find_document(request: WebRequest) -> tuple[Record, Document]:
+    with request.store.read() as connection:
+        record = find_record(connection, request)
+        page_content = _make_record_content(request, connection, record)
+    if page_content is None:
         raise not_found("table")
-    return record, found.document
+    return record, page_content.document
 
 
-def table(asked: Asked) -> Page:
+def table_page(request: WebRequest) -> PageReply:
     """One table of a record."""
-    record, document = _document_of(asked)
-    found = dict(links.tables(document)).get(asked.path["table"])
-    if found is None:
+    record, document = _find_document(request)
+    document_table = dict(links.anchored_tables(document)).get(request.path["table"])
+    if document_table is None:
         raise not_found("table")
-    grid = found.grid.flat
+    grid = document_table.grid.flat
     data = {
-        "project": asked.project.name,
+        "project": request.project.name,
         "record": record.sha256,
-        "heading": found.heading,
+        "heading": document_table.heading,
         "head": list(grid.head),
         "rows": [list(row) for row in grid.rows],
     }
-    query = partial(query_place, asked, record=record)
-    known = _queries(asked, record)
-    where = links.Links(query=lambda words: query(words) if words in known else "")
-    alone = Document(
-        found.heading or title(record),
-        sections=(Section("table", "", (replace(found, heading="", folded=False, links=()),)),),
+    query = partial(query_address, request, record=record)
+    query_ids = _linked_queries(request, record)
+    link_targets = links.Links(
+        query=lambda query_id: query(query_id) if query_id in query_ids else ""
     )
-    html = content(alone, where)
-    extra = {"document": html, "back": place(asked, record), "of": title(record)}
-    return Page("record_table.html", data, extra, rows=PlainRows(grid.head, grid.rows))
+    table_document = Document(
+        document_table.heading or record_title(record),
+        sections=(
+            Section("table", "", (replace(document_table, heading="", folded=False, links=()),)),
+        ),
+    )
+    html = page_content(table_document, link_targets)
+    extra = {"document": html, "back": record_address(request, record), "of": record_title(record)}
+    return PageReply("record_table.html", data, extra, rows=PlainRows(grid.head, grid.rows))
 
 
-def svg(asked: Asked) -> Sent:
+def chart_svg(request: WebRequest) -> FileReply:
     """One chart of a record as SVG."""
-    return Sent(_picture(asked).svg().encode(), "image/svg+xml", fresh=True)
+    return FileReply(_draw_picture(request).svg().encode(), "image/svg+xml", fresh=True)
 
 
-def png(asked: Asked) -> Sent:
+def chart_png(request: WebRequest) -> FileReply:
     """One chart of a record as PNG."""
-    return Sent(_picture(asked).png(), "image/png", fresh=True)
+    return FileReply(_draw_picture(request).png(), "image/png", fresh=True)
 
 
-def _picture(asked: Asked) -> Any:
-    _, document = _document_of(asked)
-    chart = dict(links.charts(document)).get(asked.path["chart"])
+def _draw_picture(request: WebRequest) -> Any:
+    _, document = _find_document(request)
+    chart = dict(links.anchored_charts(document)).get(request.path["chart"])
     if chart is None:
         raise not_found("chart")
     try:
-        return resolved(chart.draw)(chart.result)
+        return load_name(chart.draw)(chart.result)
     except MissingExtraError:
         raise
     except RankgateError:
         raise not_found("chart") from None
 
 
-def query_values(asked: Asked) -> Page:
+def query_values_page(request: WebRequest) -> PageReply:
     """Every value per query of a record."""
-    with asked.store.read() as connection:
-        record = record_of(connection, asked)
-    values = values_of(asked, record)
+    with request.store.read() as connection:
+        record = find_record(connection, request)
+    values = read_query_values(request, record)
     if values is None:
         raise not_found("table of values")
-    found = values.table
-    start = max(asked.values["after"] or 0, 0)
-    some = found.slice(start, _PAGE)
+    value_table = values.table
+    start = max(request.values["after"] or 0, 0)
+    page_rows = value_table.slice(start, _PAGE_SIZE)
     data = {
-        "project": asked.project.name,
+        "project": request.project.name,
         "record": record.sha256,
-        "head": some.columns,
-        "rows": some.rows(),
-        "total": len(found),
-        "next": start + _PAGE if start + _PAGE < len(found) else None,
+        "head": page_rows.columns,
+        "rows": page_rows.rows(),
+        "total": len(value_table),
+        "next": start + _PAGE_SIZE if start + _PAGE_SIZE < len(value_table) else None,
     }
-    extra = {"back": place(asked, record), "of": title(record)}
-    return Page("record_values.html", data, extra,
-                rows=PlainRows(tuple(found.columns), found.rows()))  # fmt: skip
+    extra = {"back": record_address(request, record), "of": record_title(record)}
+    return PageReply(
+        "record_values.html",
+        data,
+        extra,
+        rows=PlainRows(tuple(value_table.columns), value_table.rows()),
+    )
 
 
-_PAGE = 200
+_PAGE_SIZE = 200
 """Queries of a page of values; the file in CSV has all."""

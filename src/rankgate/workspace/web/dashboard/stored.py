@@ -13,23 +13,27 @@ if TYPE_CHECKING:
 
     from rankgate.store.kept.judgments import StoredJudgments
     from rankgate.store.kept.runs import StoredRun
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
 _TABLES: Cache[pl.DataFrame] = Cache(24)
 
 
-def judgments_table(
-    connection: Connection, asked: Asked, found: StoredJudgments
-) -> pl.DataFrame:  # fmt: skip
+def read_judgments_table(
+    connection: Connection, request: WebRequest, stored_judgments: StoredJudgments
+) -> pl.DataFrame:
     """The rows of judgments."""
-    key = (asked.store.name, found.blob)
+    key = (request.store.name, stored_judgments.blob)
     return _TABLES.get(
         key,
-        lambda: judgments.read(connection, asked.store.blobs, asked.project.id, found.name).table,
+        lambda: (
+            judgments.read_judgments(
+                connection, request.store.blobs, request.project.id, stored_judgments.name
+            ).table
+        ),
     )
 
 
-def run_table(asked: Asked, found: StoredRun) -> pl.DataFrame:
+def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
     """The rows of a run."""
-    key = (asked.store.name, found.blob)
-    return _TABLES.get(key, lambda: runs.rankings(found, asked.store.blobs).table)
+    key = (request.store.name, stored_run.blob)
+    return _TABLES.get(key, lambda: runs.rankings(stored_run, request.store.blobs).table)

@@ -1,4 +1,4 @@
-"""A sign-in that has begun: kept in a signed cookie of the browser that began it."""
+"""A sign-in under way: kept in a signed cookie of the browser that began it."""
 
 from __future__ import annotations
 
@@ -11,30 +11,34 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.oidc.settings import Oidc
+    from rankgate.workspace.web.oidc.settings import OidcSettings
 
 COOKIE = "rankgate_oidc"
 
-_LASTS = 600
+_LIFETIME = 600
 """Seconds in which somebody has signed in at the provider."""
 
 
-def sealed(settings: Oidc, kept: Mapping[str, str], moment: float | None = None) -> str:
-    """The cookie: what is kept, its end, and a signature that only this server can make."""
-    end = int((moment or time.time()) + _LASTS)
-    body = urlsafe_b64encode(json.dumps({**kept, "end": str(end)}).encode()).decode()
+def seal_cookie(
+    settings: OidcSettings, contents: Mapping[str, str], moment: float | None = None
+) -> str:
+    """Make the cookie: its contents, its end, and a signature that only this server can make."""
+    end = int((moment or time.time()) + _LIFETIME)
+    body = urlsafe_b64encode(json.dumps({**contents, "end": str(end)}).encode()).decode()
     return f"{body}.{_signature(settings, body)}"
 
 
-def opened(settings: Oidc, cookie: str, moment: float | None = None) -> Mapping[str, str] | None:
-    """What was kept; None if it is too old, or not ours."""
+def open_cookie(
+    settings: OidcSettings, cookie: str, moment: float | None = None
+) -> Mapping[str, str] | None:
+    """The contents of a cookie; None if it is too old, or not ours."""
     body, _, signature = cookie.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(settings, body).encode()):
         return None
-    found: dict[str, str] = json.loads(urlsafe_b64decode(body))
-    return found if int(found["end"]) > (moment or time.time()) else None
+    contents: dict[str, str] = json.loads(urlsafe_b64decode(body))
+    return contents if int(contents["end"]) > (moment or time.time()) else None
 
 
-def _signature(settings: Oidc, body: str) -> str:
+def _signature(settings: OidcSettings, body: str) -> str:
     key = sha256(f"rankgate sign-in {settings.issuer} {settings.client_secret}".encode()).digest()
     return hmac.new(key, body.encode(), sha256).hexdigest()

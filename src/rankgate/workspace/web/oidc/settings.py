@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from rankgate.core.declare.toml import Toml
+from rankgate.core.declare.toml import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.tables.people import ROLES
 
 _CODE = "invalid-oidc-settings"
-_TEXTS = ("issuer", "client_id", "client_secret_file", "title", "groups_claim", "new_users")
-_KEYS = (*_TEXTS, "scopes", "domains", "viewer_of", "groups", "emails_are_verified")
+_TEXT_KEYS = ("issuer", "client_id", "client_secret_file", "title", "groups_claim", "new_users")
+_KEYS = (*_TEXT_KEYS, "scopes", "domains", "viewer_of", "groups", "emails_are_verified")
 _VARIABLES = {
     "issuer": "RANKGATE_OIDC_ISSUER",
     "client_id": "RANKGATE_OIDC_CLIENT_ID",
@@ -27,8 +27,8 @@ _SECRET = "RANKGATE_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable
 
 
 @dataclass(frozen=True)
-class Oidc:
-    """How people sign in by OpenID Connect.
+class OidcSettings:
+    """The settings of sign-in by OpenID Connect.
 
     Attributes:
         issuer: the provider's address, as its tokens name it.
@@ -41,7 +41,7 @@ class Oidc:
         viewer_of: projects that new users may look at.
         groups: for each group of the provider, projects with a role in each.
         groups_claim: the claim that names a user's groups.
-        emails_are_verified: whether the provider gives only addresses that it has verified.
+        emails_are_verified: True if the provider gives only addresses that it has verified.
     """
 
     issuer: str
@@ -58,11 +58,13 @@ class Oidc:
 
     @property
     def name(self) -> str:
-        """What the button calls the provider."""
+        """The provider's name on the button."""
         return self.title or urlsplit(self.issuer).netloc
 
 
-def read(file: Path | None, environment: Mapping[str, str] = os.environ) -> Oidc | None:
+def read_oidc_settings(
+    file: Path | None, environment: Mapping[str, str] = os.environ
+) -> OidcSettings | None:
     """The settings; None where nothing names an issuer.
 
     Args:
@@ -73,82 +75,88 @@ def read(file: Path | None, environment: Mapping[str, str] = os.environ) -> Oidc
         InputError: the file cannot be read, or a value of it cannot be.
         UsageError: an address that is not safe, a secret that others can read.
     """
-    toml = Toml.parse("", "the environment", code=_CODE)
+    toml = TomlFile.parse("", "the environment", code=_CODE)
     if file is not None:
-        toml = Toml.read(file, ("oidc",), code=_CODE)
+        toml = TomlFile.read(file, ("oidc",), code=_CODE)
         toml.check_keys(toml.values, _KEYS)
-    given = dict(toml.values)
-    given |= {name: environment[word] for name, word in _VARIABLES.items() if environment.get(word)}
-    if file is None and "issuer" not in given:
+    table = dict(toml.values)
+    table |= {
+        name: environment[variable]
+        for name, variable in _VARIABLES.items()
+        if environment.get(variable)
+    }
+    if file is None and "issuer" not in table:
         return None
-    for name in _TEXTS:
-        if not isinstance(given.get(name, ""), str):
+    for name in _TEXT_KEYS:
+        if not isinstance(table.get(name, ""), str):
             raise toml.error(f"{name} is a text.", name)
     for name in ("issuer", "client_id"):
-        if not given.get(name):
+        if not table.get(name):
             raise toml.error(f"{name} is missing, or {_VARIABLES[name]}.", name)
-    if given.get("new_users", "invited") not in {"invited", "viewer"}:
+    if table.get("new_users", "invited") not in {"invited", "viewer"}:
         raise toml.error('new_users is "invited" or "viewer".', "new_users")
-    return Oidc(
-        issuer=_safe(given["issuer"]),
-        client_id=given["client_id"],
-        client_secret=environment.get(_SECRET) or _secret_of(given.get("client_secret_file")),
-        title=given.get("title", ""),
-        scopes=_list(toml, given, "scopes") or Oidc.scopes,
-        domains=tuple(each.lower().lstrip("@") for each in _list(toml, given, "domains")),
-        new_users=given.get("new_users", "invited"),
-        viewer_of=_list(toml, given, "viewer_of"),
-        groups=_groups(toml, given.get("groups", {})),
-        groups_claim=given.get("groups_claim", "groups"),
-        emails_are_verified=given.get("emails_are_verified") is True,
+    return OidcSettings(
+        issuer=_check_issuer(table["issuer"]),
+        client_id=table["client_id"],
+        client_secret=environment.get(_SECRET) or _read_secret(table.get("client_secret_file")),
+        title=table.get("title", ""),
+        scopes=_read_list(toml, table, "scopes") or OidcSettings.scopes,
+        domains=tuple(domain.lower().lstrip("@") for domain in _read_list(toml, table, "domains")),
+        new_users=table.get("new_users", "invited"),
+        viewer_of=_read_list(toml, table, "viewer_of"),
+        groups=_read_groups(toml, table.get("groups", {})),
+        groups_claim=table.get("groups_claim", "groups"),
+        emails_are_verified=table.get("emails_are_verified") is True,
     )
 
 
-def _safe(issuer: str) -> str:
+def _check_issuer(issuer: str) -> str:
     """An issuer that is reached by TLS, or is on this machine."""
     try:
         parts = urlsplit(issuer)
-        local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        is_local = parts.hostname in {"localhost", "127.0.0.1", "::1"}
     except ValueError:
-        parts, local = urlsplit(""), False
-    if parts.scheme != "https" and not (parts.scheme == "http" and local):
+        parts, is_local = urlsplit(""), False
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_local):
         problem = f"the issuer {issuer!r} is not an https address, so that tokens could be forged."
         raise UsageError(problem, code="insecure-address")
     return issuer
 
 
-def _secret_of(file: str | None) -> str:
+def _read_secret(file: str | None) -> str:
     """The secret in a file that only its owner may read."""
     if file is None:
         return ""
     try:
         mode = Path(file).stat().st_mode
-        found = Path(file).read_text(encoding="utf-8").strip()
+        secret = Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror}.", code="cannot-read") from None
     if mode & 0o077:
         problem = f"{file}: others may read this secret; chmod 600 {file}"
         raise UsageError(problem, code="secret-readable")
-    return found
+    return secret
 
 
-def _list(toml: Toml, given: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = given.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+def _read_list(toml: TomlFile, table: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = table.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise toml.error(f"{name} is a list of texts.", name)
     return tuple(value)
 
 
-def _groups(toml: Toml, table: Any) -> tuple[tuple[str, str, str], ...]:
+def _read_groups(toml: TomlFile, table: Any) -> tuple[tuple[str, str, str], ...]:
     """Group, project and role, of values such as ``"search" = ["shop:rater"]``."""
     if not isinstance(table, dict):
         raise toml.error("groups is a table.", "groups")
-    found = []
+    grants = []
     for group, value in table.items():
-        for each in [value] if isinstance(value, str) else value:
-            project, _, role = each.rpartition(":") if isinstance(each, str) else ("", "", "")
+        for grant_text in [value] if isinstance(value, str) else value:
+            project, _, role = (
+                grant_text.rpartition(":") if isinstance(grant_text, str) else ("", "", "")
+            )
             if not project or role not in ROLES:
-                problem = f"{each!r} is not a project and a role, as in shop:rater."
+                problem = f"{grant_text!r} is not a project and a role, as in shop:rater."
                 raise toml.error(problem, "groups", group)
-            found.append((group, project, role))
-    return tuple(found)
+            grants.append((group, project, role))
+    return tuple(grants)

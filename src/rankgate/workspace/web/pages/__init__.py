@@ -1,1 +1,1 @@
-"""What the server does: each handler takes a request and gives a reply."""
+"""Handlers of the server: each takes a request and gives a reply."""

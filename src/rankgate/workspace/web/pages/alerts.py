@@ -1,4 +1,4 @@
-"""Alerts of a project: what fired, who looks after it, and the rules."""
+"""Alerts of a project: what fired, who acknowledged it, and the rules."""
 
 from __future__ import annotations
 
@@ -11,92 +11,116 @@ from rankgate.workspace.records.alerts import deliver, manage
 from rankgate.workspace.records.alerts.alert_check import check_alerts
 from rankgate.workspace.records.alerts.rules import read_rules
 from rankgate.workspace.web.render import OpenObject
-from rankgate.workspace.web.replies import Done, Page
+from rankgate.workspace.web.replies import ActionReply, PageReply
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection
     from rankgate.store.records.alerts import Alert
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
-_MOST = 200
+_MAX_ALERTS = 200
 
 
-def page(asked: Asked) -> Page:
+def alerts_page(request: WebRequest) -> PageReply:
     """The alerts that are open first, then by time."""
-    with asked.store.read() as connection:
-        found = alerts.listed(connection, asked.project.id, state=asked.values["state"], most=_MOST)
-        rows = [_row(connection, each) for each in found]
-    rows.sort(key=lambda each: each["state"] == "resolved")
-    may = asked.role in {"admin", "manager"}
-    return Page("alerts.html", {"alerts": rows, "state": asked.values["state"]}, {"may": may})
+    with request.store.read() as connection:
+        project_alerts = alerts.list_alerts(
+            connection, request.project.id, state=request.values["state"], most=_MAX_ALERTS
+        )
+        rows = [_alert_row(connection, alert) for alert in project_alerts]
+    rows.sort(key=lambda row: row["state"] == "resolved")
+    can_manage = request.role in {"admin", "manager"}
+    return PageReply(
+        "alerts.html", {"alerts": rows, "state": request.values["state"]}, {"may": can_manage}
+    )
 
 
-def one(asked: Asked) -> Page:
+def alert_page(request: WebRequest) -> PageReply:
     """An alert with its figures, and for managers its messages."""
-    with asked.store.read() as connection:
-        alert = alerts.get(connection, asked.project.id, asked.path["alert"])
-        data = _row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
-        may = asked.role in {"admin", "manager"}
-        if may:
+    with request.store.read() as connection:
+        alert = alerts.get_alert(connection, request.project.id, request.path["alert"])
+        data = _alert_row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
+        can_manage = request.role in {"admin", "manager"}
+        if can_manage:
             data["messages"] = [
-                {"channel": each.channel, "event": each.event, "state": each.state,
-                 "tries": each.tries, "at": each.sent_at or each.next_try_at, "error": each.error}
-                for each in notifications.of_alert(connection, alert.id)
-            ]  # fmt: skip
-    return Page("alert.html", data, {"may": may})
+                {
+                    "channel": notification.channel,
+                    "event": notification.event,
+                    "state": notification.state,
+                    "tries": notification.tries,
+                    "at": notification.sent_at or notification.next_try_at,
+                    "error": notification.error,
+                }
+                for notification in notifications.notifications_of_alert(connection, alert.id)
+            ]
+    return PageReply("alert.html", data, {"may": can_manage})
 
 
-def acknowledge(asked: Asked) -> Done:
-    """Look after an alert."""
-    with asked.store.write() as connection:
-        alert = alerts.acknowledge(connection, asked.project.id, asked.path["alert"], asked.user.id)
-        asked.record(connection, "alert.acknowledge", alert.message)
-        data = _row(connection, alert)
-    return Done(asked.at("alerts"), data)
+def acknowledge_alert(request: WebRequest) -> ActionReply:
+    """Acknowledge an alert."""
+    with request.store.write() as connection:
+        alert = alerts.acknowledge_alert(
+            connection, request.project.id, request.path["alert"], request.user.id
+        )
+        request.record(connection, "alert.acknowledge", alert.message)
+        data = _alert_row(connection, alert)
+    return ActionReply(request.at("alerts"), data)
 
 
-def rules(asked: Asked) -> Page:
-    """The rules, to be changed."""
-    text = str(asked.project.settings.get("alerts", ""))
+def rules_page(request: WebRequest) -> PageReply:
+    """The rules, for a change."""
+    text = str(request.project.settings.get("alerts", ""))
     channels = sorted(read_rules(text).channels) if text else []
-    return Page("alert_rules.html", {"rules": text, "channels": channels})
+    return PageReply("alert_rules.html", {"rules": text, "channels": channels})
 
 
-def set_rules(asked: Asked) -> Done:
+def set_rules(request: WebRequest) -> ActionReply:
     """Replace the rules."""
-    text = (asked.values["rules"] or "").replace("\r\n", "\n")
-    with asked.store.write() as connection:
-        actor = Actor(asked.user.name, asked.user.id)
-        made = manage.set_rules(connection, asked.project.id, text, "rules", actor)
-    data = {"rules": len(made.rules), "channels": sorted(made.channels)}
-    return Done(asked.at("alerts", "rules"), data)
+    text = (request.values["rules"] or "").replace("\r\n", "\n")
+    with request.store.write() as connection:
+        actor = Actor(request.user.name, request.user.id)
+        alert_rules = manage.set_rules(connection, request.project.id, text, "rules", actor)
+    data = {"rules": len(alert_rules.rules), "channels": sorted(alert_rules.channels)}
+    return ActionReply(request.at("alerts", "rules"), data)
 
 
-def check(asked: Asked) -> Done:
+def check_now(request: WebRequest) -> ActionReply:
     """Check every rule now."""
-    result = check_alerts(asked.store, asked.project.name)
-    return Done(asked.at("alerts"), result.to_dict())
+    result = check_alerts(request.store, request.project.name)
+    return ActionReply(request.at("alerts"), result.to_dict())
 
 
-def test(asked: Asked) -> Done:
+def send_test(request: WebRequest) -> ActionReply:
     """Send a test by a channel."""
     deliver.test_channel(
-        asked.store, asked.project.name, asked.values["channel"], allow_http=asked.config.allow_http
+        request.store,
+        request.project.name,
+        request.values["channel"],
+        allow_http=request.config.allow_http,
     )
-    with asked.store.write() as connection:
-        asked.record(connection, "alerts.test", asked.values["channel"])
-    return Done(asked.at("alerts", "rules"), {"sent": True})
+    with request.store.write() as connection:
+        request.record(connection, "alerts.test", request.values["channel"])
+    return ActionReply(request.at("alerts", "rules"), {"sent": True})
 
 
-def _row(connection: Connection, alert: Alert) -> dict[str, Any]:
-    by = None
+def _alert_row(connection: Connection, alert: Alert) -> dict[str, Any]:
+    user_name = None
     if alert.acknowledged_by is not None:
         user = users.get(connection, alert.acknowledged_by)
-        by = user.display if user else None
+        user_name = user.display if user else None
     return {
-        "id": alert.id, "state": alert.state, "message": alert.message, "rule": alert.rule,
-        "metric": alert.metric, "system": alert.system, "slice": alert.slice,
-        "record": alert.record, "first_at": alert.first_at, "last_at": alert.last_at,
-        "count": alert.count, "acknowledged_at": alert.acknowledged_at, "acknowledged_by": by,
+        "id": alert.id,
+        "state": alert.state,
+        "message": alert.message,
+        "rule": alert.rule,
+        "metric": alert.metric,
+        "system": alert.system,
+        "slice": alert.slice,
+        "record": alert.record,
+        "first_at": alert.first_at,
+        "last_at": alert.last_at,
+        "count": alert.count,
+        "acknowledged_at": alert.acknowledged_at,
+        "acknowledged_by": user_name,
         "resolved_at": alert.resolved_at,
-    }  # fmt: skip
+    }

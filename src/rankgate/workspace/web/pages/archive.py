@@ -1,4 +1,4 @@
-"""What a project no longer needs: hidden and kept, or deleted after a page that says what goes."""
+"""Archive what a project no longer needs, or delete it after a page that lists what goes."""
 
 from __future__ import annotations
 
@@ -9,145 +9,172 @@ from rankgate.store.material import projects
 from rankgate.store.models import jobs
 from rankgate.store.rating import batches
 from rankgate.store.rows import now
-from rankgate.workspace.web.fields import wrong
-from rankgate.workspace.web.options import batch_names
-from rankgate.workspace.web.replies import Done, Page, not_found
+from rankgate.workspace.web.fields import invalid_value
+from rankgate.workspace.web.options import list_batch_names
+from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.archive import Item
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.store.archive import Archivable
+    from rankgate.workspace.web.asked import WebRequest
 
 
-_QUERIES = "archived queries"
-"""What is typed to delete all of them."""
+_QUERIES_NAME = "archived queries"
+"""The text to type to delete all archived queries."""
 
 
-def page(asked: Asked) -> Page:
+def archive_page(request: WebRequest) -> PageReply:
     """Runs, judgments, batches and archived queries, each with a button to hide or show it."""
-    project = asked.project
-    with asked.store.read() as connection:
-        items = archive.listed(connection, project.id)
+    project = request.project
+    with request.store.read() as connection:
+        resources = archive.list_archivables(connection, project.id)
         archived_queries = archive.count_archived_queries(connection, project.id)
     data = {
         "project": project.name,
-        "items": [vars(item) for item in items],
+        "items": [vars(resource) for resource in resources],
         "archived_queries": archived_queries,
         "archived_at": project.archived_at,
     }
-    return Page("archive.html", data, {"batches": batch_names(asked)})
+    return PageReply("archive.html", data, {"batches": list_batch_names(request)})
 
 
-def _item(connection: Connection, asked: Asked) -> Item:
-    kind = str(asked.path["kind"])
+def _find_item(connection: Connection, request: WebRequest) -> Archivable:
+    kind = str(request.path["kind"])
     if kind not in archive.KINDS:
         raise not_found("page")
-    return archive.get(connection, asked.project.id, kind, asked.path["number"])
+    return archive.get(connection, request.project.id, kind, request.path["number"])
 
 
-def change(asked: Asked) -> Done:
+def archive_item(request: WebRequest) -> ActionReply:
     """Hide an item, or show it again."""
-    archived = bool(asked.values["archived"])
-    with asked.store.write() as connection:
-        item = _item(connection, asked)
-        archive.set_archived(connection, item, archived=archived)
+    archived = bool(request.values["archived"])
+    with request.store.write() as connection:
+        resource = _find_item(connection, request)
+        archive.set_archived(connection, resource, archived=archived)
         action = "archive" if archived else "restore"
-        asked.record(connection, f"{item.kind}.{action}", item.name)
-    return Done(asked.at("archive"), {"name": item.name, "archived": archived})
+        request.record(connection, f"{resource.kind}.{action}", resource.name)
+    return ActionReply(request.at("archive"), {"name": resource.name, "archived": archived})
 
 
-def change_queries(asked: Asked) -> Done:
+def archive_queries(request: WebRequest) -> ActionReply:
     """Hide queries, or show them again: those that are named, and those of a batch."""
-    given, project = asked.values, asked.project
-    archived = bool(given["archived"])
-    with asked.store.write() as connection:
-        ids = [line.strip() for line in (given["queries"] or "").splitlines() if line.strip()]
-        if given["batch"]:
-            batch = batches.named(connection, project.id, given["batch"])
+    fields, project = request.values, request.project
+    archived = bool(fields["archived"])
+    with request.store.write() as connection:
+        ids = [line.strip() for line in (fields["queries"] or "").splitlines() if line.strip()]
+        if fields["batch"]:
+            batch = batches.get_by_name(connection, project.id, fields["batch"])
             ids += archive.queries_of_batch(connection, batch.id)
         if not ids:
-            raise wrong("queries", "names no query")
+            raise invalid_value("queries", "names no query")
         count = archive.archive_queries(connection, project.id, ids, archived=archived)
         action = "queries.archive" if archived else "queries.restore"
-        asked.record(connection, action, given["batch"] or ids[0], queries=count)
-    return Done(asked.at("archive"), {"queries": count, "archived": archived})
+        request.record(connection, action, fields["batch"] or ids[0], queries=count)
+    return ActionReply(request.at("archive"), {"queries": count, "archived": archived})
 
 
-def change_project(asked: Asked) -> Done:
+def archive_project(request: WebRequest) -> ActionReply:
     """Hide the project in lists, and end the jobs of models; or show it again."""
-    archived = bool(asked.values["archived"])
-    with asked.store.write() as connection:
-        projects.change(connection, asked.project.id, archived_at=now() if archived else None)
+    archived = bool(request.values["archived"])
+    with request.store.write() as connection:
+        projects.change(connection, request.project.id, archived_at=now() if archived else None)
         if archived:
-            for job in jobs.listed(connection, asked.project.id):
+            for job in jobs.list_jobs(connection, request.project.id):
                 if job.state in jobs.UNDER_WAY:
                     jobs.cancel(connection, job.id)
-        asked.record(connection, "project.archive" if archived else "project.restore")
-    return Done("/projects", {"name": asked.project.name, "archived": archived})
+        request.record(connection, "project.archive" if archived else "project.restore")
+    return ActionReply("/projects", {"name": request.project.name, "archived": archived})
 
 
-def before_delete(asked: Asked) -> Page:
-    """What is deleted with an item."""
-    with asked.store.read() as connection:
-        item = _item(connection, asked)
-        counts = archive.dependents(connection, item)
-    return Page("delete.html", {"project": asked.project.name, "kind": item.kind, "id": item.id,
-                                "name": item.name, "deleted": counts,
-                                "deletable": True})  # fmt: skip
+def delete_page(request: WebRequest) -> PageReply:
+    """The page before an item is deleted, with what goes with it."""
+    with request.store.read() as connection:
+        resource = _find_item(connection, request)
+        counts = archive.dependents(connection, resource)
+    return PageReply(
+        "delete.html",
+        {
+            "project": request.project.name,
+            "kind": resource.kind,
+            "id": resource.id,
+            "name": resource.name,
+            "deleted": counts,
+            "deletable": True,
+        },
+    )
 
 
-def delete(asked: Asked) -> Done:
+def delete_item(request: WebRequest) -> ActionReply:
     """Delete an item with what depends on it."""
-    with asked.store.write() as connection:
-        item = _item(connection, asked)
-        _refuse_other_name(asked, item.name)
-        counts = archive.delete(connection, item)
-        asked.record(connection, f"{item.kind}.delete", item.name, **counts)
-    return Done(asked.at("archive"), {"name": item.name, "deleted": counts})
+    with request.store.write() as connection:
+        resource = _find_item(connection, request)
+        _refuse_other_name(request, resource.name)
+        counts = archive.delete(connection, resource)
+        request.record(connection, f"{resource.kind}.delete", resource.name, **counts)
+    return ActionReply(request.at("archive"), {"name": resource.name, "deleted": counts})
 
 
-def before_delete_queries(asked: Asked) -> Page:
-    """What is deleted with all archived queries."""
-    project = asked.project
-    with asked.store.read() as connection:
+def delete_queries_page(request: WebRequest) -> PageReply:
+    """The page before all archived queries are deleted, with what goes with them."""
+    project = request.project
+    with request.store.read() as connection:
         count = archive.count_archived_queries(connection, project.id)
         counts = archive.dependents_of_archived_queries(connection, project.id)
-    return Page("delete.html", {"project": project.name, "kind": "queries", "id": project.id,
-                                "name": _QUERIES, "queries": count, "deleted": counts,
-                                "deletable": True})  # fmt: skip
+    return PageReply(
+        "delete.html",
+        {
+            "project": project.name,
+            "kind": "queries",
+            "id": project.id,
+            "name": _QUERIES_NAME,
+            "queries": count,
+            "deleted": counts,
+            "deletable": True,
+        },
+    )
 
 
-def delete_queries(asked: Asked) -> Done:
+def delete_queries(request: WebRequest) -> ActionReply:
     """Delete all archived queries with what depends on them."""
-    with asked.store.write() as connection:
-        _refuse_other_name(asked, _QUERIES)
-        count = archive.count_archived_queries(connection, asked.project.id)
-        counts = archive.delete_archived_queries(connection, asked.project.id)
-        asked.record(connection, "queries.delete", _QUERIES, queries=count, **counts)
-    return Done(asked.at("archive"), {"name": _QUERIES, "queries": count, "deleted": counts})
+    with request.store.write() as connection:
+        _refuse_other_name(request, _QUERIES_NAME)
+        count = archive.count_archived_queries(connection, request.project.id)
+        counts = archive.delete_archived_queries(connection, request.project.id)
+        request.record(connection, "queries.delete", _QUERIES_NAME, queries=count, **counts)
+    return ActionReply(
+        request.at("archive"), {"name": _QUERIES_NAME, "queries": count, "deleted": counts}
+    )
 
 
-def before_delete_project(asked: Asked) -> Page:
-    """What is deleted with the project."""
-    project = asked.project
-    with asked.store.read() as connection:
+def delete_project_page(request: WebRequest) -> PageReply:
+    """The page before the project is deleted, with what goes with it."""
+    project = request.project
+    with request.store.read() as connection:
         counts = archive.project_dependents(connection, project.id)
-    return Page("delete.html", {"project": project.name, "kind": "project", "id": project.id,
-                                "name": project.name, "deleted": counts,
-                                "deletable": project.archived_at is not None})  # fmt: skip
+    return PageReply(
+        "delete.html",
+        {
+            "project": project.name,
+            "kind": "project",
+            "id": project.id,
+            "name": project.name,
+            "deleted": counts,
+            "deletable": project.archived_at is not None,
+        },
+    )
 
 
-def delete_project(asked: Asked) -> Done:
+def delete_project(request: WebRequest) -> ActionReply:
     """Delete the project with all that it has."""
-    project = asked.project
-    with asked.store.write() as connection:
-        _refuse_other_name(asked, project.name)
+    project = request.project
+    with request.store.write() as connection:
+        _refuse_other_name(request, project.name)
         counts = archive.delete_project(connection, project.id)
-        asked.record(connection, "project.delete", project.name, **counts)
-    return Done("/projects", {"name": project.name, "deleted": counts})
+        request.record(connection, "project.delete", project.name, **counts)
+    return ActionReply("/projects", {"name": project.name, "deleted": counts})
 
 
-def _refuse_other_name(asked: Asked, name: str) -> None:
-    if asked.values["confirm"] != name:
-        raise wrong("confirm", f"is not the name {name}")
+def _refuse_other_name(request: WebRequest, name: str) -> None:
+    if request.values["confirm"] != name:
+        raise invalid_value("confirm", f"is not the name {name}")

@@ -1,4 +1,4 @@
-"""Files that come into a project and go out of it, with the account of what is lost."""
+"""Import files into a project, and export them, with a report of what is lost."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.formulas import guarded_sheet
+from rankgate.core.formulas import guard_sheet
 from rankgate.core.frozen import dataclass
-from rankgate.data.contents import WORDS
+from rankgate.data.contents import PART_LABELS
 from rankgate.data.files.convert import convert
 from rankgate.data.formats import registry
-from rankgate.judging.store.incoming import bring, read_incoming
+from rankgate.judging.store.incoming import add_contents, read_incoming
 from rankgate.judging.store.transfer import contents_in
 from rankgate.judging.transformers import TRANSFORMERS, Transformer
 from rankgate.store.kept import judgments, runs
-from rankgate.store.kept.blobs import Hashes
+from rankgate.store.kept.blobs import HashOnlyBlobs
 from rankgate.store.material import documents, queries
 from rankgate.store.rating import batches
-from rankgate.workspace.web.fields import wrong
-from rankgate.workspace.web.pages.uploads import columns_of, file_of, with_texts
-from rankgate.workspace.web.replies import Done, Page, Reply, Sent
+from rankgate.workspace.web.fields import invalid_value
+from rankgate.workspace.web.pages.uploads import add_text_columns, list_columns, upload_file
+from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,113 +30,136 @@ if TYPE_CHECKING:
     from rankgate.data.contents import FileContents
     from rankgate.data.files.conversion import Conversion
     from rankgate.data.notes import Note
-    from rankgate.judging.store.incoming import Incoming
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.judging.store.incoming import ImportedFile
+    from rankgate.workspace.web.asked import WebRequest
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _SHEETS = frozenset({"csv", "tsv", "jsonl", "parquet", "arrow"})
 """Formats with one table, which get the part alone."""
 
 
-def page(asked: Asked) -> Page:
-    """What the project has, and forms to add to it."""
-    project = asked.project.id
-    with asked.store.read() as connection:
+def material_page(request: WebRequest) -> PageReply:
+    """The contents of the project, and forms to add to it."""
+    project = request.project.id
+    with request.store.read() as connection:
         data = {
-            "project": asked.project.name,
-            "queries": queries.count(connection, project),
-            "documents": documents.count(connection, project),
-            "document_fields": documents.fields(connection, project),
-            "runs": [{"name": e.name, "rows": e.rows} for e in runs.listed(connection, project)],
-            "batches": [{"id": e.id, "name": e.name} for e in batches.listed(connection, project)],
+            "project": request.project.name,
+            "queries": queries.count_queries(connection, project),
+            "documents": documents.count_documents(connection, project),
+            "document_fields": documents.field_names(connection, project),
+            "runs": [
+                {"name": run.name, "rows": run.rows} for run in runs.list_runs(connection, project)
+            ],
+            "batches": [
+                {"id": batch.id, "name": batch.name}
+                for batch in batches.list_batches(connection, project)
+            ],
         }
-    readable = [each.name for each in registry.FORMATS]
-    return Page("material.html", data, {"formats": readable})
+    readable = [file_format.name for file_format in registry.FORMATS]
+    return PageReply("material.html", data, {"formats": readable})
 
 
-def add(asked: Asked) -> Reply:
-    """Add what a file holds; or only report what would come of it."""
-    given, upload = asked.values, asked.values["file"]
-    with file_of(upload, asked.config.largest_unpacked) as place:
-        if given["preview"]:
-            return Page("incoming.html", _tried(asked, place))
-        found = _read(asked, place)
-        with asked.store.write() as connection:
-            made = _brought(asked, connection, found, asked.store.blobs)
-            asked.record(connection, "material.add", upload.name[:200], **made.rows)
-    return Done(asked.at("material"), _account(made, found) | {"added": True})
+def add_file(request: WebRequest) -> Reply:
+    """Add the contents of a file; or only report what would come of it."""
+    fields, upload = request.values, request.values["file"]
+    with upload_file(upload, request.config.largest_unpacked) as path:
+        if fields["preview"]:
+            return PageReply("incoming.html", _trial_report(request, path))
+        incoming = _read_upload(request, path)
+        with request.store.write() as connection:
+            conversion = _import_contents(request, connection, incoming, request.store.blobs)
+            request.record(connection, "material.add", upload.name[:200], **conversion.rows)
+    return ActionReply(
+        request.at("material"), _import_report(conversion, incoming) | {"added": True}
+    )
 
 
-def _read(asked: Asked, place: Path) -> Incoming:
-    given = {name: asked.values[name] for name in ("columns", "final")}
-    carried = mapping(asked.values["transform"])
-    return read_incoming(place, from_=asked.values["format"], transform=carried, **given)
+def _read_upload(request: WebRequest, path: Path) -> ImportedFile:
+    options = {name: request.values[name] for name in ("columns", "final")}
+    grade_mapping = parse_grade_mapping(request.values["transform"])
+    return read_incoming(path, from_=request.values["format"], transform=grade_mapping, **options)
 
 
-def mapping(words: str | None) -> Transformer | None:
+def parse_grade_mapping(text: str | None) -> Transformer | None:
     """A mapping of grades by name or by its lines; never a file of the server.
 
     Raises:
         InputError: lines of another form.
     """
-    if words is None:
+    if text is None:
         return None
-    known = TRANSFORMERS.get(words.strip())
-    return known or Transformer.parse(words.replace(";", "\n"), "the mapping of grades")
+    transformer = TRANSFORMERS.get(text.strip())
+    return transformer or Transformer.parse(text.replace(";", "\n"), "the mapping of grades")
 
 
-def _brought(asked: Asked, connection: Any, found: Incoming, blobs: Any) -> Conversion:
-    return bring(
-        connection, blobs, asked.project.id, found, batch=asked.values["batch"],
-        created_by=asked.user.id,
-    )  # fmt: skip
+def _import_contents(
+    request: WebRequest, connection: Any, incoming: ImportedFile, blobs: Any
+) -> Conversion:
+    return add_contents(
+        connection,
+        blobs,
+        request.project.id,
+        incoming,
+        batch=request.values["batch"],
+        created_by=request.user.id,
+    )
 
 
-def _tried(asked: Asked, place: Path) -> dict[str, Any]:
-    """What would come of a file, or what is wrong with it, and the columns that a sheet has."""
-    given = asked.values
+def _trial_report(request: WebRequest, path: Path) -> dict[str, Any]:
+    """The report on a trial import: its result or its problem, and the columns of a sheet."""
+    fields = request.values
     data: dict[str, Any] = {
-        "project": asked.project.name,
-        "file": given["file"].name,
+        "project": request.project.name,
+        "file": fields["file"].name,
         "added": False,
-        "columns": columns_of(given["file"], given["columns"], given["final"]),
+        "columns": list_columns(fields["file"], fields["columns"], fields["final"]),
         "problem": None,
     }
     try:
-        found = _read(asked, place)
-        with asked.store.trial() as connection:
-            made = _brought(asked, connection, found, Hashes())
+        incoming = _read_upload(request, path)
+        with request.store.trial() as connection:
+            conversion = _import_contents(request, connection, incoming, HashOnlyBlobs())
     except (InputError, UsageError) as error:
-        words = str(error).replace(str(place), given["file"].name)
-        problem = {"code": error.code, "message": words}
-        return data | {"problem": problem, "holds": {}, "seen": [], "lost": [], "raters": [],
-                       "grades": [], "format": None}  # fmt: skip
-    data["columns"] = with_texts(data["columns"], found.contents)
-    return data | _account(made, found) | _raters(found.contents)
+        message = str(error).replace(str(path), fields["file"].name)
+        problem = {"code": error.code, "message": message}
+        return data | {
+            "problem": problem,
+            "holds": {},
+            "seen": [],
+            "lost": [],
+            "raters": [],
+            "grades": [],
+            "format": None,
+        }
+    data["columns"] = add_text_columns(data["columns"], incoming.contents)
+    return data | _import_report(conversion, incoming) | _rating_counts(incoming.contents)
 
 
-def _account(made: Conversion, found: Incoming) -> dict[str, Any]:
-    """What was brought, seen and lost."""
+def _import_report(conversion: Conversion, incoming: ImportedFile) -> dict[str, Any]:
+    """The contents that were imported, seen and lost."""
     return {
-        "format": made.from_format,
-        "holds": _holds(made, found),
-        "seen": [_words(each) for each in made.notes],
-        "lost": [_words(each) for each in made.losses],
+        "format": conversion.from_format,
+        "holds": _part_counts(conversion, incoming),
+        "seen": [_note_view(note) for note in conversion.notes],
+        "lost": [_note_view(note) for note in conversion.losses],
     }
 
 
-def _holds(made: Conversion, found: Incoming) -> dict[str, int]:
-    """How much of each part: judgments and others by rows, runs by their number."""
-    rows = {"judgments" if part == "qrels" else part: n for part, n in made.rows.items()}
-    return rows | ({"runs": len(found.contents.runs)} if "runs" in rows else {})
+def _part_counts(conversion: Conversion, incoming: ImportedFile) -> dict[str, int]:
+    """The size of each part: judgments and others by rows, runs by their number."""
+    rows = {
+        "judgments" if content_kind == "qrels" else content_kind: n
+        for content_kind, n in conversion.rows.items()
+    }
+    return rows | ({"runs": len(incoming.contents.runs)} if "runs" in rows else {})
 
 
-def _words(each: Note) -> Mapping[str, Any]:
-    return {"count": each.count, "what": each.what, "examples": list(each.examples)}
+def _note_view(note: Note) -> Mapping[str, Any]:
+    return {"count": note.count, "what": note.what, "examples": list(note.examples)}
 
 
-def _raters(contents: FileContents) -> dict[str, Any]:
-    """Who rated how often, and how often each grade was given."""
+def _rating_counts(contents: FileContents) -> dict[str, Any]:
+    """Counts of ratings by rater, and of grades."""
     judged = contents.ratings or contents.qrels
     if judged is None:
         return {"raters": [], "grades": []}
@@ -144,103 +167,131 @@ def _raters(contents: FileContents) -> dict[str, Any]:
     grades = Counter(judged.table["grade"])
     return {
         "raters": [{"rater": name, "ratings": n} for name, n in raters.most_common()],
-        "grades": [{"grade": grade, "count": grades[grade]}
-                   for grade in sorted(grades, key=lambda each: (each is None, each))],
-    }  # fmt: skip
+        "grades": [
+            {"grade": grade, "count": grades[grade]}
+            for grade in sorted(grades, key=lambda grade: (grade is None, grade))
+        ],
+    }
 
 
-def export(asked: Asked) -> Page:
-    """What a format would hold of a part of the project, and what it would lose."""
-    form = asked.values["format"]
-    chosen = Chosen.of(asked.values["what"])
-    with asked.store.read() as connection:
-        project = asked.project.id
-        made = [f"judgments/{each.name}" for each in judgments.listed(connection, project)]
-        ranked = [f"run/{each.name}" for each in runs.listed(connection, project)]
+def export_page(request: WebRequest) -> PageReply:
+    """The preview of an export: what a format would hold of a part, and what it would lose."""
+    form = request.values["format"]
+    choice = ExportChoice.of(request.values["what"])
+    with request.store.read() as connection:
+        project = request.project.id
+        judgments_names = [
+            f"judgments/{stored_judgments.name}"
+            for stored_judgments in judgments.list_judgments(connection, project)
+        ]
+        run_names = [f"run/{run.name}" for run in runs.list_runs(connection, project)]
     data: dict[str, Any] = {
-        "project": asked.project.name, "what": chosen.words, "format": form,
-        "parts": ["ratings", *made, *ranked, "queries", "documents"],
-        "formats": formats(chosen.part), "holds": {}, "lost": [], "problem": None,
-    }  # fmt: skip
+        "project": request.project.name,
+        "what": choice.words,
+        "format": form,
+        "parts": ["ratings", *judgments_names, *run_names, "queries", "documents"],
+        "formats": list_formats(choice.part),
+        "holds": {},
+        "lost": [],
+        "problem": None,
+    }
     if form:
         try:
-            result = _written(asked, form, chosen)[1]
-            data |= {"holds": dict(result.rows), "lost": [_words(each) for each in result.losses]}
+            result = _write_contents(request, form, choice)[1]
+            data |= {
+                "holds": dict(result.rows),
+                "lost": [_note_view(note) for note in result.losses],
+            }
         except (InputError, UsageError) as error:
             data["problem"] = {"code": error.code, "message": str(error)}
-    guards = bool(form) and _suffix(form) in _SEPARATORS
-    return Page("export.html", data, {"guards": guards})
+    has_formula_guard = bool(form) and _file_suffix(form) in _SEPARATORS
+    return PageReply("export.html", data, {"guards": has_formula_guard})
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What is written: a part of contents, and the name of judgments or a run."""
+class ExportChoice:
+    """The part of contents to write, and the name of judgments or a run."""
 
     words: str
     part: str
     name: str | None = None
 
     @classmethod
-    def of(cls, words: str | None) -> Chosen:
-        """From ``ratings``, ``judgments/NAME``, ``run/NAME``, ``queries`` or ``documents``."""
-        kind, _, name = (words or "ratings").partition("/")
-        parts = {"ratings": "ratings", "judgments": "qrels", "run": "runs", "queries": "queries",
-                 "documents": "documents"}  # fmt: skip
+    def of(cls, text: str | None) -> ExportChoice:
+        """Parse ``ratings``, ``judgments/NAME``, ``run/NAME``, ``queries`` or ``documents``."""
+        kind, _, name = (text or "ratings").partition("/")
+        parts = {
+            "ratings": "ratings",
+            "judgments": "qrels",
+            "run": "runs",
+            "queries": "queries",
+            "documents": "documents",
+        }
         if kind not in parts or bool(name) != (kind in {"judgments", "run"}):
-            raise wrong("what", "is ratings, judgments/NAME, run/NAME, queries or documents")
-        return cls(words or "ratings", parts[kind], name or None)
+            raise invalid_value(
+                "what", "is ratings, judgments/NAME, run/NAME, queries or documents"
+            )
+        return cls(text or "ratings", parts[kind], name or None)
 
 
-def export_file(asked: Asked) -> Sent:
+def export_file(request: WebRequest) -> FileReply:
     """A part of the project in a format; ratings and judgments with texts."""
-    given = asked.values
-    return _sent(asked, given["format"] or "csv", Chosen.of(given["what"]))
+    fields = request.values
+    return _file_reply(request, fields["format"] or "csv", ExportChoice.of(fields["what"]))
 
 
-def judgments_file(asked: Asked) -> Sent:
+def judgments_file(request: WebRequest) -> FileReply:
     """Judgments as a file in any format."""
-    chosen = Chosen.of(f"judgments/{asked.path['judgments']}")
-    return _sent(asked, asked.values["format"] or "trec", chosen)
+    choice = ExportChoice.of(f"judgments/{request.path['judgments']}")
+    return _file_reply(request, request.values["format"] or "trec", choice)
 
 
-def ratings_file(asked: Asked) -> Sent:
+def ratings_file(request: WebRequest) -> FileReply:
     """Every rating, one row each, as a file in any format that holds ratings."""
-    return _sent(asked, asked.values["format"] or "csv", Chosen.of("ratings"))
+    return _file_reply(request, request.values["format"] or "csv", ExportChoice.of("ratings"))
 
 
-def _sent(asked: Asked, form: str, chosen: Chosen) -> Sent:
-    content, _ = _written(asked, form, chosen)
-    suffix = _suffix(form)
-    if suffix in _SEPARATORS and not asked.values["raw"]:
-        content = guarded_sheet(content, _SEPARATORS[suffix])
-    stem = f"{asked.project.name}-{chosen.name or chosen.part}"
-    return Sent(content, "application/octet-stream", f"{stem}{suffix}")
+def _file_reply(request: WebRequest, form: str, choice: ExportChoice) -> FileReply:
+    content, _ = _write_contents(request, form, choice)
+    suffix = _file_suffix(form)
+    if suffix in _SEPARATORS and not request.values["raw"]:
+        content = guard_sheet(content, _SEPARATORS[suffix])
+    stem = f"{request.project.name}-{choice.name or choice.part}"
+    return FileReply(content, "application/octet-stream", f"{stem}{suffix}")
 
 
-def _suffix(form: str) -> str:
-    suffixes = registry.named(form).suffixes
+def _file_suffix(form: str) -> str:
+    suffixes = registry.find_format(form).suffixes
     return suffixes[0] if suffixes else ".txt"
 
 
-def _written(asked: Asked, form: str, chosen: Chosen) -> tuple[bytes, Conversion]:
+def _write_contents(
+    request: WebRequest, form: str, choice: ExportChoice
+) -> tuple[bytes, Conversion]:
     """The bytes of a file, and what it lost."""
-    part, name = chosen.part, chosen.name
-    if part not in registry.named(form).holds:
-        problem = f"{form} holds no {WORDS[part]}; choose another format."
+    content_kind, name = choice.part, choice.name
+    if content_kind not in registry.find_format(form).holds:
+        problem = f"{form} holds no {PART_LABELS[content_kind]}; choose another format."
         raise InputError(problem, code="format-cannot-hold")
     contents = contents_in(
-        asked.store, asked.project.name, judgments_name=name if part == "qrels" else None,
-        run_names=(name,) if part == "runs" and name else (),
-    )  # fmt: skip
-    if part not in contents.parts:
-        raise InputError(f"there are no {WORDS[part]}.", code="no-such-content")
-    if form in _SHEETS or part not in {"ratings", "qrels"}:
-        contents = contents.only(part)
+        request.store,
+        request.project.name,
+        judgments_name=name if content_kind == "qrels" else None,
+        run_names=(name,) if content_kind == "runs" and name else (),
+    )
+    if content_kind not in contents.parts:
+        raise InputError(f"there are no {PART_LABELS[content_kind]}.", code="no-such-content")
+    if form in _SHEETS or content_kind not in {"ratings", "qrels"}:
+        contents = contents.only(content_kind)
     target = io.BytesIO()
-    made = convert(contents, target, to=form)
-    return target.getvalue(), made
+    conversion = convert(contents, target, to=form)
+    return target.getvalue(), conversion
 
 
-def formats(part: str) -> list[str]:
+def list_formats(content_kind: str) -> list[str]:
     """The formats that can be written and hold a part."""
-    return [each.name for each in registry.FORMATS if each.write and part in each.holds]
+    return [
+        file_format.name
+        for file_format in registry.FORMATS
+        if file_format.write and content_kind in file_format.holds
+    ]

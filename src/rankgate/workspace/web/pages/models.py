@@ -4,192 +4,242 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.present.pages.page import content
+from rankgate.core.present.pages.page import page_content
 from rankgate.judging.admission.demands import Demands
 from rankgate.judging.models.admitting import admit_model, evidence, withdraw_model
-from rankgate.judging.models.identity import identity_for, rater_of
-from rankgate.judging.models.job import Review, add_job, models, tasks_of_batch, tasks_to_depth
+from rankgate.judging.models.identity import ensure_rater, identity_for
+from rankgate.judging.models.job import (
+    Review,
+    add_job,
+    models_by_number,
+    tasks_of_batch,
+    tasks_to_depth,
+)
 from rankgate.judging.models.listing import job_view, models_of
-from rankgate.judging.models.request import NAMES, judge_for
+from rankgate.judging.models.request import REQUEST_KEYS, judge_for
 from rankgate.store.kept import runs
 from rankgate.store.models import admissions, answers, jobs, rules
 from rankgate.store.rating import batches
 from rankgate.store.rows import now
-from rankgate.workspace.web.fields import wrong
-from rankgate.workspace.web.replies import Done, Page, Refused, not_found
+from rankgate.workspace.web.fields import invalid_value
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.models.model_job import Job
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
-_MOST = 50
+_MAX_ANSWERS = 50
 
 
-def page(asked: Asked) -> Page:
+def models_page(request: WebRequest) -> PageReply:
     """The models of a project, their jobs, and forms to start one."""
-    project = asked.project.id
-    with asked.store.read() as connection:
-        rule = rules.of_project(connection, project)
+    project = request.project.id
+    with request.store.read() as connection:
+        rule = rules.rule_of_project(connection, project)
         data = {
-            "project": asked.project.name,
+            "project": request.project.name,
             "models": models_of(connection, project),
-            "jobs": [_shown(connection, each) for each in jobs.listed(connection, project)],
+            "jobs": [_job_view(connection, job) for job in jobs.list_jobs(connection, project)],
             "rule": None if rule is None else dict(rule.settings),
             "endpoints": [
-                {"name": each.name, "models": list(each.models), "prices": list(each.prices)}
-                for each in asked.config.models.values()
+                {
+                    "name": endpoint.name,
+                    "models": list(endpoint.models),
+                    "prices": list(endpoint.prices),
+                }
+                for endpoint in request.config.models.values()
             ],
         }
-        batched = [e.name for e in batches.listed(connection, project) if e.kind == "rating"]
-        stored = [each.name for each in runs.listed(connection, project)]
-    return Page("models.html", data, {"batches": batched, "runs": stored})
+        batch_names = [
+            batch.name
+            for batch in batches.list_batches(connection, project)
+            if batch.kind == "rating"
+        ]
+        run_names = [run.name for run in runs.list_runs(connection, project)]
+    return PageReply("models.html", data, {"batches": batch_names, "runs": run_names})
 
 
-def _shown(connection: Connection, job: Job) -> dict[str, Any]:
-    name = models(connection)[job.rater].name
+def _job_view(connection: Connection, job: Job) -> dict[str, Any]:
+    name = models_by_number(connection)[job.rater].name
     return job_view(connection, job) | {"model": name}
 
 
-def start(asked: Asked) -> Done:
+def start_job(request: WebRequest) -> ActionReply:
     """A job on a batch, or on what runs rank first."""
-    given = asked.values
-    judge = judge_for(asked.config.models, given)
-    names = [each.strip() for each in (given["runs"] or "").split(",") if each.strip()]
-    if (given["batch"] is None) == (not names):
-        raise wrong("batch", "name a batch, or else runs")
-    project = asked.project.id
-    with asked.store.write() as connection:
+    fields = request.values
+    judge = judge_for(request.config.models, fields)
+    names = [text.strip() for text in (fields["runs"] or "").split(",") if text.strip()]
+    if (fields["batch"] is None) == (not names):
+        raise invalid_value("batch", "name a batch, or else runs")
+    project = request.project.id
+    with request.store.write() as connection:
         if names:
-            rater = rater_of(connection, identity_for(connection, project, judge))
-            depth = given["depth"] or 10
-            what = f"{', '.join(names)[:60]} to depth {depth}"
+            rater = ensure_rater(connection, identity_for(connection, project, judge))
+            depth = fields["depth"] or 10
+            job_name = f"{', '.join(names)[:60]} to depth {depth}"
             numbers = tasks_to_depth(
-                connection, asked.store.blobs, project, names, depth,
-                batch=f"model: {what} {now():%Y-%m-%d %H:%M:%S}", rater=rater.id,
-            )  # fmt: skip
+                connection,
+                request.store.blobs,
+                project,
+                names,
+                depth,
+                batch=f"model: {job_name} {now():%Y-%m-%d %H:%M:%S}",
+                rater=rater.id,
+            )
         else:
-            what = given["batch"]
-            numbers = tasks_of_batch(connection, project, what)
-        found = add_job(
-            connection, project, judge, numbers, name=what, endpoint=given["endpoint"],
-            review=Review(given["distance"], given["doubt"]), created_by=asked.user.id,
-        )  # fmt: skip
-        asked.record(connection, "model.start", what, job=found.id, model=judge.model)
-    return Done(asked.at("models", "jobs", found.id), {"job": found.id, "tasks": found.total})
-
-
-def set_rule(asked: Asked) -> Done:
-    """Rate what new runs rank first, to a depth."""
-    judge = judge_for(asked.config.models, asked.values)
-    settings = {name: asked.values[name] for name in NAMES}
-    settings["depth"] = settings["depth"] or 10
-    with asked.store.write() as connection:
-        identity_for(connection, asked.project.id, judge)  # it has a scale, and a prompt that fits
-        rules.put(connection, asked.project.id, settings, asked.user.id)
-        asked.record(connection, "model.rule", judge.model, depth=settings["depth"])
-    return Done(asked.at("models"), {"depth": settings["depth"]})
-
-
-def end_rule(asked: Asked) -> Done:
-    """Leave new runs to people."""
-    with asked.store.write() as connection:
-        rules.remove(connection, asked.project.id)
-        asked.record(connection, "model.rule", "none")
-    return Done(asked.at("models"))
-
-
-def one(asked: Asked) -> Page:
-    """What a model is, what it said, and whether it is admitted, with the evidence."""
-    project, number = asked.project.id, asked.path["rater"]
-    with asked.store.read() as connection:
-        here = {each["rater"]: each for each in models_of(connection, project)}
-        if number not in here:
-            raise not_found("model")
-        rater = models(connection)[number]
-        said = answers.of_rater(
-            connection, project, number, before=asked.values["before"], most=_MOST
+            job_name = fields["batch"]
+            numbers = tasks_of_batch(connection, project, job_name)
+        model_job = add_job(
+            connection,
+            project,
+            judge,
+            numbers,
+            name=job_name,
+            endpoint=fields["endpoint"],
+            review=Review(fields["distance"], fields["doubt"]),
+            created_by=request.user.id,
         )
-        admission = admissions.last(connection, project).get(number)
-    found = None if admission is None else evidence(asked.store, admission)
+        request.record(connection, "model.start", job_name, job=model_job.id, model=judge.model)
+    return ActionReply(
+        request.at("models", "jobs", model_job.id), {"job": model_job.id, "tasks": model_job.total}
+    )
+
+
+def set_rule(request: WebRequest) -> ActionReply:
+    """Rate what new runs rank first, to a depth."""
+    judge = judge_for(request.config.models, request.values)
+    settings = {name: request.values[name] for name in REQUEST_KEYS}
+    settings["depth"] = settings["depth"] or 10
+    with request.store.write() as connection:
+        identity_for(
+            connection, request.project.id, judge
+        )  # it has a scale, and a prompt that fits
+        rules.save_rule(connection, request.project.id, settings, request.user.id)
+        request.record(connection, "model.rule", judge.model, depth=settings["depth"])
+    return ActionReply(request.at("models"), {"depth": settings["depth"]})
+
+
+def end_rule(request: WebRequest) -> ActionReply:
+    """Leave new runs to people."""
+    with request.store.write() as connection:
+        rules.remove(connection, request.project.id)
+        request.record(connection, "model.rule", "none")
+    return ActionReply(request.at("models"))
+
+
+def model_page(request: WebRequest) -> PageReply:
+    """A model: its identity, its answers, and its admission with the evidence."""
+    project, number = request.project.id, request.path["rater"]
+    with request.store.read() as connection:
+        models_by_rater = {model["rater"]: model for model in models_of(connection, project)}
+        if number not in models_by_rater:
+            raise not_found("model")
+        rater = models_by_number(connection)[number]
+        rater_answers = answers.answers_of_rater(
+            connection, project, number, before=request.values["before"], most=_MAX_ANSWERS
+        )
+        admission = admissions.admissions_by_rater(connection, project).get(number)
+    admission_evidence = None if admission is None else evidence(request.store, admission)
     data = {
-        "project": asked.project.name,
-        "model": here[number],
+        "project": request.project.name,
+        "model": models_by_rater[number],
         "identity": dict(rater.identity),
-        "answers": said,
-        "before": said[-1]["id"] if len(said) == _MOST else None,
-        "evidence": None if found is None else found.to_dict(),
+        "answers": rater_answers,
+        "before": rater_answers[-1]["id"] if len(rater_answers) == _MAX_ANSWERS else None,
+        "evidence": None if admission_evidence is None else admission_evidence.to_dict(),
     }
-    document = "" if found is None else content(found.document())
-    return Page("model.html", data, {"document": document})
+    document = "" if admission_evidence is None else page_content(admission_evidence.document())
+    return PageReply("model.html", data, {"document": document})
 
 
-def admit(asked: Asked) -> Done:
+def admit_rater(request: WebRequest) -> ActionReply:
     """Compare a model with people; it counts if it passes."""
-    given, number = asked.values, asked.path["rater"]
-    usual = vars(Demands())
-    wished = {name: given[name] for name in ("alpha", "bias", "pairs", "answered")}
-    demands = Demands(**{name: usual[name] if value is None else value
-                         for name, value in wished.items()})  # fmt: skip
-    _refuse_unknown(asked)
-    found, _ = admit_model(
-        asked.store, asked.project.id, number, demands=demands, with_runs=given["with_runs"],
-        user=asked.user.id,
-    )  # fmt: skip
-    with asked.store.write() as connection:
-        asked.record(connection, "model.admit", found.judge.name, verdict=found.verdict,
-                     demands=vars(demands))  # fmt: skip
-    return Done(asked.at("models", number), {"verdict": found.verdict, "pairs": found.pairs})
+    fields, number = request.values, request.path["rater"]
+    defaults = vars(Demands())
+    requested = {name: fields[name] for name in ("alpha", "bias", "pairs", "answered")}
+    demands = Demands(
+        **{name: defaults[name] if value is None else value for name, value in requested.items()}
+    )
+    _refuse_unknown(request)
+    admission, _ = admit_model(
+        request.store,
+        request.project.id,
+        number,
+        demands=demands,
+        with_runs=fields["with_runs"],
+        user=request.user.id,
+    )
+    with request.store.write() as connection:
+        request.record(
+            connection,
+            "model.admit",
+            admission.judge.name,
+            verdict=admission.verdict,
+            demands=vars(demands),
+        )
+    return ActionReply(
+        request.at("models", number), {"verdict": admission.verdict, "pairs": admission.pairs}
+    )
 
 
-def withdraw(asked: Asked) -> Done:
+def withdraw_admission(request: WebRequest) -> ActionReply:
     """Let the ratings of a model not count any more."""
-    _refuse_unknown(asked)
-    withdraw_model(asked.store, asked.project.id, asked.path["rater"], asked.user.id)
-    with asked.store.write() as connection:
-        asked.record(connection, "model.withdraw", str(asked.path["rater"]))
-    return Done(asked.at("models", asked.path["rater"]))
+    _refuse_unknown(request)
+    withdraw_model(request.store, request.project.id, request.path["rater"], request.user.id)
+    with request.store.write() as connection:
+        request.record(connection, "model.withdraw", str(request.path["rater"]))
+    return ActionReply(request.at("models", request.path["rater"]))
 
 
-def _refuse_unknown(asked: Asked) -> None:
-    with asked.store.read() as connection:
-        here = {each["rater"] for each in models_of(connection, asked.project.id)}
-    if asked.path["rater"] not in here:
+def _refuse_unknown(request: WebRequest) -> None:
+    with request.store.read() as connection:
+        rater_numbers = {model["rater"] for model in models_of(connection, request.project.id)}
+    if request.path["rater"] not in rater_numbers:
         raise not_found("model")
 
 
-def _job(connection: Connection, asked: Asked) -> Job:
-    found = {each.id: each for each in jobs.listed(connection, asked.project.id)}
-    if asked.path["job"] not in found:
+def _find_job(connection: Connection, request: WebRequest) -> Job:
+    jobs_by_number = {
+        model_job.id: model_job for model_job in jobs.list_jobs(connection, request.project.id)
+    }
+    if request.path["job"] not in jobs_by_number:
         raise not_found("job")
-    return found[asked.path["job"]]
+    return jobs_by_number[request.path["job"]]
 
 
-def job(asked: Asked) -> Page:
-    """How far a job is."""
-    with asked.store.read() as connection:
-        data = {"project": asked.project.name, "job": _shown(connection, _job(connection, asked))}
-    return Page("model_job.html", data)
+def job_page(request: WebRequest) -> PageReply:
+    """The progress of a job."""
+    with request.store.read() as connection:
+        data = {
+            "project": request.project.name,
+            "job": _job_view(connection, _find_job(connection, request)),
+        }
+    return PageReply("model_job.html", data)
 
 
-def cancel(asked: Asked) -> Done:
+def cancel_job(request: WebRequest) -> ActionReply:
     """End a job; what it answered stays."""
-    with asked.store.write() as connection:
-        found = jobs.cancel(connection, _job(connection, asked).id)
-        asked.record(connection, "model.cancel", str(found.id))
-    return Done(asked.at("models", "jobs", found.id), {"job": found.id, "state": found.state})
+    with request.store.write() as connection:
+        model_job = jobs.cancel(connection, _find_job(connection, request).id)
+        request.record(connection, "model.cancel", str(model_job.id))
+    return ActionReply(
+        request.at("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
+    )
 
 
-def resume(asked: Asked) -> Done:
+def resume_job(request: WebRequest) -> ActionReply:
     """Go on with a job that ended early, with limits given now; what it spent counts."""
-    with asked.store.write() as connection:
-        found = _job(connection, asked)
-        if found.endpoint not in asked.config.models:
+    with request.store.write() as connection:
+        model_job = _find_job(connection, request)
+        if model_job.endpoint not in request.config.models:
             problem = "This job is of the command line, or of an endpoint that is gone."
-            raise Refused(409, "unknown-endpoint", problem)
-        limits = {name: asked.values[name] for name in ("calls", "tokens", "ceiling")}
-        jobs.renew(connection, found.id, {**found.settings, **limits})
-        found = jobs.resume(connection, found.id)
-        asked.record(connection, "model.resume", str(found.id), **limits)
-    return Done(asked.at("models", "jobs", found.id), {"job": found.id, "state": found.state})
+            raise RequestRefused(409, "unknown-endpoint", problem)
+        limits = {name: request.values[name] for name in ("calls", "tokens", "ceiling")}
+        jobs.update_job(connection, model_job.id, {**model_job.settings, **limits})
+        model_job = jobs.resume(connection, model_job.id)
+        request.record(connection, "model.resume", str(model_job.id), **limits)
+    return ActionReply(
+        request.at("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
+    )

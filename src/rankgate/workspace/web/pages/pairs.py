@@ -7,57 +7,63 @@ from typing import TYPE_CHECKING
 
 from rankgate.store.people import raters
 from rankgate.store.rating import batches, pairs
-from rankgate.workspace.web.fields import wrong
-from rankgate.workspace.web.replies import Done, Page
+from rankgate.workspace.web.fields import invalid_value
+from rankgate.workspace.web.replies import ActionReply, PageReply
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
-_MOST = 50
+_MAX_PAIRS = 50
 STATES = ("open", "done", "disputed")
 
 
-def page(asked: Asked) -> Page:
+def pairs_page(request: WebRequest) -> PageReply:
     """Pairs after a number, in a constant order, so that ratings of others move no page."""
-    given = asked.values
-    project = asked.project.id
-    with asked.store.read() as connection:
-        people = raters.of_project(connection, project)
-        chosen = _filter(connection, asked, people)
-        found = pairs.listed(connection, project, chosen, after=given["after"] or 0, most=_MOST)
-        named = [each.name for each in batches.listed(connection, project)]
+    fields = request.values
+    project = request.project.id
+    with request.store.read() as connection:
+        people = raters.raters_of_project(connection, project)
+        pair_filter = _make_filter(connection, request, people)
+        page_pairs = pairs.list_pairs(
+            connection, project, pair_filter, after=fields["after"] or 0, most=_MAX_PAIRS
+        )
+        batch_names = [batch.name for batch in batches.list_batches(connection, project)]
     data = {
-        "project": asked.project.name,
-        "pairs": [asdict(each) for each in found],
-        "after": found[-1].task if len(found) == _MOST else None,
-        "chosen": {name: given[name] for name in ("query", "batch", "state", "rater")},
-        "batches": named,
+        "project": request.project.name,
+        "pairs": [asdict(pair) for pair in page_pairs],
+        "after": page_pairs[-1].task if len(page_pairs) == _MAX_PAIRS else None,
+        "chosen": {name: fields[name] for name in ("query", "batch", "state", "rater")},
+        "batches": batch_names,
         "raters": sorted(people),
     }
-    return Page("pairs.html", data)
+    return PageReply("pairs.html", data)
 
 
-def _filter(connection: Connection, asked: Asked, people: dict[str, int]) -> pairs.Filter:
-    given = asked.values
+def _make_filter(
+    connection: Connection, request: WebRequest, people: dict[str, int]
+) -> pairs.TaskFilter:
+    fields = request.values
     batch = None
-    if given["batch"]:
-        batch = batches.named(connection, asked.project.id, given["batch"]).id
-    if given["rater"] and given["rater"] not in people:
-        raise wrong("rater", "nobody of this name has rated here")
-    rater = people[given["rater"]] if given["rater"] else None
-    return pairs.Filter(batch, given["state"], given["query"], rater)
+    if fields["batch"]:
+        batch = batches.get_by_name(connection, request.project.id, fields["batch"]).id
+    if fields["rater"] and fields["rater"] not in people:
+        raise invalid_value("rater", "nobody of this name has rated here")
+    rater = people[fields["rater"]] if fields["rater"] else None
+    return pairs.TaskFilter(batch, fields["state"], fields["query"], rater)
 
 
-def reset(asked: Asked) -> Done:
+def reset_answers(request: WebRequest) -> ActionReply:
     """Take a rater's answers back, so that the pairs are asked again; the ratings stay as facts."""
-    given = asked.values
-    project = asked.project.id
-    with asked.store.write() as connection:
-        chosen = _filter(connection, asked, raters.of_project(connection, project))
-        assert chosen.rater is not None
-        count = pairs.take_back(connection, project, chosen.rater, chosen)
-        words = {name: given[name] for name in ("batch", "query", "state") if given[name]}
-        asked.record(connection, "ratings.reset", given["rater"], count=count, **words)
-    return Done(asked.at("pairs"), {"taken_back": count})
+    fields = request.values
+    project = request.project.id
+    with request.store.write() as connection:
+        pair_filter = _make_filter(
+            connection, request, raters.raters_of_project(connection, project)
+        )
+        assert pair_filter.rater is not None
+        count = pairs.withdraw_answers(connection, project, pair_filter.rater, pair_filter)
+        filters = {name: fields[name] for name in ("batch", "query", "state") if fields[name]}
+        request.record(connection, "ratings.reset", fields["rater"], count=count, **filters)
+    return ActionReply(request.at("pairs"), {"taken_back": count})

@@ -5,72 +5,88 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.store.people import invitations, users
-from rankgate.workspace.web.replies import Done, Page, Refused, not_found
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
 
-def page(asked: Asked) -> Page:
-    """Members, and who is invited."""
-    with asked.store.read() as connection:
-        members = users.members(connection, asked.project.id)
-        waiting = invitations.waiting(connection, asked.project.id)
+def people_page(request: WebRequest) -> PageReply:
+    """Members, and invited people."""
+    with request.store.read() as connection:
+        members = users.members(connection, request.project.id)
+        waiting = invitations.list_open(connection, request.project.id)
     data = {
-        "project": asked.project.name,
+        "project": request.project.name,
         "members": [
-            {"name": each.name, "display": each.display, "role": role, "disabled": each.disabled}
-            for each, role in members
+            {
+                "name": member.name,
+                "display": member.display,
+                "role": role,
+                "disabled": member.disabled,
+            }
+            for member, role in members
         ],
         "invitations": [
-            {"id": each.id, "name": each.name, "role": each.role, "expires_at": each.expires_at}
-            for each in waiting
+            {
+                "id": invitation.id,
+                "name": invitation.name,
+                "role": invitation.role,
+                "expires_at": invitation.expires_at,
+            }
+            for invitation in waiting
         ],
     }
-    return Page("people.html", data)
+    return PageReply("people.html", data)
 
 
-def _refuse_higher(asked: Asked, role: str | None) -> None:
-    """Managers invite raters and viewers; who may do more is for admins to say."""
-    if asked.role != "admin" and role in {"admin", "manager"}:
-        raise Refused(403, "not-allowed", "Only an admin of the project makes managers.")
+def _refuse_higher_role(request: WebRequest, role: str | None) -> None:
+    """Refuse roles that only admins give to managers, who invite raters and viewers."""
+    if request.role != "admin" and role in {"admin", "manager"}:
+        raise RequestRefused(403, "not-allowed", "Only an admin of the project makes managers.")
 
 
-def invite(asked: Asked) -> Page:
+def invite_person(request: WebRequest) -> PageReply:
     """A link by which somebody becomes a member, shown once."""
-    role = asked.values["role"]
-    _refuse_higher(asked, role)
-    with asked.store.write() as connection:
-        found, secret = invitations.invite(
-            connection, project=asked.project.id, role=role, name=asked.values["name"] or "",
-            created_by=asked.user.id,
-        )  # fmt: skip
-        asked.record(connection, "invitation.make", found.name, role=role)
-    link = f"{asked.origin}{asked.config.base}/invitations/{secret}"
-    data = {"token": link, "name": found.name or role, "expires_at": found.expires_at}
-    return Page("secret.html", data, {"back": asked.at("people"), "what": "invitation"})
+    role = request.values["role"]
+    _refuse_higher_role(request, role)
+    with request.store.write() as connection:
+        invitation, secret = invitations.invite(
+            connection,
+            project=request.project.id,
+            role=role,
+            name=request.values["name"] or "",
+            created_by=request.user.id,
+        )
+        request.record(connection, "invitation.make", invitation.name, role=role)
+    link = f"{request.origin}{request.config.base}/invitations/{secret}"
+    data = {"token": link, "name": invitation.name or role, "expires_at": invitation.expires_at}
+    return PageReply("secret.html", data, {"back": request.at("people"), "what": "invitation"})
 
 
-def revoke(asked: Asked) -> Done:
-    """Let nobody use an invitation."""
-    number = asked.path["invitation"]
-    with asked.store.write() as connection:
-        here = {each.id: each for each in invitations.waiting(connection, asked.project.id)}
-        if number not in here:
+def revoke_invitation(request: WebRequest) -> ActionReply:
+    """Revoke an invitation."""
+    number = request.path["invitation"]
+    with request.store.write() as connection:
+        waiting = {
+            invitation.id: invitation
+            for invitation in invitations.list_open(connection, request.project.id)
+        }
+        if number not in waiting:
             raise not_found("invitation")
-        _refuse_higher(asked, here[number].role)
+        _refuse_higher_role(request, waiting[number].role)
         invitations.revoke(connection, number)
-        asked.record(connection, "invitation.revoke", here[number].name)
-    return Done(asked.at("people"), {"invitation": number})
+        request.record(connection, "invitation.revoke", waiting[number].name)
+    return ActionReply(request.at("people"), {"invitation": number})
 
 
-def grant(asked: Asked) -> Done:
+def grant_role(request: WebRequest) -> ActionReply:
     """Give a user another role in the project, or none."""
-    role = asked.values["role"] if asked.values["role"] != "none" else None
-    _refuse_higher(asked, role)
-    with asked.store.write() as connection:
-        user = users.named(connection, asked.values["name"])
-        _refuse_higher(asked, users.role_of(connection, asked.project.id, user.id))
-        users.grant(connection, asked.project.id, user.id, role)
-        asked.record(connection, "role.grant", user.name, role=role or "none")
-    return Done(asked.at("people"), {"name": user.name, "role": role})
+    role = request.values["role"] if request.values["role"] != "none" else None
+    _refuse_higher_role(request, role)
+    with request.store.write() as connection:
+        user = users.get_by_name(connection, request.values["name"])
+        _refuse_higher_role(request, users.role_of(connection, request.project.id, user.id))
+        users.grant(connection, request.project.id, user.id, role)
+        request.record(connection, "role.grant", user.name, role=role or "none")
+    return ActionReply(request.at("people"), {"name": user.name, "role": role})

@@ -1,4 +1,4 @@
-"""Projects: the list, a new one, and how far one is."""
+"""Projects: the list, a new one, and the progress of one."""
 
 from __future__ import annotations
 
@@ -7,96 +7,105 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.scales import scale_of
+from rankgate.data.scales import parse_scale
 from rankgate.store.kept import runs
 from rankgate.store.material import projects
 from rankgate.store.people import audit, users
 from rankgate.store.rating import answers, batches, tasks
 from rankgate.workspace.web.cache import ProjectCache
-from rankgate.workspace.web.pages.rate import duration
-from rankgate.workspace.web.replies import Done, Page
+from rankgate.workspace.web.pages.rate import format_duration
+from rankgate.workspace.web.replies import ActionReply, PageReply
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
-_people: ProjectCache[list[dict[str, Any]]] = ProjectCache()
+_rater_cache: ProjectCache[list[dict[str, Any]]] = ProjectCache()
 
 
-def listed(asked: Asked) -> Page:
+def list_projects(request: WebRequest) -> PageReply:
     """The projects of the user, with their roles."""
-    user = asked.user
-    with asked.store.read() as connection:
-        mine = None if user.admin else user.id
-        found = projects.listed(connection, mine)
-        hidden = projects.listed(connection, mine, archived=True)
-        limit = asked.who.token.project if asked.who.token else None
+    user = request.user
+    with request.store.read() as connection:
+        user_id = None if user.admin else user.id
+        user_projects = projects.list_projects(connection, user_id)
+        archived_projects = projects.list_projects(connection, user_id, archived=True)
+        limit = request.who.token.project if request.who.token else None
         rows = [
             {
-                "id": each.id,
-                "name": each.name,
-                "title": each.title,
-                "description": each.description,
-                "role": users.role_of(connection, each.id, user.id),
-                "open": tasks.progress(connection, each.id).open,
+                "id": project.id,
+                "name": project.name,
+                "title": project.title,
+                "description": project.description,
+                "role": users.role_of(connection, project.id, user.id),
+                "open": tasks.progress(connection, project.id).open,
             }
-            for each in found
-            if limit in {None, each.id}
+            for project in user_projects
+            if limit in {None, project.id}
         ]
-    archived = [{"name": project.name, "title": project.title} for project in hidden
-                if limit in {None, project.id}]  # fmt: skip
-    return Page("projects.html", {"projects": rows, "archived": archived})
+    archived = [
+        {"name": project.name, "title": project.title}
+        for project in archived_projects
+        if limit in {None, project.id}
+    ]
+    return PageReply("projects.html", {"projects": rows, "archived": archived})
 
 
-def add(asked: Asked) -> Done:
+def add_project(request: WebRequest) -> ActionReply:
     """A new project with its scale."""
-    given = asked.values
-    with asked.store.write() as connection:
-        made = projects.add(
-            connection, given["name"], title=given["title"] or "",
-            description=given["description"] or "", scale=scale_of(given["scale"] or "graded"),
-        )  # fmt: skip
-        actor = audit.Actor(asked.user.name, asked.user.id)
-        audit.record(connection, actor, "project.add", made.name, project=made.id)
-    return Done(f"/projects/{made.name}", {"name": made.name})
+    fields = request.values
+    with request.store.write() as connection:
+        project = projects.add(
+            connection,
+            fields["name"],
+            title=fields["title"] or "",
+            description=fields["description"] or "",
+            scale=parse_scale(fields["scale"] or "graded"),
+        )
+        actor = audit.Actor(request.user.name, request.user.id)
+        audit.record(connection, actor, "project.add", project.name, project=project.id)
+    return ActionReply(f"/projects/{project.name}", {"name": project.name})
 
 
-def overview(asked: Asked) -> Page:
-    """How far the project is: tasks, batches, people, hours."""
-    project = asked.project
-    with asked.store.read() as connection:
-        whole = tasks.progress(connection, project.id)
+def project_overview(request: WebRequest) -> PageReply:
+    """The progress of the project: tasks, batches, people, hours."""
+    project = request.project
+    with request.store.read() as connection:
+        progress = tasks.progress(connection, project.id)
         data: dict[str, Any] = {
             "project": project.name,
             "heading": project.title,
             "description": project.description,
-            "progress": vars(whole) | {"total": whole.total},
+            "progress": vars(progress) | {"total": progress.total},
             "batches": [
-                _batch(connection, each) for each in batches.listed(connection, project.id)
+                _batch_view(connection, batch)
+                for batch in batches.list_batches(connection, project.id)
             ],
             "runs": [
-                {"name": each.name, "rows": each.rows, "queries": each.queries}
-                for each in runs.listed(connection, project.id)
+                {"name": run.name, "rows": run.rows, "queries": run.queries}
+                for run in runs.list_runs(connection, project.id)
             ],
-            "raters": _people.of_project(asked, lambda: _raters(connection, project.id)),
+            "raters": _rater_cache.of_project(request, lambda: _rater_rows(connection, project.id)),
         }
-    data["hours"] = sum(each["seconds"] for each in data["raters"]) / 3600
-    data["hours_left"] = _hours_left(data["batches"], data["raters"])
-    return Page("overview.html", data)
+    data["hours"] = sum(rater["seconds"] for rater in data["raters"]) / 3600
+    data["hours_left"] = _estimate_hours_left(data["batches"], data["raters"])
+    return PageReply("overview.html", data)
 
 
-def _batch(connection: Connection, batch: batches.Batch) -> dict[str, Any]:
-    found = tasks.progress(connection, batch.project, batch.id)
+def _batch_view(connection: Connection, batch: batches.Batch) -> dict[str, Any]:
+    progress = tasks.progress(connection, batch.project, batch.id)
     names = ("id", "name", "kind", "strategy", "priority", "deadline", "state", "blind")
-    return {name: getattr(batch, name) for name in names} | vars(found) | {"total": found.total}
+    return (
+        {name: getattr(batch, name) for name in names} | vars(progress) | {"total": progress.total}
+    )
 
 
-def _raters(connection: Connection, project: int) -> list[dict[str, Any]]:
-    """What each rater did: ratings and preferences, seconds, and the median pace."""
+def _rater_rows(connection: Connection, project: int) -> list[dict[str, Any]]:
+    """The work of each rater: ratings and preferences, seconds, and the median pace."""
     rows = answers.efforts(connection, project)
-    table = pl.DataFrame(rows, _EFFORTS, orient="row")
-    found = (
+    table = pl.DataFrame(rows, _EFFORTS_SCHEMA, orient="row")
+    efforts = (
         table.group_by("rater", "kind", maintain_order=True)
         .agg(
             pl.len().alias("ratings"),
@@ -107,71 +116,93 @@ def _raters(connection: Connection, project: int) -> list[dict[str, Any]]:
         )
         .sort("rater")
     )
-    return [{**row, "time": duration(row["seconds"])} for row in found.iter_rows(named=True)]
+    return [
+        {**row, "time": format_duration(row["seconds"])} for row in efforts.iter_rows(named=True)
+    ]
 
 
-_EFFORTS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "rater": pl.String, "kind": pl.String, "graded": pl.Boolean, "seconds": pl.Float64,
+_EFFORTS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "rater": pl.String,
+    "kind": pl.String,
+    "graded": pl.Boolean,
+    "seconds": pl.Float64,
     "at": pl.Datetime("us", "UTC"),
-}  # fmt: skip
+}
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
 
 
-def _hours_left(found: list[dict[str, Any]], people: list[dict[str, Any]]) -> float | None:
-    """The hours that open tasks take at the pace until now; None where nobody knows it."""
-    paces = [each["pace"] for each in people if each["pace"] is not None]
+def _estimate_hours_left(
+    open_batches: list[dict[str, Any]], people: list[dict[str, Any]]
+) -> float | None:
+    """The hours that open tasks take at the pace until now; None if it is not known."""
+    paces = [person["pace"] for person in people if person["pace"] is not None]
     if not paces:
         return None
-    slots = sum(each["open"] * _SLOTS[each["strategy"]] for each in found)
+    slots = sum(batch["open"] * _SLOTS[batch["strategy"]] for batch in open_batches)
     return float(slots * sum(paces) / len(paces) / 3600)
 
 
-def log(asked: Asked) -> Page:
+def log_page(request: WebRequest) -> PageReply:
     """The audit log of the project."""
-    with asked.store.read() as connection:
-        found = audit.entries(connection, asked.project.id, before=asked.values["before"])
+    with request.store.read() as connection:
+        entries = audit.entries(connection, request.project.id, before=request.values["before"])
     rows = [
-        {"id": e.id, "at": e.at, "actor": e.actor, "action": e.action, "subject": e.subject,
-         "details": dict(e.details)}
-        for e in found
-    ]  # fmt: skip
-    data = {"project": asked.project.name, "entries": rows,
-            "before": rows[-1]["id"] if rows else None}  # fmt: skip
-    return Page("log.html", data)
+        {
+            "id": entry.id,
+            "at": entry.at,
+            "actor": entry.actor,
+            "action": entry.action,
+            "subject": entry.subject,
+            "details": dict(entry.details),
+        }
+        for entry in entries
+    ]
+    data = {
+        "project": request.project.name,
+        "entries": rows,
+        "before": rows[-1]["id"] if rows else None,
+    }
+    return PageReply("log.html", data)
 
 
-def setup(asked: Asked) -> Page:
+def setup_page(request: WebRequest) -> PageReply:
     """The scale, the guideline with its versions, and what raters see."""
-    project = asked.project
-    with asked.store.read() as connection:
+    project = request.project
+    with request.store.read() as connection:
         grades = projects.grades(connection, project.id)
         versions = projects.all_guidelines(connection, project.id)
     data = {
         "project": project.name,
         "scale": [
-            {"grade": g.grade, "label": g.label, "description": g.description} for g in grades
+            {"grade": grade.grade, "label": grade.label, "description": grade.description}
+            for grade in grades
         ],
         "guidelines": [
-            {"version": g.version, "text": g.text, "created_at": g.created_at} for g in versions
+            {
+                "version": guideline.version,
+                "text": guideline.text,
+                "created_at": guideline.created_at,
+            }
+            for guideline in versions
         ],
         "fields": " ".join(project.settings.get("fields") or ()),
         "images": " ".join(project.settings.get("images") or ()),
     }
-    return Page("setup.html", data)
+    return PageReply("setup.html", data)
 
 
-def set_scale(asked: Asked) -> Done:
+def set_scale(request: WebRequest) -> ActionReply:
     """Grades with labels and descriptions, a line each: ``2 = good: holds the answer``."""
-    grades = [_grade(line) for line in asked.values["scale"].splitlines() if line.strip()]
-    with asked.store.write() as connection:
-        projects.set_scale(connection, asked.project.id, grades)
-        asked.record(connection, "scale.set", " ".join(f"{g.grade:g}" for g in grades))
-    return Done(asked.at("setup"))
+    grades = [_parse_grade(line) for line in request.values["scale"].splitlines() if line.strip()]
+    with request.store.write() as connection:
+        projects.set_scale(connection, request.project.id, grades)
+        request.record(connection, "scale.set", " ".join(f"{grade.grade:g}" for grade in grades))
+    return ActionReply(request.at("setup"))
 
 
-def _grade(line: str) -> projects.Grade:
-    number, _, rest = line.partition("=")
-    label, _, description = rest.partition(":")
+def _parse_grade(line: str) -> projects.Grade:
+    number, _, label_text = line.partition("=")
+    label, _, description = label_text.partition(":")
     try:
         grade = float(number)
     except ValueError:
@@ -180,23 +211,23 @@ def _grade(line: str) -> projects.Grade:
     return projects.Grade(grade, label.strip(), "", description.strip())
 
 
-def add_guideline(asked: Asked) -> Done:
+def add_guideline(request: WebRequest) -> ActionReply:
     """A new version of the guideline; earlier ones stay as they are."""
-    given = asked.values
-    with asked.store.write() as connection:
-        made = projects.add_guideline(
-            connection, asked.project.id, given["version"], given["text"], asked.user.id
+    fields = request.values
+    with request.store.write() as connection:
+        guideline = projects.add_guideline(
+            connection, request.project.id, fields["version"], fields["text"], request.user.id
         )
-        asked.record(connection, "guideline.add", made.version)
-    return Done(asked.at("setup"), {"version": made.version})
+        request.record(connection, "guideline.add", guideline.version)
+    return ActionReply(request.at("setup"), {"version": guideline.version})
 
 
-def set_display(asked: Asked) -> Done:
-    """Which fields raters see, and from where images may be loaded."""
-    given = asked.values
-    chosen: dict[str, Any] = {name: (given[name] or "").split() for name in ("fields", "images")}
-    with asked.store.write() as connection:
-        settings = dict(asked.project.settings) | chosen
-        projects.change(connection, asked.project.id, settings=settings)
-        asked.record(connection, "project.display", "", **chosen)
-    return Done(asked.at("setup"), chosen)
+def set_display(request: WebRequest) -> ActionReply:
+    """Set the fields that raters see, and the sites whose images are loaded."""
+    fields = request.values
+    display: dict[str, Any] = {name: (fields[name] or "").split() for name in ("fields", "images")}
+    with request.store.write() as connection:
+        settings = dict(request.project.settings) | display
+        projects.change(connection, request.project.id, settings=settings)
+        request.record(connection, "project.display", "", **display)
+    return ActionReply(request.at("setup"), display)

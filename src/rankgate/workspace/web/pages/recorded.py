@@ -9,156 +9,178 @@ from urllib.parse import quote, urlencode
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.place import Place
+from rankgate.data.place import RowLocation
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
-from rankgate.store.kept.parquet import packed
+from rankgate.store.kept.parquet import to_parquet
 from rankgate.store.records import annotations as noted
 from rankgate.store.records import records, series
 from rankgate.store.records.new_record import NewRecord
 from rankgate.store.rows import now
 from rankgate.store.stored_project import StoredProject
-from rankgate.workspace.records.places.stored import Stored
-from rankgate.workspace.records.places.stored import keep as keep_inputs
-from rankgate.workspace.web.fields import wrong
-from rankgate.workspace.web.pages.uploads import parquet_of
-from rankgate.workspace.web.render import plain
-from rankgate.workspace.web.replies import Done, Sent, not_found
+from rankgate.workspace.records.places.stored import StoreStorage
+from rankgate.workspace.records.places.stored import save_inputs_in as keep_inputs
+from rankgate.workspace.web.fields import invalid_value
+from rankgate.workspace.web.pages.uploads import read_parquet
+from rankgate.workspace.web.render import to_json
+from rankgate.workspace.web.replies import ActionReply, FileReply, not_found
 
 if TYPE_CHECKING:
     from rankgate.store.records.records import Record
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
 _JSON, _PARQUET = "application/json", "application/octet-stream"
 
 
-def _project(asked: Asked) -> StoredProject:
-    return StoredProject(asked.store, asked.project.name, asked.project.id)
+def _stored_project(request: WebRequest) -> StoredProject:
+    return StoredProject(request.store, request.project.name, request.project.id)
 
 
-def add(asked: Asked) -> Done:
+def add_record(request: WebRequest) -> ActionReply:
     """Record an evaluation."""
-    table = asked.values["per_query"]
+    table = request.values["per_query"]
     per_query = (
-        None if table is None else parquet_of(table, "per_query", asked.config.largest_unpacked)
+        None if table is None else read_parquet(table, "per_query", request.config.largest_unpacked)
     )
     if per_query is not None and per_query.columns[:2] != ["system", "query_id"]:
-        raise wrong("per_query", "has not the columns system and query_id first")
+        raise invalid_value("per_query", "has not the columns system and query_id first")
     try:
-        found = json.loads(asked.values["record"].content)
+        content = json.loads(request.values["record"].content)
     except (ValueError, RecursionError):
         raise InputError("it is not JSON.", source="record", code="invalid-json") from None
-    new = NewRecord.from_dict(found, per_query, "record")
-    with asked.store.write() as connection:
-        done = records.add(
-            connection, asked.store.blobs, asked.project.id, new, recorded_by=asked.user.id
+    new = NewRecord.from_dict(content, per_query, "record")
+    with request.store.write() as connection:
+        addition = records.add(
+            connection, request.store.blobs, request.project.id, new, recorded_by=request.user.id
         )
-        if done.new:
-            asked.record(connection, "record.add", str(done.record.id), kind=done.record.kind)
-    answer = {"record": done.record.id, "sha256": done.record.sha256, "new": done.new}
-    return Done(asked.at("records", done.record.sha256), answer)
+        if addition.new:
+            request.record(
+                connection, "record.add", str(addition.record.id), kind=addition.record.kind
+            )
+    answer = {"record": addition.record.id, "sha256": addition.record.sha256, "new": addition.new}
+    return ActionReply(request.at("records", addition.record.sha256), answer)
 
 
-def keep(asked: Asked) -> Done:
+def save_input(request: WebRequest) -> ActionReply:
     """Keep the judgments or a run of an evaluation."""
-    rows = parquet_of(asked.values["table"], "table", asked.config.largest_unpacked)
-    name, kind = asked.values["name"], asked.values["kind"]
+    rows = read_parquet(request.values["table"], "table", request.config.largest_unpacked)
+    name, kind = request.values["name"], request.values["kind"]
     try:
-        qrels = Qrels(rows, name, place=Place(name)) if kind == "judgments" else None
-        runs = [] if qrels is not None else [Run(name, lambda: iter([rows]), place=Place(name))]
+        qrels = Qrels(rows, name, place=RowLocation(name)) if kind == "judgments" else None
+        runs = (
+            [] if qrels is not None else [Run(name, lambda: iter([rows]), place=RowLocation(name))]
+        )
         digest = runs[0].sha256 if qrels is None else qrels.sha256
     except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
-        raise wrong("table", f"has not the columns of {kind}") from None
-    with asked.store.write() as connection:
-        keep_inputs(connection, _project(asked), qrels, runs)
-        asked.record(connection, f"{kind}.keep", name, sha256=digest)
-    return Done(asked.at("records"), {"kind": kind, "sha256": digest})
+        raise invalid_value("table", f"has not the columns of {kind}") from None
+    with request.store.write() as connection:
+        keep_inputs(connection, _stored_project(request), qrels, runs)
+        request.record(connection, f"{kind}.keep", name, sha256=digest)
+    return ActionReply(request.at("records"), {"kind": kind, "sha256": digest})
 
 
-def annotate(asked: Asked) -> Done:
-    """Write down what happened at a moment."""
-    given = asked.values
-    own = given["annotation_id"]
-    with asked.store.write() as connection:
-        made = noted.add(
-            connection, asked.project.id, at=given["at"] or now(), kind=given["kind"],
-            text=given["text"], metric=given["metric"], revision=given["revision"] or "",
-            user=asked.user.id, actor=asked.user.name,
-            annotation_id=f"{asked.project.id}-{asked.user.id}-{own}" if own else "",
-        )  # fmt: skip
-        asked.record(connection, "annotation.add", str(made.id), kind=made.kind)
-    return Done(_trend(asked, made.metric), {"annotation": made.id})
-
-
-def _trend(asked: Asked, metric: str | None) -> str:
-    """The page on which a note is shown."""
-    words = f"?{urlencode({'metric': metric}, quote_via=quote)}" if metric else ""
-    return f"{asked.at('trends')}{words}"
-
-
-def withdraw(asked: Asked) -> Done:
-    """Withdraw an annotation."""
-    number = int(asked.path["annotation"])
-    with asked.store.write() as connection:
-        user = asked.user
-        found = noted.get(connection, asked.project.id, number)
-        noted.withdraw(connection, asked.project.id, number, user=user.id, actor=user.name)
-        asked.record(connection, "annotation.withdraw", str(number))
-    return Done(_trend(asked, found.metric), {"annotation": number})
-
-
-def points(asked: Asked) -> Sent:
-    """The figures of a metric, or of all."""
-    given = asked.values
-    with asked.store.read() as connection:
-        found = series.points(
-            connection, asked.project.id, given["metric"], system=given["system"],
-            slice=given["slice"] or "", since=given["since"],
-        )  # fmt: skip
-    return _sent({"points": [vars(each) for each in found]})
-
-
-def happened(asked: Asked) -> Sent:
-    """What happened."""
-    given = asked.values
-    with asked.store.read() as connection:
-        found = noted.listed(
-            connection, asked.project.id, metric=given["metric"], since=given["since"]
+def add_annotation(request: WebRequest) -> ActionReply:
+    """Write an annotation of a moment."""
+    fields = request.values
+    client_id = fields["annotation_id"]
+    with request.store.write() as connection:
+        annotation = noted.add_annotation(
+            connection,
+            request.project.id,
+            at=fields["at"] or now(),
+            kind=fields["kind"],
+            text=fields["text"],
+            metric=fields["metric"],
+            revision=fields["revision"] or "",
+            user=request.user.id,
+            actor=request.user.name,
+            annotation_id=f"{request.project.id}-{request.user.id}-{client_id}"
+            if client_id
+            else "",
         )
-    return _sent({"annotations": [vars(each) for each in found]})
+        request.record(connection, "annotation.add", str(annotation.id), kind=annotation.kind)
+    return ActionReply(_trend_path(request, annotation.metric), {"annotation": annotation.id})
 
 
-def details(asked: Asked) -> Sent:
-    """What is known of a record."""
-    return _sent({"record": vars(_record(asked))})
+def _trend_path(request: WebRequest, metric: str | None) -> str:
+    """The page on which a note is shown."""
+    query_string = f"?{urlencode({'metric': metric}, quote_via=quote)}" if metric else ""
+    return f"{request.at('trends')}{query_string}"
 
 
-def per_query(asked: Asked) -> Sent:
+def withdraw_annotation(request: WebRequest) -> ActionReply:
+    """Withdraw an annotation."""
+    number = int(request.path["annotation"])
+    with request.store.write() as connection:
+        user = request.user
+        annotation = noted.get_annotation(connection, request.project.id, number)
+        noted.withdraw_annotation(
+            connection, request.project.id, number, user=user.id, actor=user.name
+        )
+        request.record(connection, "annotation.withdraw", str(number))
+    return ActionReply(_trend_path(request, annotation.metric), {"annotation": number})
+
+
+def points_file(request: WebRequest) -> FileReply:
+    """The figures of a metric, or of all."""
+    fields = request.values
+    with request.store.read() as connection:
+        series_points = series.list_points(
+            connection,
+            request.project.id,
+            fields["metric"],
+            system=fields["system"],
+            slice=fields["slice"] or "",
+            since=fields["since"],
+        )
+    return _json_file({"points": [vars(point) for point in series_points]})
+
+
+def annotations_file(request: WebRequest) -> FileReply:
+    """The annotations of a metric, and those of all metrics."""
+    fields = request.values
+    with request.store.read() as connection:
+        project_annotations = noted.list_annotations(
+            connection, request.project.id, metric=fields["metric"], since=fields["since"]
+        )
+    return _json_file({"annotations": [vars(annotation) for annotation in project_annotations]})
+
+
+def record_file(request: WebRequest) -> FileReply:
+    """The details of a record."""
+    return _json_file({"record": vars(_find_record(request))})
+
+
+def per_query_file(request: WebRequest) -> FileReply:
     """A record's values per query."""
-    found = _record(asked)
-    if found.per_query is None:
+    record = _find_record(request)
+    if record.per_query is None:
         raise not_found("values per query")
-    name = f"{asked.project.name}-{found.id}.parquet"
-    return Sent(asked.store.blobs.get(found.per_query), _PARQUET, name)
+    name = f"{request.project.name}-{record.id}.parquet"
+    return FileReply(request.store.blobs.get(record.per_query), _PARQUET, name)
 
 
-def kept(asked: Asked) -> Sent:
+def input_file(request: WebRequest) -> FileReply:
     """Kept judgments or a kept run."""
-    place, digest = Stored(_project(asked)), str(asked.path["sha256"])
-    kind = asked.path["kind"]
-    found = {"judgments": place.qrels, "run": place.run}.get(str(kind), lambda _: None)(digest)
-    if found is None:
+    storage, digest = StoreStorage(_stored_project(request)), str(request.path["sha256"])
+    kind = request.path["kind"]
+    kept_input = {"judgments": storage.qrels, "run": storage.run}.get(str(kind), lambda _: None)(
+        digest
+    )
+    if kept_input is None:
         raise not_found("file")
-    return Sent(packed(found.table), _PARQUET, f"{digest[:12]}.parquet")
+    return FileReply(to_parquet(kept_input.table), _PARQUET, f"{digest[:12]}.parquet")
 
 
-def _record(asked: Asked) -> Record:
-    with asked.store.read() as connection:
-        found = records.of_project(connection, asked.project.id, [int(asked.path["record"])])
-    if not found:
+def _find_record(request: WebRequest) -> Record:
+    with request.store.read() as connection:
+        matches = records.records_of_project(
+            connection, request.project.id, [int(request.path["record"])]
+        )
+    if not matches:
         raise not_found("record")
-    return found[0]
+    return matches[0]
 
 
-def _sent(found: dict[str, Any]) -> Sent:
-    return Sent(plain(found), _JSON)
+def _json_file(content: dict[str, Any]) -> FileReply:
+    return FileReply(to_json(content), _JSON)

@@ -9,75 +9,81 @@ from rankgate.core.extras import require
 from rankgate.store.people import audit, sessions
 from rankgate.workspace.web.endpoint import SESSION
 from rankgate.workspace.web.oidc import pending
-from rankgate.workspace.web.oidc.people import user_of
-from rankgate.workspace.web.pages.sign_in import begun, inside
-from rankgate.workspace.web.replies import Away, Done, Refused, not_found
+from rankgate.workspace.web.oidc.people import find_user
+from rankgate.workspace.web.pages.sign_in import begin_session, own_path
+from rankgate.workspace.web.replies import ActionReply, RedirectReply, RequestRefused, not_found
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
     from rankgate.workspace.web.oidc.provider import Provider
-    from rankgate.workspace.web.oidc.settings import Oidc
+    from rankgate.workspace.web.oidc.settings import OidcSettings
 
 _PATH = "/sign-in/oidc"
 
 
-def _settings(asked: Asked) -> Oidc:
-    if asked.config.oidc is None:
+def _oidc_settings(request: WebRequest) -> OidcSettings:
+    if request.config.oidc is None:
         raise not_found()
-    return asked.config.oidc
+    return request.config.oidc
 
 
-def _provider(settings: Oidc) -> Provider:
+def _find_provider(settings: OidcSettings) -> Provider:
     require("sign-in by OpenID Connect needs Authlib and joserfc", "authlib", "joserfc")
-    from rankgate.workspace.web.oidc.provider import provider_of
+    from rankgate.workspace.web.oidc.provider import find_provider
 
-    return provider_of(settings)
-
-
-def _redirect(asked: Asked) -> str:
-    return f"{asked.origin}{asked.config.base}{_PATH}/callback"
+    return find_provider(settings)
 
 
-def begin(asked: Asked) -> Away:
+def _redirect_address(request: WebRequest) -> str:
+    return f"{request.origin}{request.config.base}{_PATH}/callback"
+
+
+def begin_oidc(request: WebRequest) -> RedirectReply:
     """Go to the provider."""
-    settings = _settings(asked)
-    address, kept = _provider(settings).begin(_redirect(asked))
-    kept |= {
-        "next": inside(asked.values["next"]),
-        "invitation": asked.values["invitation"] or "",
+    settings = _oidc_settings(request)
+    address, pending_state = _find_provider(settings).begin(_redirect_address(request))
+    pending_state |= {
+        "next": own_path(request.values["next"]),
+        "invitation": request.values["invitation"] or "",
     }
-    return Away(address, {pending.COOKIE: pending.sealed(settings, kept)})
+    return RedirectReply(address, {pending.COOKIE: pending.seal_cookie(settings, pending_state)})
 
 
-def callback(asked: Asked) -> Done:
-    """Come back from the provider, and sign in; a session begins anew."""
-    settings, given = _settings(asked), asked.values
-    kept = pending.opened(settings, asked.cookies.get(pending.COOKIE, ""))
-    if kept is None or not hmac.compare_digest(
-        kept["state"].encode(), (given["state"] or "").encode()
+def oidc_callback(request: WebRequest) -> ActionReply:
+    """Come back from the provider, and sign in with a new session."""
+    settings, fields = _oidc_settings(request), request.values
+    pending_state = pending.open_cookie(settings, request.cookies.get(pending.COOKIE, ""))
+    if pending_state is None or not hmac.compare_digest(
+        pending_state["state"].encode(), (fields["state"] or "").encode()
     ):
         problem = "This sign-in was not begun in this browser, or too long ago; sign in again."
-        raise Refused(403, "unknown-state", problem)
-    if given["error"] or not given["code"]:
-        raise Refused(403, "provider-refused", "The sign-in provider did not sign you in.")
-    with asked.store.write() as connection:
-        if sessions.spent(connection, kept["state"]):
-            raise Refused(403, "unknown-state", "This sign-in was used already; sign in again.")
-    claims = _provider(settings).claims(given["code"], kept, _redirect(asked), given["iss"])
+        raise RequestRefused(403, "unknown-state", problem)
+    if fields["error"] or not fields["code"]:
+        raise RequestRefused(403, "provider-refused", "The sign-in provider did not sign you in.")
+    with request.store.write() as connection:
+        if sessions.use_once(connection, pending_state["state"]):
+            raise RequestRefused(
+                403, "unknown-state", "This sign-in was used already; sign in again."
+            )
+    claims = _find_provider(settings).claims(
+        fields["code"], pending_state, _redirect_address(request), fields["iss"]
+    )
     try:
-        with asked.store.write() as connection:
-            user = user_of(connection, settings, claims, kept["invitation"])
-            secret = begun(asked, connection, user)
-    except Refused as refused:
-        with asked.store.write() as connection:
+        with request.store.write() as connection:
+            user = find_user(connection, settings, claims, pending_state["invitation"])
+            secret = begin_session(request, connection, user)
+    except RequestRefused as refused:
+        with request.store.write() as connection:
             details = {"code": refused.code, "issuer": settings.issuer}
             nobody = audit.Actor("nobody")
-            audit.record(connection, nobody, "sign-in.failed", _named(claims), details=details)
+            audit.record(
+                connection, nobody, "sign-in.failed", _claimed_email(claims), details=details
+            )
         raise
     cookies = {SESSION: secret, pending.COOKIE: None}
-    return Done(inside(kept["next"]), {"user": user.name}, cookies=cookies)
+    return ActionReply(own_path(pending_state["next"]), {"user": user.name}, cookies=cookies)
 
 
-def _named(claims: object) -> str:
+def _claimed_email(claims: object) -> str:
     email = claims.get("email") if isinstance(claims, dict) else None
     return email[:100] if isinstance(email, str) and email.isprintable() else ""

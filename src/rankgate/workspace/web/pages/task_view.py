@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from zlib import crc32
 
 from rankgate.core.present.charts.style import GRADES
-from rankgate.judging.rating.session import keys_of
+from rankgate.judging.rating.session import grade_keys
 from rankgate.store.kept import runs
 from rankgate.store.material import documents, projects
 from rankgate.workspace.web.cache import Cache
@@ -32,18 +32,18 @@ REASONS = (
     ("no knowledge", "I do not know enough about the subject"),
     ("guideline", "The guideline does not cover this"),
 )
-"""Why raters cannot tell; those of the query and of the document are apart."""
+"""The reasons why raters cannot tell; those of query and document are separate."""
 
-_LONGEST = 20_000
+_MAX_FIELD_LENGTH = 20_000
 """Characters of a field that are shown."""
 
-_BRIEF = 160
+_BRIEF_LENGTH = 160
 """Characters of a field in a list."""
 
-LISTED = 10
+LIST_LENGTH = 10
 """Documents of a list that are shown side by side."""
 
-_WORD = re.compile(r"\w+")
+_WORD_PATTERN = re.compile(r"\w+")
 Segments = list[tuple[str, bool]]
 
 
@@ -52,17 +52,20 @@ def scale_view(connection: Connection, project: int) -> list[dict[str, Any]]:
     grades = projects.grades(connection, project)
     if not grades:
         return []
-    keys = {grade: key for key, grade in keys_of([each.grade for each in grades]).items()}
+    keys = {
+        grade: key
+        for key, grade in grade_keys([scale_grade.grade for scale_grade in grades]).items()
+    }
     low, high = grades[0].grade, grades[-1].grade
     return [
         {
-            "grade": each.grade,
-            "key": keys.get(each.grade, ""),
-            "label": each.label or f"{each.grade:g}",
-            "description": each.description,
-            "shade": round((len(GRADES) - 1) * (each.grade - low) / ((high - low) or 1)),
+            "grade": scale_grade.grade,
+            "key": keys.get(scale_grade.grade, ""),
+            "label": scale_grade.label or f"{scale_grade.grade:g}",
+            "description": scale_grade.description,
+            "shade": round((len(GRADES) - 1) * (scale_grade.grade - low) / ((high - low) or 1)),
         }
-        for each in grades
+        for scale_grade in grades
     ]
 
 
@@ -72,20 +75,22 @@ def task_view(
     project: Project,
     task: Task,
     rater: int,
-    mine: Answer | None = None,
+    rater_answer: Answer | None = None,
 ) -> dict[str, Any]:
-    """What the page and programs get of a task."""
+    """The task as the page and programs get it."""
     query = task.query
-    words = {each.lower() for each in _WORD.findall(query.text or "") if len(each) > 1}
-    turned = swapped(task.id, task.batch.kind, rater)
+    query_words = {
+        word.lower() for word in _WORD_PATTERN.findall(query.text or "") if len(word) > 1
+    }
+    is_swapped = swaps_sides(task.id, task.batch.kind, rater)
     sides = [
-        document_view(document, words, project.settings)
+        document_view(document, query_words, project.settings)
         if document is not None
-        else {"list": _listed(connection, store, project, run, query, words)}
+        else {"list": _list_view(connection, store, project, run, query, query_words)}
         for document, run in ((task.document, task.run), (task.other_document, task.other_run))
         if document is not None or run is not None
     ]
-    shown: dict[str, Any] = {
+    view: dict[str, Any] = {
         "id": task.id,
         "batch": {
             "id": task.batch.id,
@@ -99,94 +104,99 @@ def task_view(
             "information_need": query.information_need,
             "fields": [[name, str(value)] for name, value in query.tags.items()],
         },
-        "sides": sides[::-1] if turned else sides,
-        "swapped": turned,
-        "mine": None if mine is None else _mine(mine),
+        "sides": sides[::-1] if is_swapped else sides,
+        "swapped": is_swapped,
+        "mine": None if rater_answer is None else _answer_view(rater_answer),
     }
     if not task.batch.blind:
-        shown["pool"] = dict(task.pool)
-    return shown
+        view["pool"] = dict(task.pool)
+    return view
 
 
-def _mine(mine: Answer) -> dict[str, Any]:
+def _answer_view(rater_answer: Answer) -> dict[str, Any]:
     return {
-        "grade": mine.grade, "choice": mine.choice, "reason": mine.reason, "comment": mine.comment,
-    }  # fmt: skip
+        "grade": rater_answer.grade,
+        "choice": rater_answer.choice,
+        "reason": rater_answer.reason,
+        "comment": rater_answer.comment,
+    }
 
 
-def swapped(task: int, kind: str, rater: int) -> bool:
-    """Whether a rater sees the second of two on the left: by chance, and always the same."""
-    two = kind in {"documents", "lists"}
-    return two and bool(crc32(f"{task} {rater}".encode()) & 1)
+def swaps_sides(task: int, kind: str, rater: int) -> bool:
+    """True if a rater sees the second of two on the left: at random, and always the same."""
+    has_two_sides = kind in {"documents", "lists"}
+    return has_two_sides and bool(crc32(f"{task} {rater}".encode()) & 1)
 
 
-def _listed(
+def _list_view(
     connection: Connection,
     store: Store,
     project: Project,
     run: StoredRun | None,
     query: Query,
-    words: set[str],
+    query_words: set[str],
 ) -> list[dict[str, Any]]:
     """The first documents of a list, each with its first fields."""
     assert run is not None
-    table = rankings(store, run.id)
-    found = table.filter(table["query_id"] == query.query_id).sort("score", descending=True)
-    ids = found["doc_id"].head(LISTED).to_list()
-    known = documents.of_query(connection, project.id, query.query_id, ids)
+    table = read_rankings(store, run.id)
+    ranking = table.filter(table["query_id"] == query.query_id).sort("score", descending=True)
+    ids = ranking["doc_id"].head(LIST_LENGTH).to_list()
+    documents_by_id = documents.documents_of_query(connection, project.id, query.query_id, ids)
     return [
-        _brief(document_view(known[each], words, project.settings)) if each in known
-        else {"doc_id": each, "fields": [], "url": None} for each in ids
-    ]  # fmt: skip
+        _brief_view(document_view(documents_by_id[doc_id], query_words, project.settings))
+        if doc_id in documents_by_id
+        else {"doc_id": doc_id, "fields": [], "url": None}
+        for doc_id in ids
+    ]
 
 
-def _brief(view: dict[str, Any]) -> dict[str, Any]:
-    """What a list shows of a document: its title and the beginning of the next field."""
+def _brief_view(view: dict[str, Any]) -> dict[str, Any]:
+    """The view of a document in a list: its title and the beginning of the next field."""
     fields = [
-        {"name": each["name"], "segments": _cut(each["segments"], _BRIEF)}
-        for each in view["fields"][:2]
+        {"name": field["name"], "segments": _cut_segments(field["segments"], _BRIEF_LENGTH)}
+        for field in view["fields"][:2]
     ]
     return {"doc_id": view["doc_id"], "fields": fields, "url": view["url"]}
 
 
-def _cut(segments: Segments, most: int) -> Segments:
+def _cut_segments(segments: Segments, length: int) -> Segments:
     """The beginning of marked text."""
-    kept: Segments = []
+    shortened: Segments = []
     for text, mark in segments:
-        kept.append((text[:most], mark))
-        most -= len(text)
-        if most < 0:
-            return [*kept, ("…", False)]
-    return kept
+        shortened.append((text[:length], mark))
+        length -= len(text)
+        if length < 0:
+            return [*shortened, ("…", False)]
+    return shortened
 
 
 _RANKINGS: Cache[pl.DataFrame] = Cache(20)
 
 
-def rankings(store: Store, number: int) -> pl.DataFrame:
+def read_rankings(store: Store, number: int) -> pl.DataFrame:
     """The rows of a run, which never change."""
 
     def read() -> pl.DataFrame:
         with store.read() as connection:
-            return runs.rankings(runs.by_number(connection, number), store.blobs).table
+            return runs.rankings(runs.run_by_number(connection, number), store.blobs).table
 
     return _RANKINGS.get((store.name, number), read)
 
 
 def document_view(
-    document: Document, words: set[str], settings: Mapping[str, Any]
+    document: Document, query_words: set[str], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The fields of a document that the project shows, with the query's words marked."""
-    wanted: Sequence[str] = settings.get("fields") or ()
-    names = [each for each in wanted if each in document.fields] or list(document.fields)
+    field_names: Sequence[str] = settings.get("fields") or ()
+    names = [name for name in field_names if name in document.fields] or list(document.fields)
     fields = []
     for name in names:
         text = str(document.fields[name])
         fields.append(
             {
                 "name": name,
-                "segments": marked(text[:_LONGEST], words),
-                "cut": len(text) > _LONGEST,
+                "segments": mark_words(text[:_MAX_FIELD_LENGTH], query_words),
+                "cut": len(text) > _MAX_FIELD_LENGTH,
             }
         )
     image = safe_link(document.image)
@@ -199,23 +209,23 @@ def document_view(
     }
 
 
-def marked(text: str, words: set[str]) -> Segments:
-    """The text in pieces, each with whether it is a word of the query.
+def mark_words(text: str, query_words: set[str]) -> Segments:
+    """The text in segments, each with True if it is a word of the query.
 
-    >>> marked("A red bike, redder", {"red"})
+    >>> mark_words("A red bike, redder", {"red"})
     [('A ', False), ('red', True), (' bike, redder', False)]
     """
-    pieces: Segments = []
+    segments: Segments = []
     end = 0
-    for found in _WORD.finditer(text):
-        if found.group().lower() in words:
-            if found.start() > end:
-                pieces.append((text[end : found.start()], False))
-            pieces.append((found.group(), True))
-            end = found.end()
+    for match in _WORD_PATTERN.finditer(text):
+        if match.group().lower() in query_words:
+            if match.start() > end:
+                segments.append((text[end : match.start()], False))
+            segments.append((match.group(), True))
+            end = match.end()
     if end < len(text):
-        pieces.append((text[end:], False))
-    return pieces
+        segments.append((text[end:], False))
+    return segments
 
 
 def safe_link(address: str | None) -> str | None:
@@ -248,5 +258,5 @@ def origin_of(address: str) -> str | None:
 
 def image_origins(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """The origins from which a project shows images; by default none, so nothing is loaded."""
-    found = (origin_of(str(each)) for each in settings.get("images") or ())
-    return tuple(each for each in found if each)
+    origins = (origin_of(str(address)) for address in settings.get("images") or ())
+    return tuple(origin for origin in origins if origin)

@@ -5,62 +5,70 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.store.people import audit, users
-from rankgate.workspace.web.fields import wrong
-from rankgate.workspace.web.replies import Done, Page
+from rankgate.workspace.web.fields import invalid_value
+from rankgate.workspace.web.replies import ActionReply, PageReply
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.people.users import User
-    from rankgate.workspace.web.asked import Asked
+    from rankgate.workspace.web.asked import WebRequest
 
 
-def page(asked: Asked) -> Page:
+def users_page(request: WebRequest) -> PageReply:
     """Every user."""
-    with asked.store.read() as connection:
-        found = users.listed(connection)
+    with request.store.read() as connection:
+        all_users = users.list_users(connection)
     rows = [
-        {"id": each.id, "name": each.name, "display": each.display, "admin": each.admin,
-         "disabled": each.disabled, "created_at": each.created_at}
-        for each in found
-    ]  # fmt: skip
-    return Page("users.html", {"users": rows})
+        {
+            "id": user.id,
+            "name": user.name,
+            "display": user.display,
+            "admin": user.admin,
+            "disabled": user.disabled,
+            "created_at": user.created_at,
+        }
+        for user in all_users
+    ]
+    return PageReply("users.html", {"users": rows})
 
 
-def change(asked: Asked) -> Done:
-    """Let a user sign in or not, and do everything or not."""
-    given = asked.values
-    with asked.store.write() as connection:
-        user = _user(connection, asked)
-        if given["sign_in"] is not None:
-            users.disable(connection, user.id, disabled=given["sign_in"] == "no")
-        if given["admin"] is not None:
-            users.set_admin(connection, user.id, admin=given["admin"] == "yes")
-        words = {name: given[name] for name in ("sign_in", "admin") if given[name]}
-        _record(connection, asked, "user.change", user.name, **words)
-    return Done("/users", {"user": user.name})
+def change_user(request: WebRequest) -> ActionReply:
+    """Change whether a user may sign in, and is an admin."""
+    fields = request.values
+    with request.store.write() as connection:
+        user = _find_user(connection, request)
+        if fields["sign_in"] is not None:
+            users.disable(connection, user.id, disabled=fields["sign_in"] == "no")
+        if fields["admin"] is not None:
+            users.set_admin(connection, user.id, admin=fields["admin"] == "yes")
+        changes = {name: fields[name] for name in ("sign_in", "admin") if fields[name]}
+        _record_action(connection, request, "user.change", user.name, **changes)
+    return ActionReply("/users", {"user": user.name})
 
 
-def remove(asked: Asked) -> Done:
+def remove_user(request: WebRequest) -> ActionReply:
     """Remove a user: name, password and roles go, ratings stay under a pseudonym."""
-    with asked.store.write() as connection:
-        user = _user(connection, asked)
-        if asked.values["confirm"] != user.name:
-            raise wrong("confirm", f"write {user.name} to remove this user")
+    with request.store.write() as connection:
+        user = _find_user(connection, request)
+        if request.values["confirm"] != user.name:
+            raise invalid_value("confirm", f"write {user.name} to remove this user")
         name = users.remove(connection, user.id)
-        _record(connection, asked, "user.remove", name)
-    return Done("/users", {"pseudonym": name})
+        _record_action(connection, request, "user.remove", name)
+    return ActionReply("/users", {"pseudonym": name})
 
 
-def _user(connection: Connection, asked: Asked) -> User:
-    found = users.get(connection, asked.path["user"])
-    if found is None:
-        return users.named(connection, str(asked.path["user"]))  # reports that there is none
-    return found
+def _find_user(connection: Connection, request: WebRequest) -> User:
+    user = users.get(connection, request.path["user"])
+    if user is None:
+        return users.get_by_name(
+            connection, str(request.path["user"])
+        )  # reports that there is none
+    return user
 
 
-def _record(
-    connection: Connection, asked: Asked, action: str, subject: str, **details: object
+def _record_action(
+    connection: Connection, request: WebRequest, action: str, subject: str, **details: object
 ) -> None:
-    actor = audit.Actor(asked.user.name, asked.user.id)
+    actor = audit.Actor(request.user.name, request.user.id)
     audit.record(connection, actor, action, subject, details=details)

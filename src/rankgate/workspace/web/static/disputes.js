@@ -6,8 +6,8 @@
     if (event.target.matches("input, textarea, select")) return;
     const pair = event.target.closest(".dispute") || document.querySelector(".dispute");
     if (!pair) return;
-    const wanted = (each) => each.dataset.key === event.key;
-    const button = [...pair.querySelectorAll("button[data-key]")].find(wanted);
+    const hasKey = (button) => button.dataset.key === event.key;
+    const button = [...pair.querySelectorAll("button[data-key]")].find(hasKey);
     if (!button) return;
     event.preventDefault();
     button.click();

@@ -1,12 +1,12 @@
-// Shows how far a job is, and loads the page again when it has ended.
+// Shows the progress of a job, and loads the page again when it has ended.
 "use strict";
 (() => {
   const box = document.getElementById("job");
   const show = (name, value) => {
-    const place = box.querySelector(`[data-show="${name}"]`);
-    if (place && place.textContent !== String(value)) place.textContent = value;
+    const element = box.querySelector(`[data-show="${name}"]`);
+    if (element && element.textContent !== String(value)) element.textContent = value;
   };
-  const look = async () => {
+  const update = async () => {
     try {
       const answer = await fetch(box.dataset.from, { headers: { accept: "application/json" } });
       if (!answer.ok) return;
@@ -17,7 +17,7 @@
       show("cost", Number(job.cost.toPrecision(4)));
       box.querySelector("progress").value = job.done;
       if (!job.under_way) location.reload();
-    } catch { /* the server is away; it is asked again */ }
+    } catch { /* the server is away; the next update tries again */ }
   };
-  if (box?.dataset.from) setInterval(look, 2000);
+  if (box?.dataset.from) setInterval(update, 2000);
 })();

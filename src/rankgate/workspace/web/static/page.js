@@ -1,26 +1,26 @@
 "use strict";
 (() => {
-  const PAUSE = 10_000; // ms between looks at what others did
+  const PAUSE = 10_000; // ms between refreshes
   const parsed = async (answer) =>
     new DOMParser().parseFromString(await answer.text(), "text/html");
 
-  // parts that show what others do are fetched again, without a reload
+  // sections that show the work of others are fetched again, without a reload
   const refresh = async () => {
     if (document.hidden) return;
-    let other;
+    let newPage;
     try {
       const answer = await fetch(location.href, {headers: {accept: "text/html"}});
       if (!answer.ok || answer.redirected) return;
-      other = await parsed(answer);
+      newPage = await parsed(answer);
     } catch { return; }
-    for (const part of document.querySelectorAll("[data-live]")) {
-      const found = other.getElementById(part.id);
-      if (!found || part.contains(document.activeElement)) continue;
-      const open = [...part.querySelectorAll("details")].map((each) => each.open);
-      if (found.innerHTML === part.dataset.last) continue;
-      part.dataset.last = found.innerHTML;
-      part.innerHTML = found.innerHTML;
-      part.querySelectorAll("details").forEach((each, i) => { each.open = Boolean(open[i]); });
+    for (const section of document.querySelectorAll("[data-live]")) {
+      const newSection = newPage.getElementById(section.id);
+      if (!newSection || section.contains(document.activeElement)) continue;
+      const open = [...section.querySelectorAll("details")].map((details) => details.open);
+      if (newSection.innerHTML === section.dataset.last) continue;
+      section.dataset.last = newSection.innerHTML;
+      section.innerHTML = newSection.innerHTML;
+      section.querySelectorAll("details").forEach((details, i) => { details.open = Boolean(open[i]); });
     }
   };
   if (document.querySelector("[data-live]")) setInterval(refresh, PAUSE);
@@ -35,9 +35,9 @@
     data.set("preview", "1");
     box.textContent = "Checking …";
     try {
-      const other = await parsed(await fetch(form.action, {method: "POST", body: data}));
-      const found = other.getElementById("account") || other.getElementById("main");
-      box.innerHTML = found.innerHTML;
+      const newPage = await parsed(await fetch(form.action, {method: "POST", body: data}));
+      const report = newPage.getElementById("account") || newPage.getElementById("main");
+      box.innerHTML = report.innerHTML;
     } catch {
       box.textContent = "No connection; try again.";
     }
@@ -50,32 +50,33 @@
 
   // what is chosen for each column is written into the field of columns
   const compose = () => {
-    const named = {};
-    let last = "";
-    for (const each of box.querySelectorAll("[data-column]")) {
-      if (!each.value) continue;
-      const ours = each.value === "final" ? "grade" : each.value;
-      if (each.value === "final") last = each.dataset.column;
-      named[ours] = named[ours] ? `${named[ours]}+${each.dataset.column}` : each.dataset.column;
+    const columns = {};
+    let finalColumn = "";
+    for (const select of box.querySelectorAll("[data-column]")) {
+      if (!select.value) continue;
+      const column = select.dataset.column;
+      const field = select.value === "final" ? "grade" : select.value;
+      if (select.value === "final") finalColumn = column;
+      columns[field] = columns[field] ? `${columns[field]}+${column}` : column;
     }
-    form.elements.columns.value = Object.entries(named).map((each) => each.join("=")).join(",");
-    form.elements.final.value = last;
+    form.elements.columns.value = Object.entries(columns).map((pair) => pair.join("=")).join(",");
+    form.elements.final.value = finalColumn;
     form.querySelector("details.options").open = true;
-    return named;
+    return columns;
   };
   const propose = () => { // a sheet that is not recognised, with columns that look right
     if (!box.querySelector(".problem") || form.elements.columns.value) return;
-    const named = compose();
-    if (named.query_id && named.doc_id && named.grade) check();
+    const columns = compose();
+    if (columns.query_id && columns.doc_id && columns.grade) check();
     else form.elements.columns.value = "";
   };
   box.addEventListener("change", (event) => {
     if (!event.target.matches("[data-column]")) return;
     compose();
-    const at = event.target.dataset.column;
+    const column = event.target.dataset.column;
     check().then(() => {
-      const again = [...box.querySelectorAll("[data-column]")];
-      again.find((each) => each.dataset.column === at)?.focus();
+      const selects = [...box.querySelectorAll("[data-column]")];
+      selects.find((select) => select.dataset.column === column)?.focus();
     });
   });
 })();

@@ -8,12 +8,12 @@
   let shown = 0, seen = 0, began = 0, busy = false, wait = 1, lastKey = -BURST, pending = 0;
 
   const queue = () => { try { return JSON.parse(localStorage.getItem(KEY)) || []; } catch { return []; } };
-  const keep = (items) => localStorage.setItem(KEY, JSON.stringify(items));
+  const keep = (requests) => localStorage.setItem(KEY, JSON.stringify(requests));
   const newId = () => {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
-    return Array.from(bytes, (each) => each.toString(16).padStart(2, "0")).join("");
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   };
-  const say = (words, kind = "") => { stateLine.textContent = words; stateLine.className = kind; };
+  const say = (message, kind = "") => { stateLine.textContent = message; stateLine.className = kind; };
   const form = () => document.getElementById("rating");
 
   const begin = () => { shown = performance.now(); seen = 0; began = document.hidden ? 0 : shown; };
@@ -37,39 +37,39 @@
   const refresh = async () => {
     const answer = await fetch(location.href, {headers: {accept: "text/html"}});
     if (answer.redirected) { location.reload(); return; }
-    const other = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const found = other.getElementById("task");
-    if (found) show(found.innerHTML);
+    const newPage = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const task = newPage.getElementById("task");
+    if (task) show(task.innerHTML);
   };
 
   const add = (path, body) => {
     keep([...queue(), {path, body, key: newId()}]);
-    for (const each of box.querySelectorAll("button")) each.disabled = true;
+    for (const button of box.querySelectorAll("button")) button.disabled = true;
     flush();
   };
-  const drop = (item) => keep(queue().filter((each) => each.key !== item.key));
-  const post = (item) => fetch(root + item.path, {
-    method: "POST", body: JSON.stringify(item.body), keepalive: true,
+  const drop = (posted) => keep(queue().filter((queued) => queued.key !== posted.key));
+  const post = (queued) => fetch(root + queued.path, {
+    method: "POST", body: JSON.stringify(queued.body), keepalive: true,
     headers: {"content-type": "application/json", "x-csrf-token": page.dataset.csrf, "x-fragment": "1"},
   });
-  const alone = (work) => navigator.locks ? navigator.locks.request(KEY, work) : work();
+  const withLock = (work) => navigator.locks ? navigator.locks.request(KEY, work) : work();
 
   const flush = async () => {
     if (busy || !queue().length) return;
     busy = true;
     let data = null, stop = false;
-    await alone(async () => {
+    await withLock(async () => {
       while (queue().length && !stop) {
-        const item = queue()[0];
+        const queued = queue()[0];
         try {
-          const answer = await post(item);
+          const answer = await post(queued);
           if (answer.ok) {
             data = await answer.json();
-            drop(item);
+            drop(queued);
             wait = 1;
             say("");
           } else {
-            stop = await refused(answer, item);
+            stop = await refused(answer, queued);
           }
         } catch {
           later();
@@ -80,16 +80,16 @@
     busy = false;
     if (data && data.html && !stop) show(data.html);
   };
-  const refused = async (answer, item) => {
+  const refused = async (answer, queued) => {
     if (answer.status === 401 || answer.status === 403) {
       say(`You are signed out. ${queue().length} of your ratings wait in this browser; `
         + "sign in again and come back to this page.", "fail");
       return true;
     }
     if (answer.status >= 500 || answer.status === 429 || answer.status === 408) { later(); return true; }
-    drop(item);
-    const told = await answer.json().catch(() => ({}));
-    say(`Not saved: ${told.error ? told.error.message : answer.status}`, "fail");
+    drop(queued);
+    const result = await answer.json().catch(() => ({}));
+    say(`Not saved: ${result.error ? result.error.message : answer.status}`, "fail");
     await refresh();
     return false;
   };
@@ -104,7 +104,7 @@
     if (event.key === KEY && !queue().length && !busy) refresh();
   });
 
-  const value = (name) => { const found = form().elements[name]; return found ? found.value : ""; };
+  const value = (name) => { const input = form().elements[name]; return input ? input.value : ""; };
   const sendRating = (more) => {
     const body = {task: Number(value("task")), ...more};
     const batch = value("batch");
@@ -119,12 +119,12 @@
   };
   box.addEventListener("submit", (event) => {
     event.preventDefault();
-    const by = event.submitter;
-    if (!by) return;
-    if (by.id === "later") add("/ratings/later", sendRating({}));
-    else if (by.name === "grade") give({grade: Number(by.value)});
-    else if (by.name === "choice") give({choice: by.value});
-    else if (by.name === "cannot") {
+    const button = event.submitter;
+    if (!button) return;
+    if (button.id === "later") add("/ratings/later", sendRating({}));
+    else if (button.name === "grade") give({grade: Number(button.value)});
+    else if (button.name === "choice") give({choice: button.value});
+    else if (button.name === "cannot") {
       const reason = value("why").trim() || value("reason");
       if (!reason) { say("Choose a reason, or write one.", "warning"); return; }
       give({reason});
@@ -139,10 +139,10 @@
   });
 
   const open = (id, focus) => {
-    const found = document.getElementById(id);
-    if (!found) return;
-    found.open = true;
-    const field = found.querySelector(focus);
+    const details = document.getElementById(id);
+    if (!details) return;
+    details.open = true;
+    const field = details.querySelector(focus);
     if (field) field.focus();
   };
   const toggles = {
@@ -156,21 +156,22 @@
     "?": () => help.showModal(),
   };
   const press = (key) => {
-    const button = [...box.querySelectorAll("[data-key]")].find((each) => each.dataset.key === key);
+    const withKey = [...box.querySelectorAll("[data-key]")];
+    const button = withKey.find((element) => element.dataset.key === key);
     if (button && !button.disabled) button.click();
     else if (!button && toggles[key]) toggles[key]();
   };
   document.addEventListener("keydown", (event) => {
-    const on = event.target;
-    const writes = on.matches?.("textarea, select, input:not([type=radio]):not([type=checkbox])");
-    if (event.key === "Escape" && writes) { on.blur(); return; }
+    const target = event.target;
+    const writes = target.matches?.("textarea, select, input:not([type=radio]):not([type=checkbox])");
+    if (event.key === "Escape" && writes) { target.blur(); return; }
     if (writes || event.ctrlKey || event.metaKey || event.altKey || event.repeat || help.open) return;
-    if (event.key.startsWith("Arrow") && on.matches?.("input, .scroll")) return;
-    const known = toggles[event.key] || box.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (event.key.startsWith("Arrow") && target.matches?.("input, .scroll")) return;
+    const action = toggles[event.key] || box.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
     const burst = event.timeStamp - lastKey < BURST;
-    if (event.key.length === 1 || known) lastKey = event.timeStamp;
+    if (event.key.length === 1 || action) lastKey = event.timeStamp;
     if (burst) { clearTimeout(pending); return; } // pasted, or typed by a program: rates nothing
-    if (!known || (localStorage.getItem(OFF) && event.key !== "?")) return;
+    if (!action || (localStorage.getItem(OFF) && event.key !== "?")) return;
     event.preventDefault();
     if (performance.now() - shown < FAST) return;
     clearTimeout(pending);

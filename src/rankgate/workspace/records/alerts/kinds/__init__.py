@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rankgate.core.declare import Registry, declared_in
+from rankgate.core.declare import Registry, find_declared
 from rankgate.workspace.records.alerts.kind import AlertKind
 
 ALERTS = Registry(
-    AlertKind, "kind of alert", lambda: declared_in(__name__, AlertKind), group="rankgate.alerts"
+    AlertKind, "kind of alert", lambda: find_declared(__name__, AlertKind), group="rankgate.alerts"
 )
 """Every kind of alert, by name."""

@@ -10,26 +10,31 @@ from rankgate.workspace.records.alerts.kind import AlertKind
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.rule import Rule
-    from rankgate.workspace.records.alerts.kind import Watched
+    from rankgate.workspace.records.alerts.kind import WatchedSeries
 
 
-def decide(rule: Rule, seen: Watched) -> Outcome:
+def decide_stale(rule: Rule, series: WatchedSeries) -> Outcome:
     """Fail where the last evaluation is older than so many days, or there is none."""
-    if not seen.points:
+    if not series.points:
         return Outcome("fail", "there is no evaluation at all")
-    days = (seen.moment - seen.points[-1].evaluated_at).total_seconds() / 86_400
-    words = (
-        f"the last evaluation is of {seen.points[-1].evaluated_at:%Y-%m-%d}, {days:.1f} days ago"
+    days = (series.moment - series.points[-1].evaluated_at).total_seconds() / 86_400
+    reason = (
+        f"the last evaluation is of {series.points[-1].evaluated_at:%Y-%m-%d}, {days:.1f} days ago"
     )
-    return Outcome("fail" if days > rule["days"] else "pass", words, delta=days)
+    return Outcome("fail" if days > rule["days"] else "pass", reason, delta=days)
 
 
-KIND = AlertKind(
+STALE = AlertKind(
     "stale",
     (
-        Parameter("days", "number", "how old the last evaluation may be", required=True,
-                  range=Range(0.0, exclusive=True)),
+        Parameter(
+            "days",
+            "number",
+            "how old the last evaluation may be",
+            required=True,
+            range=Range(0.0, exclusive=True),
+        ),
     ),
-    decide,
+    decide_stale,
     title="there is a new evaluation every few days",
-)  # fmt: skip
+)

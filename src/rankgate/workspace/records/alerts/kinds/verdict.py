@@ -1,4 +1,4 @@
-"""The last verdict of a gate is no failure."""
+"""The last verdict of a gate is not a failure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from rankgate.workspace.records.alerts.kind import AlertKind
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.rule import Rule
-    from rankgate.workspace.records.alerts.kind import Watched
+    from rankgate.workspace.records.alerts.kind import WatchedSeries
 
 
-def decide(rule: Rule, seen: Watched) -> Outcome:
+def decide_verdict(rule: Rule, series: WatchedSeries) -> Outcome:
     """Fail where the last recorded verdict is a failure, or inconclusive if that counts too."""
-    verdicts = [each.verdict for each in seen.points if each.verdict]
+    verdicts = [point.verdict for point in series.points if point.verdict]
     if not verdicts:
         return Outcome("inconclusive", "there is no verdict yet")
-    wrong = {"fail", "inconclusive"} if rule["inconclusive"] else {"fail"}
-    words = f"the last verdict is {verdicts[-1]}"
-    return Outcome("fail" if verdicts[-1] in wrong else "pass", words)
+    failing_verdicts = {"fail", "inconclusive"} if rule["inconclusive"] else {"fail"}
+    reason = f"the last verdict is {verdicts[-1]}"
+    return Outcome("fail" if verdicts[-1] in failing_verdicts else "pass", reason)
 
 
-KIND = AlertKind(
+VERDICT = AlertKind(
     "verdict",
-    (Parameter("inconclusive", "bool", "whether an inconclusive verdict counts, too",
-               default=False),),
-    decide,
+    (
+        Parameter(
+            "inconclusive", "bool", "whether an inconclusive verdict counts, too", default=False
+        ),
+    ),
+    decide_verdict,
     title="the last verdict of a gate is no failure",
-)  # fmt: skip
+)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rankgate.core.declare import Registry, declared_in
+from rankgate.core.declare import Registry, find_declared
 from rankgate.workspace.records.schedule.kind import JobKind
 
 JOBS = Registry(
-    JobKind, "kind of job", lambda: declared_in(__name__, JobKind), group="rankgate.jobs"
+    JobKind, "kind of job", lambda: find_declared(__name__, JobKind), group="rankgate.jobs"
 )
 """Every kind of job, by name."""

@@ -8,15 +8,15 @@ from typing import Any
 from rankgate.workspace.records.schedule.kind import JobKind
 
 
-def commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
+def alert_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
     """``rankgate alerts check``."""
     return [["alerts", "check", f"--project={project}"]]
 
 
-KIND = JobKind(
+ALERTS_JOB = JobKind(
     "alerts",
     (),
-    commands,
+    alert_commands,
     good=frozenset({0, 1}),  # an alert is a result
     title="check the rules of alerts, and send the messages",
 )

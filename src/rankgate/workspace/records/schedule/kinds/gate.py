@@ -9,15 +9,23 @@ from rankgate.core.declare import Parameter
 from rankgate.workspace.records.schedule.kind import JobKind
 
 
-def commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+def gate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
     """``rankgate gate`` of names in the project, recorded."""
     return [
-        ["gate", f"--project={project}", "--record", f"--policy={values['policy']}", "--",
-         values["judgments"], values["baseline"], values["candidate"]]
-    ]  # fmt: skip
+        [
+            "gate",
+            f"--project={project}",
+            "--record",
+            f"--policy={values['policy']}",
+            "--",
+            values["judgments"],
+            values["baseline"],
+            values["candidate"],
+        ]
+    ]
 
 
-KIND = JobKind(
+GATE_JOB = JobKind(
     "gate",
     (
         Parameter("judgments", "text", "judgments in the project", required=True),
@@ -25,7 +33,7 @@ KIND = JobKind(
         Parameter("candidate", "text", "a run in the project", required=True),
         Parameter("policy", "text", "the file of the policy", required=True),
     ),
-    commands,
+    gate_commands,
     files=frozenset({"policy"}),
     good=frozenset({0, 1, 3}),  # a failed gate is a result
     title="check a run of the project against a policy",

@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankgate.core.declare import Parameter
-from rankgate.workspace.records.schedule.kind import JobKind, options
+from rankgate.workspace.records.schedule.kind import JobKind, repeat_option
 
 
-def commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
+def kpi_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
     """``rankgate online kpi``, recorded."""
-    mapping = options("mapping", [values["mapping"]] if values["mapping"] else [])
-    kpis = options("kpi", values["kpis"])
+    mapping = repeat_option("mapping", [values["mapping"]] if values["mapping"] else [])
+    kpis = repeat_option("kpi", values["kpis"])
     return [["online", "kpi", "--record", *kpis, *mapping, "--", values["events"]]]
 
 
-KIND = JobKind(
+KPI_JOB = JobKind(
     "kpi",
     (
         Parameter("events", "text", "the folder or file of events", required=True),
         Parameter("kpis", "texts", "KPIs, such as search_ctr; left out: all", ()),
         Parameter("mapping", "text", "the file that says which column of the log holds what"),
     ),
-    commands,
+    kpi_commands,
     files=frozenset({"events", "mapping"}),
     title="compute KPIs of a log",
 )

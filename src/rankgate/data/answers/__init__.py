@@ -1,0 +1,1 @@
+"""Answers of search engines: documents, failures, and the JSON paths of each product."""

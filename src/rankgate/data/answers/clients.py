@@ -1,0 +1,575 @@
+"""Answers of search engines and vector stores, as their clients for Python return them.
+
+``{query: answer}`` is a run: an answer is a list of results, or an object or dictionary that has
+one. Each client with classes of its own is one declaration: the class of a result, where its id,
+score and stored fields are, and the classes of answers. No client is imported. Dictionaries are the
+answers of `products`, or have their results, and these their ids and scores, under one of the keys
+below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+
+from rankgate.core.errors import InputError, short_repr
+from rankgate.core.extras import is_from_module, version_error
+from rankgate.core.frozen import dataclass
+from rankgate.data.answers.answer import Failure
+from rankgate.data.answers.paths import MISSING, value_at_path
+from rankgate.data.answers.products import PRODUCTS, Product
+from rankgate.data.answers.served_order import break_ties
+from rankgate.data.memory.ids import text_id, text_ids
+
+if TYPE_CHECKING:
+    from rankgate.data.answers.shape import Shape
+    from rankgate.data.rows import Part
+
+RESULT_KEYS = ("documents", "results", "hits", "matches", "points", "value", "docs")
+"""The keys of the results in dictionaries of other clients, such as Haystack."""
+ID_KEYS = ("_id", "objectID", "id", "doc_id", "docid", "docno", "document_id")
+QUERY_KEYS = ("query_id", "qid", "q_id", "query", "topic", "user_id", "user")
+SCORE_KEYS = ("_score", "score", "relevance", "@search.score", "_rankingScore")
+GRADE_KEYS = ("grade", "relevance", "rating", "label", "score")
+STORED_KEYS = ("_source", "fields", "payload", "metadata", "meta", "document")
+"""The keys of a document's fields in a result, besides the result itself."""
+
+WRAPPER_KEYS = ("response", "answer", "result", "body", "data")
+"""The keys of the answer in a row with a query."""
+
+QUERY_ID_KEYS = ("query_id", "qid", "queryId", "queryid")
+"""The keys of the query in an answer that is part of a list or a line."""
+
+_PAIR_LENGTH = 2
+
+
+@dataclass(frozen=True)
+class AnswerKind:
+    """The answer of an engine's client to one query.
+
+    Attributes:
+        title: the client's name for people.
+        module: the package or module of its classes.
+        package: the package as it is installed.
+        tested: the version of the package with which the tests were written.
+        hit: the name of the class of a result; empty where results are dictionaries.
+        id: the path of a result's id: attributes or keys with dots between.
+        score: the path of its score; empty without scores.
+        stored: the path of the document's fields, which ``columns="doc=FIELD"`` names.
+        answers: the path of the results, by the name of the class of an answer.
+    """
+
+    title: str
+    module: str
+    package: str
+    tested: str
+    hit: str = ""
+    id: str = ""
+    score: str = ""
+    stored: str = ""
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+_ELASTICSEARCH = ("elasticsearch", "9.5.1")
+
+ANSWERS: tuple[AnswerKind, ...] = (
+    AnswerKind(
+        "Elasticsearch",
+        "elastic_transport",
+        *_ELASTICSEARCH,
+        answers={"ObjectApiResponse": "body"},
+    ),
+    AnswerKind(
+        "Elasticsearch DSL",
+        "elasticsearch.dsl",
+        *_ELASTICSEARCH,
+        "Hit",
+        "meta.id",
+        "meta.score",
+        "to_dict",
+        {"Response": "hits"},
+    ),
+    AnswerKind(
+        "OpenSearch DSL",
+        "opensearchpy.helpers",
+        "opensearch-py",
+        "3.2.0",
+        "Hit",
+        "meta.id",
+        "meta.score",
+        "to_dict",
+        {"Response": "hits"},
+    ),
+    AnswerKind("Solr", "pysolr", "pysolr", "3.11.0", answers={"Results": "docs"}),
+    AnswerKind(
+        "Qdrant",
+        "qdrant_client",
+        "qdrant-client",
+        "1.20.0",
+        "ScoredPoint",
+        "id",
+        "score",
+        "payload",
+        {"QueryResponse": "points"},
+    ),
+    AnswerKind(
+        "Weaviate",
+        "weaviate",
+        "weaviate-client",
+        "4.24.1",
+        "Object",
+        "uuid",
+        "metadata.score",
+        "properties",
+        {"QueryReturn": "objects", "GenerativeReturn": "objects"},
+    ),
+    AnswerKind(
+        "Vespa",
+        "vespa.io",
+        "pyvespa",
+        "1.2.9",
+        answers={"VespaQueryResponse": "hits"},
+    ),
+    AnswerKind(
+        "Algolia",
+        "algoliasearch",
+        "algoliasearch",
+        "4.48.0",
+        "Hit",
+        "object_id",
+        stored="model_extra",
+        answers={"SearchResponse": "hits"},
+    ),
+    AnswerKind(
+        "LangChain",
+        "langchain_core",
+        "langchain-core",
+        "1.8.3",
+        "Document",
+        "id",
+        stored="metadata",
+    ),
+    AnswerKind(
+        "LlamaIndex",
+        "llama_index",
+        "llama-index-core",
+        "0.14.25",
+        "NodeWithScore",
+        "node_id",
+        "score",
+        "metadata",
+        {"Response": "source_nodes"},
+    ),
+    AnswerKind(
+        "Haystack",
+        "haystack",
+        "haystack-ai",
+        "3.4.1",
+        "Document",
+        "id",
+        "score",
+        "meta",
+    ),
+)
+"""The answers of clients; plain dictionaries (OpenSearch, Meilisearch, Typesense) need none."""
+
+
+def is_answer(value: Any) -> bool:
+    """True for an answer to one query, and for a list of results.
+
+    >>> is_answer({"hits": {"hits": [{"_id": "d1", "_score": 2.0}]}}), is_answer([("d1", 2.0)])
+    (True, True)
+    >>> is_answer({"d1": 2.0}), is_answer(["d1"]), is_answer([("q1", "d1", 2.0)])
+    (False, False, False)
+    """
+    if _find_answer_kind(value) is not None:
+        return True
+    if isinstance(value, Mapping):
+        return _find_shape(value) is not None or _find_result_list(value) is not None
+    return isinstance(value, list | tuple) and bool(value) and _is_hit(value[0])
+
+
+def _is_hit(value: Any) -> bool:
+    """True for a result: of a client's class, a dictionary with an id, or a pair with a score."""
+    if _is_pair(value):
+        return isinstance(value[0], str | int | UUID) or _find_hit_kind(value[0]) is not None
+    if isinstance(value, Mapping):
+        if any(key in value for key in QUERY_KEYS):
+            return False  # a row of a table
+        return _find_id_key(value) is not None or any(
+            isinstance(value.get(key), Mapping) for key in STORED_KEYS
+        )
+    return _find_hit_kind(value) is not None
+
+
+def _is_pair(value: Any) -> bool:
+    """True for a result with its score."""
+    is_plain_tuple = (
+        isinstance(value, tuple) and len(value) == _PAIR_LENGTH and not hasattr(value, "_fields")
+    )
+    return is_plain_tuple and isinstance(value[1], int | float | np.number)
+
+
+def _find_id_key(hit: Mapping[Any, Any]) -> str | None:
+    return next((key for key in ID_KEYS if key in hit), None)
+
+
+def _find_answer_kind(value: object) -> tuple[AnswerKind, str] | None:
+    """The kind of an answer, and the path of its results."""
+    for base in type(value).__mro__[:-1]:
+        for kind in ANSWERS:
+            if base.__name__ in kind.answers and is_from_module(base, kind.module):
+                return kind, kind.answers[base.__name__]
+    return None
+
+
+def _find_hit_kind(value: object) -> AnswerKind | None:
+    for base in type(value).__mro__[:-1]:
+        for kind in ANSWERS:
+            if base.__name__ == kind.hit and is_from_module(base, kind.module):
+                return kind
+    return None
+
+
+def answers_by_query(rows: Any) -> dict[Any, Any] | None:
+    """``{query: answer}`` of a list of answers that name their queries; None for anything else.
+
+    Raises:
+        InputError: a query that is answered twice.
+    """
+    answers: dict[Any, Any] = {}
+    for row in rows if isinstance(rows, list | tuple) else ():
+        keys = [key for key in QUERY_ID_KEYS if isinstance(row, Mapping) and key in row]
+        wrapped_answers = [row[key] for key in WRAPPER_KEYS if key in row] if keys else []
+        candidates = [value for value in (*wrapped_answers, row) if keys and _find_product(value)]
+        if not candidates:
+            return None
+        query = row[keys[0]]
+        if query in answers:
+            problem = f"query {query!r} is answered twice; keep one answer."
+            raise InputError(problem, source="answers", code="duplicate-query")
+        answers[query] = candidates[0]
+    return answers or None
+
+
+def _find_product(value: Any) -> Product | None:
+    """The product to whose answers a dictionary belongs, judged by its keys."""
+    if not isinstance(value, Mapping):
+        return None
+    return next((product for product in PRODUCTS if product.marked(value)), None)
+
+
+def _is_unnamed(value: Any) -> bool:
+    """True for an answer that does not name its query."""
+    has_query = isinstance(value, Mapping) and any(key in value for key in QUERY_ID_KEYS)
+    return not has_query and (
+        _find_answer_kind(value) is not None or _find_product(value) is not None
+    )
+
+
+def refuse_without_queries(answer: Any) -> None:
+    """Check that an object is not an answer itself, where ``{query: answer}`` is needed.
+
+    Raises:
+        InputError: one answer, or the answer to several queries; with the line to write.
+    """
+    if isinstance(answer, list | tuple) and answer and all(map(_is_unnamed, answer)):
+        problem = "the answers to several queries, without these; give dict(zip(queries, answers))."
+        raise InputError(problem, source="answers", code="wrong-type")
+    if declared := _find_answer_kind(answer):
+        kind, path = declared
+        value, title = value_at(answer, path, kind), kind.title
+    else:
+        value, title = answer, ""
+    is_mapping = isinstance(value, Mapping)
+    for product in PRODUCTS if is_mapping else ():
+        query_answers = product.answers_in(value)
+        answers = [] if query_answers is None else [*query_answers]
+        if answers and all(
+            isinstance(query_answer, Mapping) and product.marked(query_answer)
+            for query_answer in answers
+        ):
+            key = ".".join(product.several or ())
+            problem = (
+                f"the answers of {product.title} to several queries, without these; give "
+                f"dict(zip(queries, answer[{key!r}]))."
+            )
+            raise InputError(problem, source="answers", code="wrong-type")
+    title = title or next((product.title for product in PRODUCTS if product.marked(value)), "")
+    if title:
+        problem = f"one answer of {title}, without its query; give {{query: answer}}."
+        raise InputError(problem, source="answers", code="wrong-type")
+
+
+def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field: str | None) -> Any:
+    """``{query: {document: number}}``, or ``{query: [document, …]}`` of the answers to queries.
+
+    Results rank in their order. Scores that fall along it are kept, equal ones lowered by the least
+    steps, as in snapshots; those that rise, as distances do, are not. Equal scores of plain pairs
+    stay equal.
+
+    Args:
+        answers: by query the answer.
+        input_kind: what the answers are read as; results of judgments have grades.
+        doc_field: the stored field that holds the ids of documents, instead of a result's id,
+            where results have it.
+
+    Raises:
+        InputError: an answer that is an error or of an unknown version of its client, a result
+            without an id, pairs of ids and scores in another order.
+    """
+    queries = text_ids(answers, "queries")
+    lists = {
+        query: _read_results(answer, query, input_kind)
+        for query, answer in zip(queries, answers.values(), strict=True)
+    }
+    if not any(
+        _read_field(result.raw, doc_field) is not None for row in lists.values() for result in row
+    ):
+        doc_field = None  # a column of other tables: runs without it are read as they are
+    documents = {
+        query: [_read_doc_id(result, doc_field, query) for result in row]
+        for query, row in lists.items()
+    }
+    numbers = {
+        query: [_parse_score(result.number, query) for result in row]
+        for query, row in lists.items()
+    }
+    has_numbers = all(None not in row for row in numbers.values())
+    if input_kind == "run":
+        has_numbers = _scores_fall(answers, numbers) and has_numbers
+    has_repeated = any(len(set(row)) < len(row) for row in documents.values())
+    if has_repeated or not has_numbers:
+        return documents
+    if input_kind == "run":
+        for query, answer in zip(queries, answers.values(), strict=True):
+            if not _is_plain(answer):
+                numbers[query] = break_ties(np.array(numbers[query], np.float64)).tolist()
+    return {query: dict(zip(row, numbers[query], strict=True)) for query, row in documents.items()}
+
+
+def _is_plain(answer: Any) -> bool:
+    """True for pairs of ids and scores, which no engine orders."""
+    if not isinstance(answer, list | tuple) or not answer or not _is_pair(answer[0]):
+        return False
+    return _find_hit_kind(answer[0][0]) is None
+
+
+class Result(NamedTuple):
+    """One result of an answer.
+
+    Attributes:
+        raw: the result as the client gives it.
+        doc_id: its id; None without one.
+        number: its score or grade; None without one.
+    """
+
+    raw: Any
+    doc_id: Any
+    number: Any
+
+
+def _scores_fall(answers: Mapping[Any, Any], scores: Mapping[str, list[float | None]]) -> bool:
+    """True where scores and the order of results agree.
+
+    Raises:
+        InputError: pairs of ids and scores in another order, which no client explains.
+    """
+    for answer, (query, values) in zip(answers.values(), scores.items(), strict=True):
+        numbers = [math.nan if value is None else value for value in values]
+        if all(score >= next_score for score, next_score in pairwise(numbers)):
+            continue
+        first_result: Any = answer[0] if isinstance(answer, list | tuple) else None
+        if _is_pair(first_result) and isinstance(first_result[0], str | int) and None not in values:
+            problem = (
+                f"the scores of query '{query}' do not fall along its list; sort the pairs by "
+                "score, or give {query: {document: score}}."
+            )
+            raise InputError(problem, source="answers", code="invalid-order")
+        return False
+    return True
+
+
+def _read_results(answer: Any, query: str, input_kind: Part) -> list[Result]:
+    """The results in the answer to one query.
+
+    Raises:
+        InputError: an answer that is an error or is not whole, or that holds no list of results.
+    """
+    if declared := _find_answer_kind(answer):
+        kind, path = declared
+        answer = value_at(answer, path, kind)
+    results = answer
+    if isinstance(answer, Mapping):
+        if (product := _find_shape(answer)) is not None:
+            return _read_product_results(answer, *product, query)
+        results = _find_result_list(answer)
+        if results is None and (problem := _find_error_message(answer)):
+            raise _failure_error(query, problem)
+    if results is None or isinstance(results, str) or not isinstance(results, Iterable):
+        problem = (
+            f"the answer to query '{query}' is {short_repr(answer)}, without a list of results; "
+            "give {query: [document, …]}."
+        )
+        raise InputError(problem, source="answers", code="wrong-type")
+    return [_read_result(hit, query, input_kind) for hit in results]
+
+
+def _find_shape(answer: Mapping[Any, Any]) -> tuple[Product, Shape] | None:
+    """The product whose answer a dictionary is, and the shape that fits; None for anything else."""
+    for product in PRODUCTS:
+        for shape in (product.shape, *product.more_shapes):
+            hits = value_at_path(answer, shape.hits)
+            if not isinstance(hits, list):
+                continue
+            if (not hits and product.name != "qdrant") or (
+                hits
+                and isinstance(hits[0], dict)
+                and value_at_path(hits[0], shape.doc_id) is not MISSING
+            ):
+                return product, shape
+    return None
+
+
+def _read_product_results(
+    answer: Mapping[Any, Any], product: Product, shape: Shape, query: str
+) -> list[Result]:
+    rows = shape.rows(answer)
+    if isinstance(rows, Failure):
+        raise _failure_error(query, f"{product.title}: {rows.problem}")
+    return [
+        Result(
+            hit,
+            str(row.doc_id).rpartition(product.id_after)[2] if product.id_after else row.doc_id,
+            None if row.score is MISSING else row.score,
+        )
+        for hit, row in zip(value_at_path(answer, shape.hits), rows, strict=True)
+    ]
+
+
+def _find_error_message(answer: Mapping[Any, Any]) -> str:
+    """The message of an answer that is an error; empty for any other."""
+    message = next((text for product in PRODUCTS if (text := product.error_in(answer))), "")
+    return message or (short_repr(answer["error"]) if answer.get("error") else "")
+
+
+def _failure_error(query: str, problem: str) -> InputError:
+    text = (
+        f"the answer to query '{query}' cannot be used: {problem.rstrip('.')}; ask the query "
+        "again, or leave it out."
+    )
+    return InputError(text, source="answers", code="engine-error")
+
+
+def _find_result_list(answer: Mapping[Any, Any]) -> list[Any] | None:
+    """The results in a dictionary of no product; None for a dictionary that is not an answer."""
+    for key in RESULT_KEYS:
+        results = answer.get(key)
+        if isinstance(results, list) and (not results or _is_hit(results[0])):
+            return results
+    return None
+
+
+def _read_result(hit: Any, query: str, input_kind: Part) -> Result:
+    """One result of a list: of a client's class, a dictionary, an id, or a pair with a score."""
+    raw, number = hit if _is_pair(hit) else (hit, None)
+    if isinstance(raw, str | int | np.integer | UUID):
+        return Result(raw, raw, number)
+    if kind := _find_hit_kind(raw):
+        if number is None and kind.score:
+            number = value_at(raw, kind.score, kind)
+        return Result(raw, value_at(raw, kind.id, kind), number)
+    if not isinstance(raw, Mapping):
+        problem = (
+            f"a result of query '{query}' is {short_repr(raw)}; give {{query: [document, …]}}."
+        )
+        raise InputError(problem, source="answers", code="wrong-type")
+    id_key = _find_id_key(raw)
+    number_keys = SCORE_KEYS if input_kind == "run" else GRADE_KEYS
+    if number is None:
+        number = next((raw[key] for key in number_keys if key in raw), None)
+    return Result(raw, _stored_fields(raw).get("id") if id_key is None else raw[id_key], number)
+
+
+def _read_doc_id(result: Result, doc_field: str | None, query: str) -> str:
+    if doc_field is None and result.doc_id is not None:
+        return text_id(result.doc_id)
+    return text_id(_read_stored_id(result.raw, doc_field, query))
+
+
+def _read_stored_id(hit: Any, doc_field: str | None, query: str) -> Any:
+    """The id in a stored field.
+
+    Raises:
+        InputError: no such field; with the names of those that are there.
+    """
+    doc_id = _read_field(hit, doc_field)
+    if doc_id is None:
+        missing_label = "id" if doc_field is None else f"field {doc_field}"
+        problem = (
+            f"a result of query '{query}' has no {missing_label}; it has "
+            f"{', '.join(map(str, _stored_fields(hit))) or 'no fields'}. Name the field that "
+            "holds the "
+            "ids with columns: doc=FIELD."
+        )
+        raise InputError(problem, source="answers", code="missing-column")
+    return doc_id
+
+
+def _read_field(hit: Any, name: str | None) -> Any:
+    """A stored field, or the value at a path such as ``node.ref_doc_id``; of ``a|b`` the first."""
+    for path in () if name is None else name.split("|"):
+        value = _stored_fields(hit).get(path)
+        value = _value_at_keys(hit, path) if value is None else value
+        if value is not None:
+            return value[0] if isinstance(value, list) and len(value) == 1 else value
+    return None
+
+
+def _stored_fields(hit: Any) -> Mapping[Any, Any]:
+    """The fields of the document of a result."""
+    if kind := _find_hit_kind(hit):
+        stored = value_at(hit, kind.stored, kind)
+        return stored if isinstance(stored, Mapping) else {}
+    if not isinstance(hit, Mapping):
+        return {}
+    stored_fields = [hit[key] for key in STORED_KEYS if isinstance(hit.get(key), Mapping)]
+    return {**hit, **(stored_fields[0] if stored_fields else {})}
+
+
+def _parse_score(value: Any, query: str) -> float | None:
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        problem = f"the score {short_repr(value)} of query '{query}' is not a number."
+        raise InputError(problem, source="answers", code="not-a-number") from None
+
+
+def _value_at_keys(value: Any, path: str) -> Any:
+    """The value at a path of attributes and keys; None where the path does not exist."""
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    return value
+
+
+def value_at(value: Any, path: str, kind: AnswerKind) -> Any:
+    """The value at a path of attributes; a method is called; None inside of None.
+
+    Raises:
+        InputError: it has no such attribute, as an object of another version may.
+    """
+    for name in path.split("."):
+        if value is None:
+            return None
+        if not hasattr(value, name):
+            raise version_error(value, name, kind.title, kind.package, kind.tested)
+        value = getattr(value, name)
+    return value() if callable(value) else value

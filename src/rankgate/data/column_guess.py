@@ -1,0 +1,432 @@
+"""Guess which columns of a table hold queries, documents and grades, if names are unusual.
+
+A guess is never used by itself: it is printed as the option to copy, and for ``rankgate.toml``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.data.click_logs import log_mapping, refuse_click_log
+from rankgate.data.column_names import guess_grades, name_fit
+from rankgate.data.columns import NAME_SEPARATOR, map_columns
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+    from rankgate.data.rows import Part
+    from rankgate.data.streams.source import InputFile
+
+UNKNOWN = "?"
+"""The placeholder for a column that nothing fits, for the user to replace."""
+
+_LOG_CODE = "log-not-judgments"
+_MAX_ROWS = 10_000  # rows that are read
+_MAX_LABELS = 12  # different labels at most, and characters of one
+_MAX_LABEL_LENGTH = 40
+_MAX_GRADES = 101  # different grades at most, as of percentages
+_USUAL_NAME_FIT = 4  # the fit of a usual name; the names of `column_names` fit up to 3
+_SHORT = {"query_id": "query", "doc_id": "doc"}
+_NUMBERS: Mapping[str | None, tuple[str, ...]] = {
+    "qrels": ("grade",),
+    "run": ("score", "rank"),
+    None: ("grade", "score", "rank"),
+}
+_COLUMN_ERRORS = frozenset({"missing-column", "unknown-format", "not-a-number", "ambiguous-column"})
+"""Errors of files that another choice of columns could fix."""
+
+
+@dataclass(frozen=True)
+class ColumnGuess:
+    """A guess of the columns of a table.
+
+    Attributes:
+        columns: ours -> the table's; several names of one column have bars between.
+        grades: the grade of each label, if grades are labels; None for an unknown label.
+        alternatives: ours -> all columns that fit equally well, if several do.
+    """
+
+    columns: Mapping[str, str]
+    grades: Mapping[str, int | None] = field(default_factory=dict)
+    alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The option line to copy, one for each choice, and the line for ``rankgate.toml``."""
+        lines = [
+            f"--columns {shlex.quote(_format_columns(columns))}{self._labels}"
+            for columns in self._choices()
+        ]
+        toml_lines = [f"columns = {json.dumps(_format_columns(self.columns), ensure_ascii=False)}"]
+        if self.grades:
+            pairs = (
+                f"{_toml_key(label)} = {_format_grade(grade)}"
+                for label, grade in self.grades.items()
+            )
+            toml_lines.append(f"grades = {{ {', '.join(pairs)} }}")
+        option_lines = [line for option in lines for line in ("or", option)][1:]
+        return (*option_lines, "or in rankgate.toml", "[collection]", *toml_lines)
+
+    @property
+    def lines_of_python(self) -> tuple[str, ...]:
+        """The `Collection` call that names the columns, one for each choice."""
+        calls = []
+        for columns in self._choices():
+            renamed_columns = {
+                column: table_column
+                for column, table_column in columns.items()
+                if column != table_column
+            }
+            options = [
+                f"columns={json.dumps(_format_columns(renamed_columns), ensure_ascii=False)}"
+            ]
+            if self.grades:
+                pairs = (
+                    f"{json.dumps(label, ensure_ascii=False)}: {_format_grade(grade)}"
+                    for label, grade in self.grades.items()
+                )
+                options.append(f"grades={{{', '.join(pairs)}}}")
+            calls.append(f"rankgate.Collection(judgments, {', '.join(options)})")
+        return tuple([line for call in calls for line in ("or", call)][1:])
+
+    @property
+    def _labels(self) -> str:
+        if not self.grades:
+            return ""
+        pairs = (f"{label}={_format_grade(grade)}" for label, grade in self.grades.items())
+        return f" --grades {shlex.quote(','.join(pairs))}"
+
+    def _choices(self) -> list[Mapping[str, str]]:
+        """The columns with one alternative after another."""
+        choices: list[Mapping[str, str]] = [self.columns]
+        for column, names in self.alternatives.items():
+            choices += [{**self.columns, column: name} for name in names[1:]]
+        return choices
+
+    def problem(self, files: Sequence[str] = ()) -> str:
+        """The advice that precedes the lines to copy."""
+        if self.alternatives:
+            column, names = next(iter(self.alternatives.items()))
+            return f"{' and '.join(names)} could both be {_SHORT.get(column, column)}; add one of:"
+        unknown = UNKNOWN in self.columns.values() or None in self.grades.values()
+        hint = f", with what is right in place of {UNKNOWN}" if unknown else ""
+        file_list = f" for {', '.join(files)}" if len(files) > 1 else ""
+        return f"if this guess is right{file_list}, add{hint}:"
+
+    def with_stated(self, stated: Mapping[str, str]) -> ColumnGuess:
+        """The same guess with the columns that the user named; the table has our names for them."""
+        columns = {
+            column: stated.get(table_column, table_column)
+            for column, table_column in self.columns.items()
+        }
+        return replace(self, columns={**stated, **columns})
+
+    def joined(self, other_guess: ColumnGuess) -> ColumnGuess:
+        """One guess for two tables; a column with different names has both names."""
+        columns = dict(self.columns)
+        for column, table_column in other_guess.columns.items():
+            names = (
+                []
+                if columns.get(column, UNKNOWN) == UNKNOWN
+                else columns[column].split(NAME_SEPARATOR)
+            )
+            extra = [
+                name for name in table_column.split(NAME_SEPARATOR) if name not in {*names, UNKNOWN}
+            ]
+            columns[column] = NAME_SEPARATOR.join([*names, *extra]) or UNKNOWN
+        return ColumnGuess(
+            columns,
+            {**self.grades, **other_guess.grades},
+            {**self.alternatives, **other_guess.alternatives},
+        )
+
+
+def _format_columns(columns: Mapping[str, str]) -> str:
+    return ",".join(
+        f"{_SHORT.get(column, column)}={table_column}" for column, table_column in columns.items()
+    )
+
+
+def _toml_key(label: str) -> str:
+    """A label as a key of TOML."""
+    return label if re.fullmatch(r"[A-Za-z0-9_-]+", label) else json.dumps(label)
+
+
+def _format_grade(grade: int | None) -> str:
+    return UNKNOWN if grade is None else str(grade)
+
+
+def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | None:
+    """Guess the columns of a table that could be judgments or a run; None if nothing fits.
+
+    Args:
+        rows: the table with its own column names.
+        input_kind: the kind of input to read it as; None for either.
+    """
+    sample = rows.head(_MAX_ROWS).collect().select(pl.all().cast(pl.String, strict=False))
+    if len(sample.columns) < 2 or sample.is_empty():
+        return None
+    facts = {name: _ColumnFacts.of(sample[name]) for name in sample.columns}
+    numbers = _NUMBERS[input_kind]
+    chosen_columns: dict[str, str] = {}
+    alternatives: dict[str, tuple[str, ...]] = {}
+    fits = {
+        column: {name: _column_fit(name, column, facts[name], sample.columns) for name in facts}
+        for column in ("query_id", "doc_id", *numbers)
+    }
+    number = max(numbers, key=lambda column: max(fits[column].values()))
+    roles = ["query_id", "doc_id", number]
+    # the surest columns first, so that a column with a clear name is not used for another
+    for column in sorted(roles, key=lambda column: -max(fits[column].values())):
+        free_fits = {
+            name: fit for name, fit in fits[column].items() if name not in chosen_columns.values()
+        }
+        best_names = [
+            name for name, fit in free_fits.items() if fit == max(free_fits.values()) and fit > 0
+        ]
+        chosen_columns[column] = best_names[0] if best_names else UNKNOWN
+        if len(best_names) > 1 and free_fits[best_names[0]] < _USUAL_NAME_FIT:
+            alternatives[column] = tuple(best_names)
+    guessed_columns = [column for column in roles if chosen_columns[column] != UNKNOWN]
+    labels = (
+        _find_labels(rows, chosen_columns["grade"]) if chosen_columns.get("grade") in facts else []
+    )
+    if labels:  # numbers in another column would be other grades
+        alternatives.pop("grade", None)
+    grades = dict(guess_grades(labels)) if labels else {}
+    if not grades and all(
+        fits[column][chosen_columns[column]] == _USUAL_NAME_FIT for column in guessed_columns
+    ):
+        return None  # usual names are read as they are: the fault is somewhere else
+    taken_names = {name for column, name in chosen_columns.items() if column not in alternatives}
+    alternatives = {
+        column: remaining_names
+        for column, names in alternatives.items()
+        if len(
+            remaining_names := tuple(
+                name for name in names if name == chosen_columns[column] or name not in taken_names
+            )
+        )
+        > 1
+    }
+    return ColumnGuess({column: chosen_columns[column] for column in roles}, grades, alternatives)
+
+
+def _find_labels(rows: pl.LazyFrame, column: str) -> list[str]:
+    """The different labels of a column; none for a column of numbers."""
+    texts = rows.select(pl.col(column).cast(pl.String).str.strip_chars()).collect()[column]
+    different_values = texts.replace("", None).drop_nulls().unique()
+    if different_values.cast(pl.Float64, strict=False).is_not_null().any():
+        return []
+    return sorted(different_values.to_list())
+
+
+@dataclass(frozen=True)
+class _ColumnFacts:
+    """Facts about the values of a column.
+
+    Attributes:
+        numeric: True if all values are numbers.
+        whole: True if all are whole numbers.
+        lowest: the lowest number.
+        different: the number of different values.
+        rows: the number of values that are not empty.
+        ids: True if no value has a blank, and all are short.
+        longest: the length of the longest value.
+        falls: True if numbers never rise for many rows, like scores of a ranking.
+        counts: True if numbers count 1, 2, 3 … and begin again.
+        labels: True if a value is a usual label.
+    """
+
+    numeric: bool
+    whole: bool
+    lowest: float
+    different: int
+    rows: int
+    ids: bool
+    longest: int
+    falls: bool
+    counts: bool
+    labels: bool
+
+    @classmethod
+    def of(cls, column: pl.Series) -> _ColumnFacts:
+        texts = column.str.strip_chars().replace("", None).drop_nulls()
+        numbers = texts.cast(pl.Float64, strict=False)
+        is_numeric = len(texts) > 0 and not numbers.null_count() and bool(numbers.is_finite().all())
+        is_whole = is_numeric and bool((numbers == numbers.floor()).all())
+        few_values = texts.unique().head(_MAX_LABELS).to_list()
+        steps = numbers.diff().drop_nulls() if is_numeric else pl.Series([], dtype=pl.Float64)
+        counts_up = (
+            is_whole
+            and numbers[0] in {0, 1}
+            and bool(((steps == 1) | (numbers[1:] == numbers[0])).all())
+        )
+        return cls(
+            is_numeric,
+            is_whole,
+            float(numbers.min() or 0) if is_numeric else 0.0,  # type: ignore[arg-type]
+            texts.n_unique(),
+            len(texts),
+            not bool(texts.str.contains(r"\s").any()),
+            max(texts.str.len_chars().to_list(), default=0),
+            is_numeric and not is_whole and int((steps <= 0).sum()) > len(steps) / 2,
+            counts_up and numbers.n_unique() > 1,
+            not is_numeric
+            and any(grade is not None for grade in guess_grades(few_values).values()),
+        )
+
+
+def _column_fit(name: str, column: str, facts: _ColumnFacts, names: Sequence[str]) -> float:
+    """The fit of a column; 0 if its values rule it out."""
+    if not facts.rows or not _is_possible(column, facts):
+        return 0.0
+    if map_columns(names, (column,)).get(column) == name:
+        return float(_USUAL_NAME_FIT)
+    fit = float(name_fit(name, column))
+    if column == "doc_id" and not facts.ids:
+        fit /= 2  # a title or a text
+    return fit or _fit_of_values(column, facts) / 2
+
+
+def _is_possible(column: str, facts: _ColumnFacts) -> bool:
+    if column in {"query_id", "doc_id"}:
+        return not facts.numeric or facts.whole
+    if column == "grade":
+        has_few_labels = facts.different <= _MAX_LABELS and facts.longest <= _MAX_LABEL_LENGTH
+        has_few_labels = has_few_labels and (facts.labels or facts.different < facts.rows)
+        return facts.different <= _MAX_GRADES if facts.numeric else has_few_labels
+    if column == "rank":
+        return facts.whole and facts.lowest >= 0
+    return facts.numeric
+
+
+def _fit_of_values(column: str, facts: _ColumnFacts) -> float:
+    """The fit of a column by its values alone, below 1: names count more."""
+    repeats = facts.different < facts.rows
+    if column == "query_id":
+        return 0.5 * (repeats and not facts.numeric and facts.different > 1)
+    if column == "doc_id":
+        return 0.6 * (facts.ids and facts.different > _MAX_LABELS / 2 and not facts.counts)
+    if column == "grade":
+        has_few_numbers = facts.whole and facts.lowest >= 0 and facts.different <= _MAX_LABELS
+        return 0.4 * (repeats and (has_few_numbers or facts.labels) and not facts.counts)
+    return 0.9 * (facts.counts if column == "rank" else facts.falls)
+
+
+def guessed_error(
+    error: InputError, input_file: InputFile, format_: Format, input_kind: Part | None
+) -> InputError:
+    """The error of a table with unusual column names, with a guess to copy.
+
+    Any other error stays as it is.
+
+    Args:
+        error: the reader's error.
+        input_file: the file.
+        format_: the format of the file.
+        input_kind: the kind of input to read it as.
+    """
+    try:
+        guess = guess_file_columns(error, input_file, format_, input_kind)
+    except InputError as log_error:
+        return log_error
+    return error if guess is None else error_with_guess(error, guess)
+
+
+def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part) -> InputError:
+    """The error of a table in memory with unusual column names, with lines of Python to copy.
+
+    Args:
+        error: the reader's error.
+        frame: the table with its own column names, or with ours for those that the user named.
+        input_kind: the kind of input to read it as.
+    """
+    if error.code not in _COLUMN_ERRORS or error.suggestions:
+        return error
+    names = frame.collect_schema().names()
+    if mapping := log_mapping(names):
+        problem = (
+            f"a log of shown results with clicks ({', '.join(names[:8])}), from which judgments "
+            "are learned; if this guess is right, save it as log.toml:"
+        )
+        call = 'rankgate.online.judgments(rankgate.online.Events(log, mapping="log.toml"))'
+        lines = (*mapping, "and call", call)
+        return InputError(problem, source=error.source, code=_LOG_CODE, suggestions=lines)
+    try:
+        guess = guess_columns(frame, input_kind)
+    except pl.exceptions.PolarsError:
+        return error
+    if guess is None or (error.code == "not-a-number" and not guess.grades):
+        return error
+    message = f"{error.problem.split('; ')[0].rstrip('.')}; {guess.problem()}"
+    return InputError(
+        message, source=error.source, code=error.code, suggestions=guess.lines_of_python
+    )
+
+
+def guess_file_columns(
+    error: InputError, input_file: InputFile, format_: Format, input_kind: Part | None
+) -> ColumnGuess | None:
+    """The guess for a file that a reader refused; None if columns are not the fault.
+
+    Raises:
+        InputError: it is a log with clicks.
+    """
+    if error.code not in _COLUMN_ERRORS or format_.table is None or error.suggestions:
+        return None
+    try:
+        table = format_.table(input_file)
+        names = table.collect_schema().names()
+        guess = guess_columns(table, input_kind)
+    except (InputError, pl.exceptions.PolarsError):
+        return None  # the reader's own error says more
+    refuse_click_log(names, input_file.label)
+    if guess is None or (error.code == "not-a-number" and not guess.grades):
+        return None
+    return guess.with_stated(input_file.renamed) if input_file.renamed else guess
+
+
+def error_with_guess(error: InputError, guess: ColumnGuess, *files: str) -> GuessError:
+    """An error with a guess, without the reader's list of expected names.
+
+    Args:
+        error: the reader's error.
+        guess: the guess of the columns.
+        files: the files that the guess is for, if there are several.
+    """
+    problem = error.problem.split("; ")[0].rstrip(".")
+    return GuessError(f"{problem}; {guess.problem(files)}", error, guess)
+
+
+class GuessError(InputError):
+    """A table with unusual column names; the error holds the guess."""
+
+    def __init__(self, problem: str, error: InputError, guess: ColumnGuess) -> None:
+        super().__init__(
+            problem,
+            code=error.code,
+            source=error.source,
+            line=error.line,
+            suggestions=guess.lines,
+        )
+        self.error, self.guess = error, guess
+
+
+def merge_errors(errors: Iterable[GuessError]) -> GuessError:
+    """One error for several files of a command, with one line to copy."""
+    first, *other_errors = errors
+    guess = first.guess
+    for other_error in other_errors:
+        guess = guess.joined(other_error.guess)
+    return error_with_guess(
+        first.error, guess, *dict.fromkeys(error.source for error in (first, *other_errors))
+    )

@@ -1,0 +1,52 @@
+"""Judgments whose grades are labels, in a file, a frame or dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import InputError
+from rankgate.data import frames
+from rankgate.data.column_map import ColumnMap, map_columns
+from rankgate.data.columns import rename_columns
+from rankgate.data.dataframes import is_frame, polars_frame
+from rankgate.data.grade_labels import label_grade, map_label_column
+
+if TYPE_CHECKING:
+    from rankgate.data.inputs import ColumnsLike, QrelsLike
+    from rankgate.data.qrels import Qrels
+
+
+def graded_judgments(
+    judgments: QrelsLike, columns: ColumnsLike | None, grades: Mapping[str, float]
+) -> Qrels:
+    """Judgments with the grade of each label; an empty label is no judgment.
+
+    Args:
+        judgments: a file that is a table, a frame, or ``{query: {doc: label}}``.
+        columns: the columns of the table for ours.
+        grades: the grade of each label.
+
+    Raises:
+        InputError: a label that has no grade, a column that is not there; with file and line.
+    """
+    if isinstance(judgments, Mapping):
+        labels_by_query: Mapping[Any, Any] = judgments
+        by_query = {
+            query: {
+                doc: label_grade(label, grades, "judgments") for doc, label in documents.items()
+            }
+            for query, documents in labels_by_query.items()
+        }
+        return frames.qrels_of(by_query)
+    if isinstance(judgments, str | Path):
+        qrels: Qrels = map_columns(judgments, columns, "qrels", grades)
+        return qrels
+    if not is_frame(judgments):
+        problem = "grades of labels are for tables: CSV, JSONL, Parquet, a frame or dictionaries."
+        raise InputError(problem, source="judgments", code="wrong-type")
+    column_map = ColumnMap.of(columns)
+    frame_columns = column_map.of_frames if column_map else None
+    table = polars_frame(rename_columns(polars_frame(judgments, "judgments"), frame_columns))
+    return frames.qrels_of(map_label_column(table, grades, "judgments", lines=False), "qrels")

@@ -1,0 +1,135 @@
+"""Metrics by name: built-in ones, those of subtopics, lists and tasks, and a tool's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.declare import Metric
+from rankgate.measurement.metrics.names import is_built_in, name_of_measure, parse, parse_all
+from rankgate.measurement.metrics.views import LISTS
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.measurement.evaluation.lists.builder import ListBuilder
+    from rankgate.measurement.scoring import Convention
+
+
+def find_metrics(
+    metrics: str | Metric | Sequence[str | Metric],
+    how: Convention | None = None,
+    extra: Sequence[Metric] = (),
+) -> list[tuple[str, Metric]]:
+    """Like `find_ranking_metrics`, with metrics of lists and tasks.
+
+    Raises:
+        UsageError: as `find_ranking_metrics`.
+    """
+    try:
+        return find_ranking_metrics(metrics, how, extra)
+    except UsageError:
+        from rankgate.measurement.metrics.lists import LIST_METRICS
+        from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+
+        return find_ranking_metrics(metrics, how, (*extra, *LIST_METRICS, *SEQUENCE_METRICS))
+
+
+def find_ranking_metrics(
+    metrics: str | Metric | Sequence[str | Metric],
+    how: Convention | None = None,
+    extra: Sequence[Metric] = (),
+) -> list[tuple[str, Metric]]:
+    """Each metric with its label, as written; the same one twice counts once.
+
+    A name that the convention's tool has for a metric is that metric; `extra` metrics are known
+    by name in addition to the built-in ones.
+
+    Raises:
+        UsageError: a name that nothing has, a parameter that does not fit, no metric.
+    """
+    metric_of_label: dict[str, Metric] = {}
+    for metric_or_name in metrics_as_list(metrics):
+        if isinstance(metric_or_name, Metric):
+            metric_of_label[str(metric_or_name)] = metric_or_name
+        elif how is not None and (canonical_name := how.spelled(metric_or_name)):
+            metric_of_label[metric_or_name] = parse(canonical_name, extra)
+        else:
+            metric_of_label.update(parse_all(metric_or_name, extra))
+    if not metric_of_label:
+        raise UsageError("no metric; give one such as nDCG@10.", code="missing-input")
+    for metric in metric_of_label.values():
+        if metric.missing:
+            raise UsageError(metric.incomplete(), code="incomplete-metric")
+    if how is not None:
+        for metric in metric_of_label.values():
+            how.defaults(metric)  # so that parameters that contradict are refused before reading
+        metric_of_label = {
+            label: m.under(how.parameters.get(m.name, {})) for label, m in metric_of_label.items()
+        }
+    return list(metric_of_label.items())
+
+
+def subtopic_metrics(metrics: str | Metric | Sequence[str | Metric]) -> Sequence[Metric]:
+    """Metrics of subtopics, where the names can be theirs."""
+    if all(isinstance(name, str) and is_built_in(name) for name in metrics_as_list(metrics)):
+        return ()
+    from rankgate.measurement.metrics.subtopics import FACET_METRICS
+
+    return FACET_METRICS
+
+
+def ranking_metric_names(names: Sequence[str], how: Convention) -> list[str]:
+    """The names of metrics that are not of lists.
+
+    Raises:
+        UsageError: an unknown metric.
+    """
+    return [
+        name
+        for name in names
+        if not all(is_of_lists(metric) for _, metric in find_metrics(name, how))
+    ]
+
+
+def is_of_lists(metric: Metric) -> bool:
+    """True if a metric is about lists as a whole."""
+    return metric.view == LISTS
+
+
+def metrics_as_list(metrics: Any) -> list[str | Metric]:  # noqa: ANN401 - anything, to be checked
+    """Metrics and names of metrics, or one of them, as a list.
+
+    Raises:
+        UsageError: anything else.
+    """
+    is_single = isinstance(metrics, str | bytes | Metric) or not isinstance(metrics, Iterable)
+    given_metrics: list[Any] = [
+        name_of_measure(metric) for metric in ([metrics] if is_single else metrics)
+    ]
+    for metric in given_metrics:
+        if not isinstance(metric, str | Metric):
+            kind = type(metric).__name__
+            problem = f"metrics are texts such as 'nDCG@10', or metrics; this is of type {kind}."
+            raise UsageError(problem, code="unknown-metric")
+    return given_metrics
+
+
+def list_builder(
+    lists: Mapping[str, Metric], how: Convention, collection: Collection
+) -> ListBuilder | None:
+    """The reader of lists; None if no metric or option needs it.
+
+    With a sample of queries lists of judged users count alone, as these stand for all others.
+
+    Raises:
+        InputError, UsageError: as `ListBuilder.of`.
+    """
+    if not lists and not collection.drop_seen:
+        return None
+    from rankgate.measurement.evaluation.lists.builder import ListBuilder  # few ask for them
+
+    if collection.sample is not None:
+        collection = replace(collection, judged_users_only=True)
+    return ListBuilder.of(lists, how, collection)

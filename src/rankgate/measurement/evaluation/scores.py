@@ -1,0 +1,487 @@
+"""The values of runs under one convention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, overload, runtime_checkable
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.frames import make_frame
+from rankgate.core.present.numbers import finite_or_none
+from rankgate.core.present.result import Notice, Result, run_notices
+from rankgate.data.parts import PARTS, Need, Part, Supply
+from rankgate.data.scores import Counts, RunScores
+from rankgate.measurement.evaluation.slices import SCHEMA as SLICES
+from rankgate.measurement.evaluation.states import unanswered_sentence
+from rankgate.measurement.scoring.chosen import refuse_mixed
+
+if TYPE_CHECKING:
+    from rankgate.data.comparison import ScoredRun
+    from rankgate.measurement.metrics.declare import Metric
+
+_LAZY_FIELDS = frozenset({"qrels", "convention", "metrics", "runs", "lower"})
+SAVED_SUPPLY = Supply(
+    frozenset({"values", "group_sums"}),
+    "saved values have none",
+    "measure the runs again with rankgate eval",
+)
+"""The parts that scores from JSON can supply."""
+
+_MOST_NAMES = 5  # runs that a heading names
+_KEYS = ["query_id", "metric"]
+_CHARTS = "rankgate.measurement.evaluation.charts"
+
+
+class Maker(Protocol):
+    """The source of scores in this process, which makes further parts of them."""
+
+    @property
+    def supply(self) -> Supply:
+        """The parts that it can make."""
+        ...
+
+    def systems(self, depth: int) -> Sequence[ScoredRun]:
+        """The systems with values, states of queries, and lists to a depth where there are some."""
+        ...
+
+    def intervals(self, scores: Scores) -> pl.DataFrame:
+        """Means with their intervals, as `Scores.intervals`."""
+        ...
+
+
+class LazyMaker(Maker, Protocol):
+    """A maker of scores that are read when something asks for them."""
+
+    def scores(self) -> Scores:
+        """The scores with means and values."""
+        ...
+
+
+@runtime_checkable
+class DistantMaker(Maker, Protocol):
+    """A maker whose values of single queries are on other machines."""
+
+    def collected(self) -> pl.DataFrame:
+        """The values, brought here, as `Scores.values`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scores(Result):
+    """The values of one or more runs under one convention; the means in a table.
+
+    Scores of runs and of another tool's tables keep what makes further parts of them, which
+    `compare` and `gate` ask for; those read from JSON have what was saved.
+
+    Attributes:
+        qrels: the name of the judgments.
+        convention: name, hash and axes.
+        metrics: the metrics as they were written.
+        runs: the scores of each run, in the order given.
+        lower: the metrics that are better when lower.
+        slices: the means over slices of queries, by `slices.SCHEMA`; None if not asked for.
+        weighted: means over the queries that a sample was drawn from, with their intervals: the
+            columns of ``evaluation.weighted.WEIGHTED``; None where nothing was said of a sample.
+        maker: what they were made from in this process, and what makes further parts.
+    """
+
+    kind: ClassVar[str] = "evaluation"
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.evaluation:document"
+    order: ClassVar[int] = 10
+    report_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.report:document"
+    charts: ClassVar[Mapping[str, str]] = {
+        "distributions": "rankgate.measurement.evaluation.charts.distributions:draw",
+        "heat": f"{_CHARTS}.heat:draw",
+        "cutoffs": f"{_CHARTS}.cutoffs:draw",
+        "precision-recall": f"{_CHARTS}.precision_recall:draw",
+        "scorecard": "rankgate.measurement.evaluation.charts.tradeoff:scorecard",
+        "pareto": "rankgate.measurement.evaluation.charts.tradeoff:pareto",
+    }
+
+    qrels: str
+    convention: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    runs: tuple[RunScores, ...]
+    lower: tuple[str, ...] = field(default_factory=tuple)
+    slices: pl.DataFrame | None = None
+    weighted: pl.DataFrame | None = None
+    maker: Maker | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def made_by(cls, maker: LazyMaker) -> Self:
+        """Scores that are read or measured when something asks for them."""
+        scores = object.__new__(cls)
+        scores.__dict__["maker"] = maker
+        return scores
+
+    if not TYPE_CHECKING:  # a checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any field
+            """A field of scores that were not read yet."""
+            if name not in _LAZY_FIELDS or "runs" in self.__dict__:
+                raise AttributeError(f"'Scores' object has no attribute {name!r}")
+            self.__dict__.update({**self.maker.scores().__dict__, "maker": self.maker})
+            return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Drop the maker: another process has neither its files nor its tables."""
+        self.runs  # noqa: B018 - read them now
+        return {**self.__dict__, "maker": None}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that are there, or that the maker can make."""
+        if self.maker is not None:
+            return tuple(part for part in PARTS if self.maker.supply.has(part))
+        saved: dict[Part, bool] = {
+            "values": any(len(run.query_ids) for run in self.runs),
+            "bounds": any(run.low is not None for run in self.runs),
+            "group_sums": True,
+        }
+        return tuple(part for part, is_saved in saved.items() if is_saved)
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """``system``, ``query_id``, ``state``, ``latency_ms``, ``retrieved``, ``judged``, tags.
+
+        Raises:
+            UsageError: the scores have no queries and cannot make them.
+        """
+        return _join_systems(self._made("queries", 1), "queries")
+
+    @property
+    def intervals(self) -> pl.DataFrame:
+        """Means with 95% intervals, of all queries and of slices, by `intervals.INTERVALS`.
+
+        Raises:
+            UsageError: neither values nor intervals were saved; the means are of a sample of
+                queries, whose intervals are in ``weighted``.
+        """
+        if self.maker is not None:
+            return self.maker.intervals(self)
+        supply = Supply(frozenset(self.parts), SAVED_SUPPLY.holds, SAVED_SUPPLY.remedy)
+        supply.require("`intervals`", [Need("values")])
+        from rankgate.measurement.evaluation.intervals import intervals_of  # few ask for it
+
+        return intervals_of(self.runs, self.metrics)
+
+    def lists(self, depth: int = 10) -> pl.DataFrame:
+        """The first documents: ``system``, ``query_id``, ``rank``, ``doc_id``, ``grade``.
+
+        Args:
+            depth: how many of each list.
+
+        Raises:
+            UsageError: the scores have no lists and cannot make them.
+        """
+        return _join_systems(self._made("lists", depth), "lists")
+
+    def require(self, user: str, *needs: Need) -> None:
+        """Check that parts are there, or that the maker can make them.
+
+        Args:
+            user: what needs them, in the words of the error.
+            needs: the parts.
+
+        Raises:
+            UsageError: one of them is not.
+        """
+        (SAVED_SUPPLY if self.maker is None else self.maker.supply).require(user, needs)
+
+    def _made(self, name: Part, depth: int) -> Sequence[ScoredRun]:
+        self.require(f"`{name}`", Need(name))
+        assert self.maker is not None
+        return self.maker.systems(depth)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Warnings about the judgments, and about each run."""
+        notices = []
+        from rankgate.data.logs.candidates import sampling_mark
+
+        if mark := sampling_mark(self.qrels):
+            text = f"{mark} candidates: never compare these figures with exact ones"
+            notices.append(Notice("sampled-candidates", text, self.qrels))
+        if zeros := self.runs[0].counts.zeros_relevant:
+            from rankgate.measurement.evaluation.lists.catalogue import zero_grades_notice
+
+            text = zero_grades_notice(zeros, self.convention["name"])
+            notices.append(Notice("zero-grades-relevant", text, self.qrels))
+        notices += _list_notices(self.runs[0].counts)
+        for run in self.runs:
+            if text := unanswered_sentence(run.run, run.counts.states):
+                notices.append(Notice("unanswered-queries", text, run.run))
+            notices += run_notices(run.run, run.counts.cautions)
+            if count := run.counts.against_scores:
+                text = (
+                    f"{run.run}: {count} of {run.counts.queries} queries are ranked by the order "
+                    f"of their rows, as {self.convention['name']} does, and their scores say "
+                    "otherwise; sort the file by score if the order means nothing"
+                )
+                notices.append(Notice("order-against-scores", text, run.run))
+        return (*notices, *self._undecided())
+
+    def _undecided(self) -> Iterator[Notice]:
+        """The metrics whose weighted means have no interval."""
+        if self.weighted is None:
+            return
+        without_interval = self.weighted.filter(pl.col("low").is_null() & (pl.col("queries") > 1))
+        for run, metric, queries, effective in without_interval.select(
+            "run", "metric", "queries", "effective"
+        ).iter_rows():
+            text = (
+                f"{run}: {metric} has no interval: {queries} queries of these weights tell as much "
+                f"as {effective:.1f} of equal weight, or their heaviest ones may be missing; draw "
+                "queries by traffic (rankgate pool --query-sampling pps)"
+            )
+            yield Notice("few-effective-queries", text, run)
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: undefined is None, numbers keep full precision."""
+        return {
+            **self.head(),
+            "qrels": self.qrels,
+            "convention": dict(self.convention),
+            **({"lower": list(self.lower)} if self.lower else {}),
+            "runs": [self._run(scores, per_query=per_query) for scores in self.runs],
+            **({} if self.slices is None else {"slices": self.slices.to_dicts()}),
+            **({} if self.weighted is None else {"weighted": self.weighted.to_dicts()}),
+        }
+
+    def values_to_save(self) -> dict[str, Any]:
+        """With the values of queries, which `compare` and others need; from Spark with sums."""
+        return self.to_dict(per_query=not isinstance(self.maker, DistantMaker))
+
+    def _run(self, scores: RunScores, *, per_query: bool) -> dict[str, Any]:
+        values: dict[str, Any] = {
+            "name": scores.run,
+            "tag": scores.tag,
+            "mean": {label: finite_or_none(scores.means[label]) for label in self.metrics},
+            "counts": scores.counts.to_dict(),
+        }
+        if scores.groups:
+            values["groups"] = {label: sums.to_dict() for label, sums in scores.groups.items()}
+        if per_query:
+            values["per_query"] = {label: self._per_query(scores, label) for label in self.metrics}
+        for name in _BOUND_FIELDS:
+            ends: RunScores | None = getattr(scores, name)
+            if ends is not None:
+                means = ends.means
+                values[name] = {
+                    label: finite_or_none(means.get(label, math.nan)) for label in self.metrics
+                }
+                if per_query:
+                    values[f"per_query_{name}"] = {
+                        label: ends.per_query(label) for label in ends.values
+                    }
+        return values
+
+    def _per_query(self, scores: RunScores, label: str) -> dict[str, float | None]:
+        if not isinstance(self.maker, DistantMaker):
+            return scores.per_query(label)
+        rows = self.values.filter(run=scores.run, metric=label)
+        return dict(rows.select("query_id", "value").iter_rows())
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Restore scores from ``to_dict``; without ``per_query`` only the means are known."""
+        runs = tuple(_scores(run, values["convention"]) for run in values["runs"])
+        metrics = tuple(values["runs"][0]["mean"])
+        lower = tuple(values.get("lower", ()))
+        slices = pl.DataFrame(values["slices"], SLICES) if "slices" in values else None
+        table = values.get("weighted")
+        sampled = None if table is None else make_frame(table, dict.fromkeys(table[0]))
+        return cls(values["qrels"], values["convention"], metrics, runs, lower, slices, sampled)
+
+    def joined(self, other: Scores) -> Scores:
+        """Join two evaluations, to compare their runs.
+
+        Raises:
+            UsageError: they follow different conventions (the axes that differ are named), or
+                they have different judgments or metrics.
+        """
+        first_name, other_name = (scores.runs[0].run for scores in (self, other))
+        second = other_name if other_name != first_name else f"the other {other_name}"
+        refuse_mixed({first_name: self.convention, second: other.convention})
+        if (self.qrels, self.metrics) != (other.qrels, other.metrics):
+            raise UsageError(
+                f"{first_name} and {second} have different judgments or metrics; score both by "
+                "the same.",
+                code="not-comparable",
+            )
+        return replace(self, runs=(*self.runs, *other.runs), slices=None, maker=None)
+
+    @property
+    def heading(self) -> str:
+        """The runs by name."""
+        names = [run.run for run in self.runs]
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        return f"Values of {', '.join(names[:_MOST_NAMES])}{more}"
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """One row a run: ``run`` and a column for each metric; undefined means are null."""
+        rows = [{"run": run.run, **run.means} for run in self.runs]
+        schema = {"run": pl.String, **dict.fromkeys(self.metrics, pl.Float64)}
+        return make_frame(rows, schema)
+
+    @property
+    def values(self) -> pl.DataFrame:
+        """Every value: ``run``, ``query_id``, ``metric``, ``value``, ``why``.
+
+        Where bounds were asked for also ``low`` and ``high``, null for a metric without bounds.
+
+        Raises:
+            UsageError: values that were left on Spark; ``maker.values`` has them.
+        """
+        if isinstance(self.maker, DistantMaker):
+            return self.maker.collected()
+        return pl.concat([_table(run).select(_name(run), pl.all()) for run in self.runs])
+
+    @property
+    def bounds(self) -> pl.DataFrame:
+        """Means with their bounds: ``run``, ``metric``, ``value``, ``low``, ``high``.
+
+        no grades of the unjudged documents give a mean below ``low`` or above ``high``;
+        both are null where a metric admits none, or where they were not asked for.
+        """
+        rows = [
+            (run.run, label, run.means[label], *(_mean(end, label) for end in (run.low, run.high)))
+            for run in self.runs
+            for label in self.metrics
+        ]
+        numbers = dict.fromkeys(["value", "low", "high"], pl.Float64)
+        schema = {"run": pl.String, "metric": pl.String, **numbers}
+        return make_frame(rows, schema)
+
+    def __len__(self) -> int:
+        """The number of runs."""
+        return len(self.runs)
+
+    @overload
+    def __getitem__(self, key: str) -> dict[str, float]: ...
+
+    @overload
+    def __getitem__(self, key: tuple[str, str | Metric]) -> float: ...
+
+    def __getitem__(self, key: str | tuple[str, str | Metric]) -> dict[str, float] | float:
+        """The means of a run, or its mean by one metric.
+
+        ``result["bm25"]`` are all means by metric, ``result["bm25", "nDCG@10"]`` is one.
+
+        Raises:
+            KeyError: there is no such run or metric.
+        """
+        if isinstance(key, str):
+            (run,) = self._named(key)
+            return {label: run.means[label] for label in self.metrics}
+        (run,), metric = self._named(key[0]), str(key[1])
+        return run.means[metric]
+
+    def _named(self, run: str) -> list[RunScores]:
+        matches = [scores for scores in self.runs if scores.run == run]
+        if not matches:
+            raise KeyError(run)
+        return matches
+
+    def _table(self) -> pl.DataFrame:
+        return self.means
+
+
+def _list_notices(counts: Counts) -> list[Notice]:
+    """Warnings about the users and the catalogue behind metrics of lists."""
+    if not counts.served_unjudged and counts.catalogue is None:
+        return []
+    from rankgate.measurement.evaluation.lists.catalogue import (
+        catalogue_notice,
+        unjudged_users_notice,
+    )
+
+    notices = []
+    if counts.served_unjudged:
+        text = unjudged_users_notice(counts.served_unjudged)
+        notices.append(Notice("unjudged-users-count", text))
+    if counts.catalogue is not None:
+        texts = catalogue_notice(counts.catalogue)
+        notices += [Notice("catalogue", text) for text in texts]
+    return notices
+
+
+def _scores(run: Mapping[str, Any], convention: Mapping[str, Any]) -> RunScores:
+    """The scores of one run from its JSON."""
+    ends: dict[str, Any] = {
+        name: _scores_of(run, run[name], run.get(f"per_query_{name}", {}), {}, convention)
+        for name in _BOUND_FIELDS
+        if name in run
+    }
+    values, groups = run.get("per_query", {}), run.get("groups", {})
+    return replace(_scores_of(run, run["mean"], values, groups, convention), **ends)
+
+
+def _scores_of(
+    run: Mapping[str, Any],
+    mean: Mapping[str, float | None],
+    per_query: Mapping[str, Mapping[str, float | None]],
+    groups: Mapping[str, Mapping[str, Any]],
+    convention: Mapping[str, Any],
+) -> RunScores:
+    counts = dict(run["counts"])
+    counts["judged_at"] = {int(k): share for k, share in counts["judged_at"].items()}
+    queries = list(next(iter(per_query.values()), {}))
+    sums = {}
+    if groups:
+        from rankgate.data.group_sums import GroupSums  # of evaluations on Spark
+
+        sums = {metric: GroupSums.from_dict(group) for metric, group in groups.items()}
+    return RunScores(
+        run=run["name"],
+        tag=run["tag"],
+        query_ids=pl.Series("query_id", queries, dtype=pl.String),
+        values={metric: _floats(values.values()) for metric, values in per_query.items()},
+        why={metric: np.zeros(len(queries), np.int8) for metric in per_query},
+        means={metric: math.nan if value is None else value for metric, value in mean.items()},
+        counts=Counts(**counts),
+        convention=convention,
+        groups=sums,
+    )
+
+
+_BOUND_FIELDS = ("low", "high", "all_irrelevant", "all_best")
+"""The scores of bounds and scenarios, besides the values."""
+
+
+def _floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: ANN401 - a view
+    return np.array([math.nan if value is None else value for value in values], np.float64)
+
+
+def _table(run: RunScores) -> pl.DataFrame:
+    """The values of a run with their bounds, if there are any."""
+    table = run.table
+    for name, ends in (("low", run.low), ("high", run.high)):
+        if ends is not None:
+            values = ends.table.select(*_KEYS, pl.col("value").alias(name))
+            table = table.join(values, on=_KEYS, how="left", maintain_order="left")
+    return table
+
+
+def _join_systems(systems: Sequence[ScoredRun], attribute: str) -> pl.DataFrame:
+    """Join one part of all systems into a table."""
+    tables: list[pl.DataFrame] = [
+        getattr(system, attribute).select(pl.lit(system.name).alias("system"), pl.all())
+        for system in systems
+    ]
+    return pl.concat(tables, how="diagonal_relaxed")
+
+
+def _name(run: RunScores) -> pl.Series:
+    return pl.Series("run", [run.run], dtype=pl.String).new_from_index(0, len(run.table))
+
+
+def _mean(ends: RunScores | None, label: str) -> float | None:
+    return None if ends is None else ends.means.get(label)

@@ -1,0 +1,122 @@
+"""The collection of a project: judgments, runs and tables of its queries and documents by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rankgate.core.errors import UsageError
+from rankgate.data.collection import Collection
+from rankgate.data.formats import registry
+from rankgate.data.formats.tags import IDS
+from rankgate.data.qrels import Qrels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.run import Run
+
+TABLES = ("queries", "documents")
+"""Tables of a project that side inputs may be."""
+
+_NOT_TAGS = ("information_need", "frequency")
+"""Columns of queries that are not tags; texts show which queries are near-copies of others."""
+
+
+class ProjectTables(Protocol):
+    """A project that gives its tables by name."""
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+
+    def judgments(self, name: str) -> Qrels:
+        """Judgments by name."""
+
+    def run(self, name: str) -> Run:
+        """A run by name."""
+
+    def rows(self, table: str) -> pl.DataFrame | None:
+        """The rows of one of `TABLES`; None without any."""
+
+
+def project_collection(
+    project: ProjectTables, stated: str | Collection, *, files: bool = False
+) -> Collection:
+    """The collection of a project, whose texts are names in it.
+
+    Tags that are not stated are those of the project's queries, where the judgments are the
+    project's and it has tags of their queries.
+
+    Args:
+        project: the project.
+        stated: the name of judgments; or a collection whose texts are names: of judgments, of runs
+            (`reference`), ``queries`` (tags, and weights by their frequency) or ``documents``
+            (items).
+        files: True if a text that names nothing in the project may be a file.
+
+    Raises:
+        UsageError: a name that the project does not have.
+    """
+    collection = stated if isinstance(stated, Collection) else Collection(stated)
+    collection = collection.located(project_table(project, files=files))
+    if collection.tags is None and isinstance(collection.judgments, Qrels):
+        return replace(collection, tags=_tags(project, collection.judgments))
+    return collection
+
+
+def project_table(project: ProjectTables, *, files: bool = False) -> Callable[[str, str], Any]:
+    """A function that finds the table of a project from the kind of a field and a name.
+
+    Args:
+        project: the project.
+        files: as of `project_collection`.
+    """
+
+    def table(kind: str, name: str) -> Any:
+        if name.startswith(IDS):
+            return name
+        try:
+            return _table(project, kind, name)
+        except UsageError:
+            if files and Path(registry.split_prefix(name)[1]).exists():
+                return name
+            raise
+
+    return table
+
+
+def _table(project: ProjectTables, kind: str, name: str) -> Any:
+    """One table of a project.
+
+    Raises:
+        UsageError: the project does not have it.
+    """
+    if kind == "judgments":
+        return project.judgments(name)
+    if kind == "run":
+        return project.run(name)
+    if name not in TABLES:
+        raise UsageError(
+            f"the project {project.name} has no table {name!r}; there are {' and '.join(TABLES)}.",
+            code="unknown-table",
+        )
+    rows = project.rows(name)
+    if rows is None:
+        raise UsageError(f"the project {project.name} has no {name}.", code="missing-input")
+    if name == "queries":
+        return rows
+    fields = rows.drop("query_id", strict=False)  # of one query, where they differ by query
+    return fields.unique("doc_id", keep="first", maintain_order=True)
+
+
+def _tags(project: ProjectTables, qrels: Qrels) -> pl.DataFrame | None:
+    """The tags of judged queries; None where the project has none."""
+    queries = project.rows("queries")
+    if queries is None:
+        return None
+    tags = queries.drop(_NOT_TAGS, strict=False)
+    tags = tags.join(qrels.table.select("query_id").unique(), on="query_id", how="semi")
+    return tags if len(tags) and len(tags.columns) > 1 else None

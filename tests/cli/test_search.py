@@ -1,0 +1,77 @@
+"""``rankgate help``: what people type finds the command, option, metric, convention or page."""
+
+import pytest
+
+from support.command import assert_refused
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [
+        ("rbo", "rankgate rank-similarity"),
+        ("dashboard", "rankgate serve"),
+        ("kappa", "rankgate agree"),
+        ("clicks", "rankgate online judgments"),
+        ("map", "  AP"),
+        ("unjudged", "rankgate holes"),
+        ("drop-seen", "--drop-seen"),
+        ("elasticsearch", "opensearch"),
+        ("off-policy", "docs/off-policy.md"),
+        ("trec_eval", "rankgate trec_eval"),
+        ("heat", "plot heat"),
+        ("topics", "rankgate plot"),
+        ("latex", "--format"),
+        ("paper", "rankgate compare"),
+        ("wilcoxon", "--test"),
+    ],
+)
+def test_a_word_finds_what_has_to_do_with_it(run, word, shown):
+    ended = run("help", word)
+    assert ended.code == 0
+    assert shown in ended.out
+
+
+def test_all_words_must_fit(run):
+    assert "docs/online.md" in run("help", "click", "log").out
+    assert_refused(run("help", "click", "xyzzy"), "not-found")
+
+
+def test_without_a_word_every_command_has_a_line(run):
+    from rankgate.interface.cli import COMMANDS
+
+    lines = run("help").out.splitlines()
+    assert {line.split()[0] for line in lines if line.startswith("  ")} >= set(COMMANDS)
+
+
+def test_the_first_screen_names_every_command(run):
+    from rankgate.interface.cli import COMMANDS, MOST_USED
+
+    screen = run("--help").out
+    assert len(screen.splitlines()) <= 45
+    assert len(MOST_USED) == 12
+    assert set(screen.replace(",", " ").split()) >= set(COMMANDS)
+
+
+@pytest.mark.parametrize(("word", "command"), [("evaluate", "eval"), ("dashboard", "serve")])
+def test_a_word_that_is_no_command_names_one(run, word, command):
+    ended = run(word)
+    assert ended.code == 2
+    assert f"did you mean {command}?" in ended.err
+
+
+@pytest.mark.parametrize("group", ["online", "store", "baseline", "engines"])
+def test_help_of_groups_is_not_cut(run, group):
+    assert "..." not in run(group, "--help").out.partition("Commands:")[2]
+
+
+def test_a_narrow_table_of_words_is_a_list():
+    from rankgate.core.present.forms.paragraphs import paragraph_table
+    from rankgate.core.present.grid import Grid
+
+    words = "a paragraph that needs some room to be read"
+    grid = Grid(("key", "takes", "meaning"), (("engine.page_size", "a whole number", words),))
+    listed = paragraph_table(grid, 50).splitlines()
+    assert listed[0] == "engine.page_size (takes a whole number)"
+    assert " ".join(line.strip() for line in listed[1:]) == words
+    assert listed[1].startswith("    a paragraph")
+    assert paragraph_table(grid, 80).splitlines()[0].split() == ["key", "takes", "meaning"]

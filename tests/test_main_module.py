@@ -1,0 +1,74 @@
+"""``python -m rankgate``: how it ends where Python itself is interrupted, and what it leaves."""
+
+import gc
+import sys
+
+import pytest
+
+from rankgate import __main__ as module
+
+
+def test_an_interrupt_while_modules_are_imported_ends_quietly(monkeypatch, capsys):
+    from rankgate.interface import cli
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    monkeypatch.setattr("rankgate.interface.cli.limited.run_watched", lambda: None)
+    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "4")
+    monkeypatch.setattr("atexit.register", lambda _: None)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    threshold = gc.get_threshold()
+    try:
+        with pytest.raises(SystemExit) as ended:
+            module.main()
+    finally:
+        gc.set_threshold(*threshold)
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "rankgate: interrupted.\n"
+
+
+def test_a_command_that_another_process_ended_has_its_status(monkeypatch):
+    monkeypatch.setattr("rankgate.interface.cli.limited.run_watched", lambda: 3)
+    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "4")
+    monkeypatch.setattr("atexit.register", lambda _: None)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    threshold = gc.get_threshold()
+    try:
+        with pytest.raises(SystemExit) as ended:
+            module.main()
+    finally:
+        gc.set_threshold(*threshold)
+    assert ended.value.code == 3
+
+
+def test_an_object_of_another_version_names_what_it_has():
+    from rankgate.core.errors import InputError
+    from rankgate.core.extras import is_from_module, version_error
+
+    class Points:
+        def __init__(self):
+            self.items, self._hidden = [], 1
+
+    error = version_error(Points(), "points", "a search answer", "polars", "1.2.3")
+    assert isinstance(error, InputError)
+    assert error.code == "unsupported-version"
+    assert "expected a Points with 'points', as polars 1.2.3 has" in str(error)
+    assert "has items." in str(error)
+    unknown = version_error(Points(), "points", "a search answer", "no-such-package", "1.2.3")
+    assert "no-such-package of an unknown version" in str(unknown)
+    assert is_from_module(InputError, "rankgate.core")
+    assert not is_from_module(InputError, "rankgate.co")
+
+
+def test_what_a_model_saw_needs_its_judgments(run, tmp_path):
+    paths = [tmp_path / "qrels.txt", tmp_path / "new.run"]
+    paths[0].write_text("q 0 a 1\n")
+    paths[1].write_text("q Q0 a 1 1 new\n")
+    ended = run("eval", *map(str, paths), "--predicted-saw", "none")
+    assert ended.code == 2
+    assert "--predicted-saw says what the model" in ended.err
+    several = run("eval", *map(str, paths), "--earlier", "old=none.run", "-m", "RR")
+    assert several.code == 2
+    assert "--earlier" in several.err
