@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
@@ -134,11 +135,10 @@ def read_json_lines(source: InputFile) -> Iterator[tuple[int, Any]]:
     """
     line = 0
     for chunk in source.chunks():
-        for text in chunk.split(b"\n"):
+        for text in BytesIO(chunk):
             line += 1
             if text.strip().removeprefix(BOM):
                 yield line, parse_json(text.strip(), source.label, line)
-        line -= chunk.endswith(b"\n")
 
 
 def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:

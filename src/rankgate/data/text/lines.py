@@ -143,14 +143,13 @@ def line_of(source: InputFile, row: int) -> int:
         if row >= lines and _is_all_rows(chunk):  # a row a line, and the row is not among them
             line, row = line + lines, row - lines
             continue
-        for text in chunk.split(b"\n"):
+        for text in BytesIO(chunk):  # a list of blank lines is eight times the chunk
             line += 1
             content = text.removeprefix(BOM).strip()
             if content and not content.startswith(b"#"):
                 if not row:
                     return line
                 row -= 1
-        line -= chunk.endswith(b"\n")
     return line
 
 
@@ -180,7 +179,7 @@ def first_fields(source: InputFile) -> list[str]:
     )  # the last line may be cut
     complete_lines = first_bytes[: first_bytes.rfind(b"\n") + 1] or last_line
     for data in chain([complete_lines], source.chunks()):
-        for text in data.removeprefix(BOM).split(b"\n"):
+        for text in BytesIO(data.removeprefix(BOM)):
             content = text.strip()
             if content and not content.startswith(b"#"):
                 if re.search(_CONTROL, content):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,10 +162,9 @@ def line_of(source: InputFile, row: int) -> int | None:
     """The line of a row: blank lines are skipped."""
     line = 0
     for chunk in source.chunks():
-        for text in chunk.split(b"\n"):
+        for text in BytesIO(chunk):
             line += 1
             row -= bool(text.strip())
             if row < 0:
                 return line
-        line -= chunk.endswith(b"\n")
     return None
