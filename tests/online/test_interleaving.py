@@ -177,7 +177,7 @@ def test_a_better_list_is_preferred_by_every_method():
 
 def test_several_lists():
     lists = {"x": list("abcd"), "y": list("badc"), "z": list("dcba")}
-    # a draft never credits x or y with the last document of both; drawing by rank does, y more often
+    # a draft never credits x or y with their last documents; drawing by rank does, y more often
     preferred = {
         "team_draft": [None, "z", "z"],
         "probabilistic": ["y", "z", "z"],
