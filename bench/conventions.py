@@ -17,13 +17,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.scores import RunScores
-from rankgate.measurement.metrics.names import parse
+from rankgate.data.run_scores import RunScores
+from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.cached_source import CachedSource
-from rankgate.measurement.scoring.score import score
-from rankgate.measurement.scoring.sources import RunSource
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.run_sources import CachedSource, RunSource, score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

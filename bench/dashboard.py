@@ -35,14 +35,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.scales import GRADED
+from rankgate.data.qrels import GRADED
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.gating.gate import gate
-from rankgate.store.kept import judgments, runs
-from rankgate.store.material import projects, queries
-from rankgate.store.people import sessions, users
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.records import records
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.records.records import NewRecord, Value
 from rankgate.store.store import Store
 from raters import cpu, database
 from support.serving import started
@@ -71,12 +71,14 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
         shop = projects.add(connection, "shop", title="A shop", scale=GRADED)
         ids = [f"q{i}" for i in range(QUERIES)]
         texts = [f"words of query {i}" for i in range(QUERIES)]
-        queries.add_queries(connection, shop.id, pl.DataFrame({"query_id": ids, "text": texts}))
+        queries_documents.add_queries(
+            connection, shop.id, pl.DataFrame({"query_id": ids, "text": texts})
+        )
         graded = read_qrels({q: {f"d{j}": (i + j) % 4 for j in range(DOCUMENTS)}
                              for i, q in enumerate(ids)})  # fmt: skip
-        judgments.add_judgments(connection, store.blobs, shop.id, graded, name="graded")
+        stored_runs.add_judgments(connection, store.blobs, shop.id, graded, name="graded")
         pair = {"before": read_run(made_run(0.5)), "after": read_run(made_run(1.0))}
-        kept = {name: runs.add_run(connection, store.blobs, shop.id, run, name=name).sha256
+        kept = {name: stored_runs.add_run(connection, store.blobs, shop.id, run, name=name).sha256
                 for name, run in pair.items()}  # fmt: skip
         found = []
         level = pick.uniform(0.2, 0.9, (QUERIES, METRICS))
@@ -111,7 +113,7 @@ def prepared(url: str, folder: str, people: int) -> tuple[list[str], list[str]]:
         for i in range(people):
             user = users.add(connection, f"person{i}")
             users.grant(connection, shop.id, user.id, "viewer")
-            cookies.append(sessions.begin_session(connection, user.id)[1])
+            cookies.append(sign_in.begin_session(connection, user.id)[1])
         return cookies, [each.sha256 for each in made]
 
 

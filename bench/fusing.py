@@ -187,7 +187,7 @@ def by_rankgate(queries: int) -> Ways:
     import polars as pl
 
     import rankgate
-    from rankgate.data.write import choose_format, write_run
+    from rankgate.data.files.conversion import choose_format, write_run
 
     def frame(documents: NDArray[np.int64], scores: NDArray[np.float64]) -> pl.DataFrame:
         columns = {

@@ -14,14 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rankgate.store.backup import backup, restore
-from rankgate.store.hashes import hashes
+from rankgate.store.backup import backup, hashes, restore
 from rankgate.store.material import projects
 from rankgate.store.records import records, series
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.records.records import NewRecord, Value
 from rankgate.store.store import Store
-from rankgate.workspace.records.alerts.alert_check import check_alerts
-from rankgate.workspace.records.alerts.manage import set_rules
+from rankgate.workspace.records.alerts.alert_check import check_alerts, set_rules
 
 METRICS, SYSTEMS, RULES = 20, 5, 20
 START = datetime(2024, 1, 1, tzinfo=UTC)

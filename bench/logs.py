@@ -133,7 +133,7 @@ def daily(log: Path) -> dict[str, float]:
 
 def doctor(log: Path) -> dict[str, float]:
     """All checks of the log doctor, with what they took."""
-    from rankgate.online.faults.diagnose import doctor as diagnose
+    from rankgate.online.events.diagnosis import doctor as diagnose
 
     return _taken(lambda: diagnose(str(log)))
 
@@ -155,9 +155,9 @@ def fit_models() -> dict[str, float]:
     import numpy as np
     import polars as pl
 
-    from rankgate.online.clicks.catalogue import MODELS
-    from rankgate.online.clicks.model import Settings
-    from rankgate.online.clicks.packed import PackedSearches
+    from rankgate.online.clicks.click_model import Settings
+    from rankgate.online.clicks.click_models import MODELS
+    from rankgate.online.clicks.packed_searches import PackedSearches
 
     random = np.random.default_rng(0)
     order = np.argsort(random.random((SEARCHES, RANKS)), axis=1)

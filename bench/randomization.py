@@ -80,7 +80,7 @@ def measured(name: str) -> dict[str, Any]:
 
 def by_rankgate(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarray:
     """All metrics by the same draws, in blocks."""
-    from rankgate.measurement.stats.resampling.randomization import randomization
+    from rankgate.measurement.stats.resampling_tests import randomization
 
     return randomization(candidate - baseline, samples=draws).p_value
 

@@ -31,9 +31,9 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from rankgate.data.scales import GRADED
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.people import sessions, users
+from rankgate.data.qrels import GRADED
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.store.store import Store
 from support.postgresql import running
@@ -86,12 +86,12 @@ def prepared(url: str, folder: str, raters: int, pairs: int) -> list[tuple[str, 
         rows = [(f"q{i // 50}", f"d{i}") for i in range(pairs)]
         asked = pl.DataFrame({"query_id": sorted({q for q, _ in rows})})
         asked = asked.with_columns(pl.lit("a red bike").alias("text"))
-        queries.add_queries(connection, made.id, asked)
+        queries_documents.add_queries(connection, made.id, asked)
         pick = random.Random(7)  # noqa: S311 - an example
         texts = [" ".join(pick.choices(_WORDS, k=80)) for _ in rows]
         shown = {"doc_id": [d for _, d in rows], "title": [each[:40] for each in texts],
                  "text": texts, "price": ["120"] * pairs}  # fmt: skip
-        documents.add_documents(connection, made.id, pl.DataFrame(shown))
+        queries_documents.add_documents(connection, made.id, pl.DataFrame(shown))
         batch = batches.add_batch(connection, made.id, "first", strategy="2")
         batches.add_pairs(
             connection, batch, pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
@@ -102,7 +102,7 @@ def prepared(url: str, folder: str, raters: int, pairs: int) -> list[tuple[str, 
 def _signed_in(connection: Connection, project: int, name: str) -> tuple[str, str]:
     user = users.add(connection, name)
     users.grant(connection, project, user.id, "rater")
-    session, secret = sessions.begin_session(connection, user.id)
+    session, secret = sign_in.begin_session(connection, user.id)
     return secret, session.csrf
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import rankgate
-from rankgate.data.scores import Counts, RunScores
+from rankgate.data.run_scores import Counts, RunScores
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.scoring.presets import convention
 from rankgate.store.material import projects

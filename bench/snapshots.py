@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import page
 from opensearch_node import BODY, FILE, WORDS, node
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from rankgate.core.errors import RankgateError
-from rankgate.data.contents import FileContents
+from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.registry import FORMATS
-from rankgate.data.qrels import Qrels, Scale
-from rankgate.data.ratings import Ratings
+from rankgate.data.qrels import Qrels, Ratings, Scale
 from rankgate.data.run import Run
 
 SAMPLES = Path(__file__).parents[1] / "tests" / "data" / "products" / "samples"

@@ -14,18 +14,18 @@ from forms import FORMS
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.scoring import CONVENTIONS, Convention
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.alignment.subtopics import with_subtopics as by_subtopic
-from rankgate.measurement.scoring.score import score
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.alignment.kernel_inputs import with_subtopics as by_subtopic
+from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from table import Collection, Peer
 
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 Line = dict[str, Any]
 Known = dict[str, "Asked | None"]

@@ -18,7 +18,7 @@ from agreement import Found, note
 from table import Peer
 
 from environment import environment
-from rankgate.decisions.comparison.similarity import rank_similarity
+from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 
 HOME = Path(__file__).parent
 WORK = HOME / "work"

@@ -30,7 +30,7 @@ from example_files import prepare, remove
 from rankgate.core.errors import MissingExtraError
 from rankgate.interface.cli import main as rankgate_main
 from rankgate.interface.cli import rankgate
-from rankgate.workspace.reports.printed import BROWSERS
+from rankgate.workspace.reports.report import BROWSERS
 
 SECONDS = 900
 """After which the examples of a command are ended."""

@@ -2,7 +2,7 @@
 
 A test module depends on what it imports, and on what that imports, at any depth: imports inside
 functions count, as do dotted names in strings, such as
-``"rankgate.workspace.reports.kinds:CHART_KINDS"``, and modules of a package that are
+``"rankgate.workspace.reports.chart_kinds:CHART_KINDS"``, and modules of a package that are
 loaded by name. A module that only hands out names of others, such as ``rankgate`` or the list of
 commands, counts by the names that a test mentions. The list may be too long; it is not too short,
 but for names that are put together at run time.

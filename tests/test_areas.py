@@ -196,7 +196,7 @@ def test_no_import_and_no_string_breaks_the_order_of_areas():
         (
             "rankgate.data.new",
             "def f():\n    from rankgate.measurement.scoring import plan\n",
-            ":2: imports rankgate.measurement.scoring.plan: measurement is not below data",
+            ":2: imports rankgate.measurement.scoring.scoring_plan: measurement is not below data",
         ),
         (
             "rankgate.data.new",

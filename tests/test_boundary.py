@@ -12,7 +12,7 @@ from rankgate.core.errors import RankgateError
 from rankgate.data.formats.registry import TABLE
 from rankgate.interface.cli import COMMANDS
 from rankgate.measurement.evaluation.metric_selection import find_metrics
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 from support.command import assert_refused
 from support.wording import raises
 

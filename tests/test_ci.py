@@ -98,7 +98,7 @@ def test_percentages_count_statements_and_branches_of_an_area():
             "src/rankgate/measurement/stats/a.py": summary(60, 50, 30, 25),
             "src/rankgate/measurement/stats/agreement/b.py": summary(10, 5),
             "src/rankgate/core/errors.py": summary(8, 8),
-            "src/rankgate/data/files/convert.py": summary(4, 1),
+            "src/rankgate/data/files/conversion.py": summary(4, 1),
             "src/rankgate/data/read.py": summary(4, 3),
             "src/rankgate/online/events/ingest.py": summary(2, 1),
             "src/rankgate/__init__.py": summary(0, 0),

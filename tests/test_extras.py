@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.core.extras import EXTRAS
+from rankgate.core.errors import EXTRAS
 
 COMMANDS = {
     "plots": ["plot deltas qrels.txt old.run new.run -o a.png"],

@@ -15,7 +15,7 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(monkeypatch, capsy
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "main", interrupted)
-    monkeypatch.setattr("rankgate.interface.cli.limited.run_watched", lambda: None)
+    monkeypatch.setattr("rankgate.interface.cli.startup.run_watched", lambda: None)
     monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "4")
     monkeypatch.setattr("atexit.register", lambda _: None)
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
@@ -30,7 +30,7 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(monkeypatch, capsy
 
 
 def test_a_command_that_another_process_ended_has_its_status(monkeypatch):
-    monkeypatch.setattr("rankgate.interface.cli.limited.run_watched", lambda: 3)
+    monkeypatch.setattr("rankgate.interface.cli.startup.run_watched", lambda: 3)
     monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", "4")
     monkeypatch.setattr("atexit.register", lambda _: None)
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
@@ -44,8 +44,7 @@ def test_a_command_that_another_process_ended_has_its_status(monkeypatch):
 
 
 def test_an_object_of_another_version_names_what_it_has():
-    from rankgate.core.errors import InputError
-    from rankgate.core.extras import is_from_module, version_error
+    from rankgate.core.errors import InputError, is_from_module, version_error
 
     class Points:
         def __init__(self):

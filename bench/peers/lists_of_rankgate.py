@@ -11,9 +11,7 @@ from lists_clock import timed
 from rankgate.data.collection import Collection, Items
 from rankgate.data.memory.matrices import Lists
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.evaluation.lists.builder import (
-    ListBuilder,  # loaded before the clock starts
-)
+from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 
 assert ListBuilder
 ITEMS = 50_000

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.metrics.facets import FacetMetric
-from rankgate.measurement.metrics.facets.faceted import block as faceted
+from rankgate.measurement.metrics.faceted import FacetMetric
+from rankgate.measurement.metrics.faceted import block as faceted
 from rankgate.measurement.metrics.graded.dcg import nDCG
-from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.judged_block import block
 from rankgate.measurement.metrics.lists import ListMetric
 from rankgate.measurement.metrics.lists.listed import Listed
-from rankgate.measurement.metrics.preferences.preferred import PREFERENCES, Group, Preferred, Query
-from rankgate.measurement.metrics.sampling.sampled_pool import SampledPool
+from rankgate.measurement.metrics.metric_declaration import SAMPLED_POOLS, SEQUENCES
+from rankgate.measurement.metrics.preferred import PREFERENCES, Group, Preferred, Query
 from rankgate.measurement.metrics.sequences.sequence import Sequences, sequences
-from rankgate.measurement.metrics.views import SAMPLED_POOLS, SEQUENCES
+from rankgate.measurement.metrics.stratified_samples import SampledPool
 from rankgate.measurement.scoring import CONVENTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 DEEPEST = 20
 _LONGEST = 20  # of made-up lists; metrics that look at steps of ten see two

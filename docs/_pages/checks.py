@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rankgate.core.present.forms import as_markdown
-from rankgate.data.files.checklist import make_checklist
-from rankgate.data.files.documents.validation import checks
+from rankgate.core.present import markup_tables
+from rankgate.data.files.file_documents import checks
+from rankgate.data.files.validate import make_checklist
 
 _PAGE = """# What `rankgate validate` looks for
 
@@ -23,4 +23,4 @@ with these.
 
 def page() -> str:
     """The page from the registry of checks."""
-    return f"{_PAGE}\n{as_markdown.markdown_table(checks(make_checklist()))}\n"
+    return f"{_PAGE}\n{markup_tables.markdown_table(checks(make_checklist()))}\n"

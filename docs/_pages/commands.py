@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate.core.console.definitions import DefiningCommand
+from rankgate.core.console.option_types import DefiningCommand
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
 

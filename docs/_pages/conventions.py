@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, code, label, prose, table, toctree
-from rankgate.measurement.evaluation.axes import axes as every_axis
-from rankgate.measurement.evaluation.conventions import conventions
-from rankgate.measurement.evaluation.documents import metrics as documents
-from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.evaluation import metric_documents as documents
+from rankgate.measurement.evaluation.convention_details import axes as every_axis
+from rankgate.measurement.evaluation.convention_details import conventions
+from rankgate.measurement.evaluation.metric_details import metric_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rankgate.measurement.evaluation.axes import AxisDetails
-    from rankgate.measurement.evaluation.convention import AxisChoice, ConventionDetails
+    from rankgate.measurement.evaluation.convention_details import (
+        AxisChoice,
+        AxisDetails,
+        ConventionDetails,
+    )
 
 _METRICS = ("nDCG", "DCG", "AP", "RR", "P", "R", "F", "Success", "Rprec", "ERR", "RBP", "Bpref")
 _SAME = "·"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.forms import as_markdown
-from rankgate.core.present.grid import Grid
-from rankgate.data.files.documents.formats import access_label, facts, parts_label, suffixes
+from rankgate.core.present import markup_tables
+from rankgate.core.present.document_model import Grid
+from rankgate.data.files.file_documents import access_label, facts, parts_label, suffixes
 from rankgate.data.files.formats import formats
 
 if TYPE_CHECKING:
-    from rankgate.data.files.format import FormatDetails
+    from rankgate.data.files.formats import FormatDetails
 
 _HEAD = """# Formats
 
@@ -94,7 +94,7 @@ def page() -> str:
         (each.name, parts_label(each), access_label(each), suffixes(each)) for each in every
     )
     head = ("format", "holds", "read, written", "suffixes")
-    table = as_markdown.markdown_table(Grid(head, rows, frozenset(range(4))))
+    table = markup_tables.markdown_table(Grid(head, rows, frozenset(range(4))))
     for each in every:  # names are links; words in cells never are
         table = table.replace(f"\n| {each.name} |", f"\n| [{each.name}](#{each.name}) |")
     return "\n".join([_HEAD, table, "", *map(_section, every), _TAIL])

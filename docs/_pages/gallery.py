@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE
-from rankgate.workspace.reports.commands.plot import command as plot_command
-from rankgate.workspace.reports.kinds import CHART_KINDS
-from rankgate.workspace.reports.pictured import ChartRequest, compute_result
+from rankgate.workspace.reports.chart_kinds import CHART_KINDS
+from rankgate.workspace.reports.chart_results import ChartRequest, compute_result
+from rankgate.workspace.reports.commands import plot_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rankgate.workspace.reports.kinds import ChartKind
+    from rankgate.workspace.reports.chart_kinds import ChartKind
 
 DATA = Path(__file__).parents[2] / "examples" / "search-stages"
 WORDS = {

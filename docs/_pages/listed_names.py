@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from rankgate.data.formats.registry import FORMATS
-from rankgate.engines.engine_kinds import engines
-from rankgate.measurement.evaluation.metrics import metrics
-from rankgate.measurement.metrics.ratings import RATING_METRICS
+from rankgate.engines.engine_checks import engines
+from rankgate.measurement.evaluation.metric_details import metrics
+from rankgate.measurement.metrics.rating_errors import RATING_METRICS
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.online.indicators.catalogue import KPIS
+from rankgate.online.indicators.kpi_catalogue import KPIS
 
 FILE = Path(__file__).parents[2] / "src/rankgate/interface/cli/names.json"
 

@@ -8,20 +8,20 @@ from _pages.behaviour import panels, shown
 from _pages.drawing import figure
 from _pages.formulas import typeset
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate.measurement.evaluation.documents import metrics as documents
-from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.evaluation import metric_documents as documents
+from rankgate.measurement.evaluation.metric_details import metric_details
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rankgate.measurement.evaluation.metric import MetricDetails
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.evaluation.metric_details import MetricDetails
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 _FAMILIES = {
     "Of rankings": (CATALOGUE, "Judgments and a run; one value a query, then their mean."),

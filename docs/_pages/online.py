@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, table
-from rankgate.online.clicks.catalogue import MODELS
-from rankgate.online.events.table import COLUMN_MEANINGS, COLUMNS
-from rankgate.online.faults.checks import CHECKS
-from rankgate.online.indicators.catalogue import KPIS
-from rankgate.online.interleaving.catalogue import METHODS
-from rankgate.online.off_policy.catalogue import ESTIMATORS
-from rankgate.online.simulation.users import USERS
+from rankgate.online.clicks.click_models import MODELS
+from rankgate.online.clicks.simulated_users import USERS
+from rankgate.online.events.event_table import COLUMN_MEANINGS, COLUMNS
+from rankgate.online.events.log_checks import CHECKS
+from rankgate.online.indicators.kpi_catalogue import KPIS
+from rankgate.online.interleaving.interleaving_methods import METHODS
+from rankgate.online.off_policy.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import polars as pl
 
+from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash, _hints
-from rankgate.core.present.result import Result
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from _pages.words import MADE, label, prose, table
+from rankgate.decisions.advice.advice_inputs import DEPTH, PAGE, STAGES, TASKS, DataFacts
+from rankgate.decisions.advice.advice_rules import (
+    CAUTIONS,
+    ROLES,
+    RULES,
+    SOURCES,
+    fill_cutoffs,
+    fill_facts,
+)
 from rankgate.decisions.advice.advise import choices
-from rankgate.decisions.advice.facts import DEPTH, PAGE, STAGES, TASKS, DataFacts
-from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, fill_cutoffs, fill_facts
-from rankgate.decisions.advice.sources import SOURCES
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.metric_name_parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.forms.as_markdown import escape_markdown
+from rankgate.core.present.markup_tables import escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,15 +12,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.core.console.terminal import colour_text
-from rankgate.core.present.write import render_result
-from rankgate.measurement.evaluation.axes import axes
-from rankgate.measurement.evaluation.convention import convention_details
-from rankgate.measurement.evaluation.conventions import conventions
-from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.evaluation.metrics import metrics
-from rankgate.measurement.explanation.reconcile import bridge, reconcile
-from rankgate.measurement.explanation.reported import find_reported
+from rankgate.core.console.terminal_output import colour_text
+from rankgate.core.present.write_results import render_result
+from rankgate.measurement.evaluation.convention_details import axes, convention_details, conventions
+from rankgate.measurement.evaluation.metric_details import metric_details, metrics
+from rankgate.measurement.explanation.reconcile import bridge, find_reported, reconcile_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +38,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every page with its text, but those of the manual, whose commands are run."""
     data = EXAMPLE / "qrels.txt", EXAMPLE / "bm25.run"
     results = {
-        "reconcile": reconcile(*data, "nDCG@10"),
+        "reconcile": reconcile_metrics(*data, "nDCG@10"),
         "reconcile-from-to": bridge(*data, "nDCG@10", "trec", "rre"),
         "reconcile-value": find_reported(*data, "nDCG@10", "0.52"),
         "conventions": conventions(),

@@ -22,7 +22,7 @@ import rankgate
 from rankgate import online
 
 if TYPE_CHECKING:
-    from rankgate.core.present.result import Result
+    from rankgate.core.present.base_result import Result
 
 QUERIES, DOCS, SHOWN, DAYS = 60, 12, 8, 14
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)

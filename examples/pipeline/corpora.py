@@ -16,8 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.interface.demo.build import build
-from rankgate.interface.demo.harvest import harvest_docstrings
+from rankgate.interface.demo.demo_build import build
+from rankgate.interface.demo.demo_engines import harvest_docstrings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

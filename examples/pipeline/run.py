@@ -22,10 +22,10 @@ import vectors  # noqa: E402
 from encoder import PACKAGE, model_folder  # noqa: E402
 
 import rankgate  # noqa: E402
-from rankgate.engines.kinds.python import Python  # noqa: E402
+from rankgate.engines.kinds.local_engines import Python  # noqa: E402
 
 if TYPE_CHECKING:
-    from rankgate.core.present.result import Result
+    from rankgate.core.present.base_result import Result
 
 METRICS = ["nDCG@10", "RR@10", "R@100"]
 PUBLISHED = {

@@ -19,7 +19,7 @@ def main() -> None:
     atexit.register(_freeze)
     try:
         from rankgate.interface.cli import main as run
-        from rankgate.interface.cli.limited import run_watched
+        from rankgate.interface.cli.startup import run_watched
 
         status = run_watched()
         if status is not None:

@@ -11,7 +11,7 @@ The names are described in `rankgate.interface.extend`; each is imported when it
 
 from __future__ import annotations
 
-from rankgate.core.present.resolve import lazy_names
+from rankgate.core.present.lazy_names import lazy_names
 from rankgate.interface import extend
 
 _HOMES = {"rankgate.interface.extend": extend.__all__}

@@ -15,9 +15,9 @@ from typing import Any
 from rankgate.measurement.metrics.built_in import MODULE_OF_METRIC
 
 _HOMES = {home.partition(":")[2]: home.partition(":")[0] for home in MODULE_OF_METRIC.values()} | {
-    "CATALOGUE": "catalogue",
-    "Metric": "declare",
-    "parse": "names",
+    "CATALOGUE": "metric_catalogue",
+    "Metric": "metric_declaration",
+    "parse": "metric_name_parser",
 }
 
 __all__ = [

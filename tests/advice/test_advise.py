@@ -12,11 +12,17 @@ from statsmodels.stats.power import TTestPower
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.decisions.advice.facts import STAGES, TASKS, DataFacts
-from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, fill_cutoffs, fill_facts
-from rankgate.decisions.advice.sources import SOURCES
+from rankgate.decisions.advice.advice_inputs import STAGES, TASKS, DataFacts
+from rankgate.decisions.advice.advice_rules import (
+    CAUTIONS,
+    ROLES,
+    RULES,
+    SOURCES,
+    fill_cutoffs,
+    fill_facts,
+)
 from rankgate.decisions.gating.policy import parse_policy
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.metric_name_parser import parse
 from support.wording import raises
 
 FACTS = DataFacts(

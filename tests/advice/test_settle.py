@@ -11,10 +11,9 @@ import rankgate
 from rankgate import Test as HowTested
 from rankgate import compare
 from rankgate.data.collection import Collection
-from rankgate.decisions.advice.settling.frame import random_order
-from rankgate.decisions.advice.settling.prices import Prices
-from rankgate.decisions.advice.settling.terms import look_levels
-from rankgate.measurement.stats.inclusion import inclusion_probabilities, permanent_numbers
+from rankgate.decisions.advice.settlement import random_order
+from rankgate.decisions.advice.settlement_plan import Prices, look_levels
+from rankgate.measurement.stats.sampling_design import inclusion_probabilities, permanent_numbers
 from support.wording import raises
 
 RNG = np.random.default_rng(8)

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from rankgate.data.scales import GRADED
+from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects
-from rankgate.store.people import secrets, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
 from support.recorded import history
 from support.serving import PASSWORD, served
@@ -26,7 +26,7 @@ OWN = ("about:blank", "data:")  # icons of the browser's own fields are data
 def dashboard(tmp_path_factory):
     with Store.create(str(tmp_path_factory.mktemp("dashboard") / "history.db")) as store:
         with store.write() as connection:
-            users.add(connection, "ann", secrets.password_hash(PASSWORD), admin=True)
+            users.add(connection, "ann", sign_in.password_hash(PASSWORD), admin=True)
             shop = projects.add(connection, "shop", title="Web shop", scale=GRADED)
         made = history(store, shop.id)
         with served(store, per_minute=1_000_000) as address:

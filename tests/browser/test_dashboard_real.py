@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.data.scales import GRADED
+from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects
-from rankgate.store.people import secrets, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.records import records
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.records.records import NewRecord, Value
 from rankgate.store.store import Store
 from support.serving import PASSWORD, Visitor, served
 
@@ -30,7 +30,7 @@ def real(tmp_path_factory, shared, chromium):  # noqa: ARG001 - nothing is made 
     path = str(tmp_path_factory.mktemp("real") / "history.db")
     with Store.create(path) as store:
         with store.write() as connection:
-            users.add(connection, "ann", secrets.password_hash(PASSWORD), admin=True)
+            users.add(connection, "ann", sign_in.password_hash(PASSWORD), admin=True)
             for name in ("covid", "engine", "chorus"):
                 projects.add(connection, name, title=name, scale=GRADED)
         covid(path, shared / "trec-covid-r1")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.interface.demo.build import build
-from rankgate.interface.demo.history import record_history
+from rankgate.interface.demo.demo_build import build
+from rankgate.interface.demo.demo_story import record_history
 from rankgate.store.material import projects
-from rankgate.store.people import secrets, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
 from support.crawling import crawl
 from support.serving import PASSWORD, Visitor, served
@@ -32,7 +32,7 @@ def demo(folder):
 @pytest.mark.parametrize("made", [empty, demo])
 def test_every_link_opens_for_everybody(made, tmp_path, chromium):
     with Store.open(made(tmp_path)) as store:
-        hashed = secrets.password_hash(PASSWORD)
+        hashed = sign_in.password_hash(PASSWORD)
         with store.write() as connection:
             (project,) = projects.list_projects(connection)
             for name, role in PEOPLE.items():

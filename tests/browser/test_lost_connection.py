@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rankgate.data.scales import GRADED
-from rankgate.store.material import documents, projects
-from rankgate.store.people import sessions, users
+from rankgate.data.qrels import GRADED
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
 from support.serving import Visitor, started
@@ -30,11 +30,11 @@ def place(tmp_path_factory):
         user = users.add(connection, "ann")
         users.grant(connection, made.id, user.id, "rater")
         docs = {"doc_id": [f"d{i}" for i in range(9)], "title": ["bike"] * 9}
-        documents.add_documents(connection, made.id, pl.DataFrame(docs))
+        queries_documents.add_documents(connection, made.id, pl.DataFrame(docs))
         batch = batches.add_batch(connection, made.id, "first")
         pairs = {"query_id": ["q"] * 9, "doc_id": docs["doc_id"]}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
-        session, secret = sessions.begin_session(connection, user.id)
+        session, secret = sign_in.begin_session(connection, user.id)
     return file, secret, session.csrf
 
 
@@ -101,11 +101,11 @@ def test_two_tabs_and_an_ended_session_lose_nothing(chromium, place):
         assert said[1].corrects == said[0].rating_id
         second = chromium.ask(TASK)
         with Store.open(str(file)) as store, store.write() as connection:
-            sessions.end_sessions(connection, users.get_by_name(connection, "ann").id)
+            sign_in.end_sessions(connection, users.get_by_name(connection, "ann").id)
         pressed(chromium, "1")
         chromium.until(f"{STATE}.startsWith('You are signed out. 1 ')")
         with Store.open(str(file)) as store, store.write() as connection:
-            _, other = sessions.begin_session(connection, users.get_by_name(connection, "ann").id)
+            _, other = sign_in.begin_session(connection, users.get_by_name(connection, "ann").id)
         chromium.send("Network.setCookie", name="rankgate_session", value=other, url=address)
         chromium.open(f"{address}/projects/shop/rate")
         chromium.until(f"{TASK} !== '{second}'")
@@ -115,7 +115,7 @@ def test_two_tabs_and_an_ended_session_lose_nothing(chromium, place):
 def test_pasted_text_rates_nothing_and_help_is_there(chromium, place):
     file, _, _ = place
     with Store.open(str(file)) as store, store.write() as connection:
-        _, secret = sessions.begin_session(connection, users.get_by_name(connection, "ann").id)
+        _, secret = sign_in.begin_session(connection, users.get_by_name(connection, "ann").id)
     with started(file, first=False) as (_, address, _):
         now = opened(chromium, address, secret)
         before = len(kept(file))

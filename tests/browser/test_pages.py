@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from rankgate.workspace.reports.printed import print_pdf
+from rankgate.workspace.reports.report import print_pdf
 from support.needs import SHARED
 from support.pages import HARM, NAMES, covid, demo, hostile
 

@@ -6,9 +6,9 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.store import archive
-from rankgate.store.kept import runs
+from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
-from rankgate.store.people import secrets, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.store.store import Store
 from support.serving import PASSWORD, Visitor, served
@@ -25,13 +25,13 @@ def test_tables_are_not_cut(tmp_path, chromium, axe, width):
             number = projects.add(connection, "shop", title="Shop").id
             ranked = {f"q{i}": {f"d{j}": -float(j) for j in range(20)} for i in range(120)}
             for name in ("production-2026-11-22-reranked", "new"):
-                run = runs.add_run(
+                run = stored_runs.add_run(
                     connection, store.blobs, number, read_run(ranked, name), name=name
                 )
                 item = archive.get(connection, number, "run", run.id)
                 archive.set_archived(connection, item, archived=name == "new")
             batches.add_batch(connection, number, "a batch of the second quarter")
-            users.add(connection, "mia", secrets.password_hash(PASSWORD), admin=True)
+            users.add(connection, "mia", sign_in.password_hash(PASSWORD), admin=True)
         with served(store, per_minute=1_000_000) as address:
             mia = Visitor(address)
             assert mia.sign_in("mia").status == 303

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.interface.demo.build import build
+from rankgate.interface.demo.demo_build import build
 from rankgate.judging.pooling.pool import pool
-from rankgate.judging.pooling.pool_design import PoolDesign
+from rankgate.judging.pooling.pool_sampling import PoolDesign
 from support.serving import PASSWORD, Visitor, started
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.core.console.sections import COLLECTION
+from rankgate.core.console.option_types import COLLECTION
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.collection_options import COLLECTION_NAMES

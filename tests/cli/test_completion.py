@@ -119,12 +119,12 @@ def test_names_that_are_used_already_are_not_offered(complete):
 
 
 def test_every_type_of_name_has_its_names():
-    from rankgate.core.console import name_types
+    from rankgate.core.console import option_types
 
     kinds = {
         value.kind
-        for value in vars(name_types).values()
-        if isinstance(value, name_types.NameType | name_types.NameOrPathType)
+        for value in vars(option_types).values()
+        if isinstance(value, option_types.NameType | option_types.NameOrPathType)
     }
     assert kinds == set(NAMES)
 
@@ -149,7 +149,7 @@ def test_commands_and_listed_names_load_no_numeric_library():
 
 
 def test_options_with_the_name_of_a_kind_complete_it():
-    from rankgate.core.console.name_types import BY_METAVAR
+    from rankgate.core.console.option_types import BY_METAVAR
 
     context = click.Context(rankgate)
     missing = [

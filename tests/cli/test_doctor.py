@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from rankgate.interface.cli.doctor import machine
-from rankgate.interface.cli.doctor.team import PRACTICES, TEAMS
+from rankgate.interface.cli import doctor
+from rankgate.interface.cli.doctor import PRACTICES, TEAMS
 
 
 def findings(run, *words):
@@ -42,7 +42,7 @@ def test_what_would_fail_is_named(run, tmp_path, monkeypatch, text, name):
 
 
 def test_an_extra_that_is_missing_says_how_to_get_it(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "_is_installed", lambda package: package != "duckdb")
+    monkeypatch.setattr(doctor, "_is_installed", lambda package: package != "duckdb")
     code, found = findings(run, tmp_path)
     assert code == 0
     online = found["extras", "online"]

@@ -8,12 +8,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rankgate.core.console.terminal import remove_server_commands
-from rankgate.core.formulas import guard_cell, unguard_cell
-from rankgate.core.present.forms.as_csv import guarded_csv
-from rankgate.core.present.forms.as_latex import latex_comment, latex_table
-from rankgate.core.present.forms.as_markdown import escape_markdown
-from rankgate.core.present.grid import Grid
+from rankgate.core.console.terminal_output import remove_server_commands
+from rankgate.core.present.csv_form import guard_cell, guarded_csv, unguard_cell
+from rankgate.core.present.document_model import Grid
+from rankgate.core.present.markup_tables import escape_markdown, latex_comment, latex_table
 from rankgate.data import contents_of, read_qrels
 
 ESCAPE = "\x1b[31mq\x1b[0m"

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rankgate.interface.cli.start.kinds import KINDS
-from rankgate.interface.cli.start.started_folder import detect_ci, detect_kind
+from rankgate.interface.cli.start.started_folder import KINDS, detect_ci, detect_kind
 from support.command import assert_refused
 
 ROOT = Path(__file__).parents[2]

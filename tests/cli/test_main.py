@@ -56,7 +56,7 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr("rankgate.measurement.evaluation.commands.eval.evaluate", broken)
+    monkeypatch.setattr("rankgate.measurement.evaluation.commands.evaluate", broken)
     ended = run("eval", *small)
     assert ended.code == 70
     assert ended.err.count("\n") == 1
@@ -105,7 +105,7 @@ def test_every_command_has_help(run, name):
         (
             ["online", "doctor", "--help"],
             {
-                "rankgate.online.commands.ab",
+                "rankgate.online.commands.experiment_commands",
                 "rankgate.online.experiments",
                 "rankgate.decisions.gating",
             },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -12,8 +11,9 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.core.present.suffixes import SUFFIXES, find_form
-from rankgate.interface.cli import _COMMAND_MODULES, COMMANDS
+from rankgate.core.output_files import SUFFIXES, find_form
+from rankgate.core.present.lazy_names import load_name
+from rankgate.interface.cli import _COMMANDS, COMMANDS
 from support.wording import raises
 
 DATA = "qrels.txt old.run new.run"
@@ -99,7 +99,7 @@ def folder(tmp_path, monkeypatch):
 
 def commands():
     for name in COMMANDS:
-        command = import_module(_COMMAND_MODULES[name]).command
+        command = load_name(_COMMANDS[name])
         if isinstance(command, click.Group):
             continue
         options = {each.name: each for each in command.params}

@@ -10,16 +10,16 @@ import pytest
 
 import rankgate
 from rankgate.core.declare import fields_of
-from rankgate.core.declare.signature import parse_docstring_section
+from rankgate.core.declare.parameter import parse_docstring_section
 from rankgate.data.collection import Collection, Items
-from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
 from rankgate.decisions.comparison.inference import Test
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
-from rankgate.judging.admission.demands import Demands
-from rankgate.judging.pooling.pool_design import PoolDesign
-from rankgate.measurement.fusion.lesson import FusionLearning
+from rankgate.judging.admission.requirements import Demands
+from rankgate.judging.pooling.pool_sampling import PoolDesign
+from rankgate.measurement.fusion.fuse import FusionLearning
 from support.wording import raises
 
 FUNCTIONS = {

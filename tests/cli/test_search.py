@@ -65,8 +65,8 @@ def test_help_of_groups_is_not_cut(run, group):
 
 
 def test_a_narrow_table_of_words_is_a_list():
-    from rankgate.core.present.forms.paragraphs import paragraph_table
-    from rankgate.core.present.grid import Grid
+    from rankgate.core.present.document_model import Grid
+    from rankgate.core.present.text_tables import paragraph_table
 
     words = "a paragraph that needs some room to be read"
     grid = Grid(("key", "takes", "meaning"), (("engine.page_size", "a whole number", words),))

@@ -9,8 +9,8 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.decisions.comparison.printed_cells import read_cell, read_count
-from rankgate.measurement.stats.granularity import (
+from rankgate.decisions.reproduction.printed_cells import read_cell, read_count
+from rankgate.measurement.stats.possible_means import (
     discounted_gap,
     ends_possible,
     multiples_possible,

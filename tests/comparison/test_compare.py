@@ -14,14 +14,13 @@ from statsmodels.stats.power import TTestPower
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import render_result
+from rankgate.core.present.write_results import render_result
 from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.paired import compute_figures
+from rankgate.decisions.comparison.paired_values import PairedValues, compute_figures
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
-from rankgate.decisions.comparison.values import PairedValues
 from rankgate.measurement.evaluation.scored_system import Scorer
 from support.wording import assert_warned, raises
 

@@ -4,11 +4,11 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.core.present.result import ReportOptions
+from rankgate.core.present.base_result import ReportOptions
 from rankgate.data.collection import Collection
-from rankgate.decisions.comparison.charts import deltas, forest, scatter
-from rankgate.decisions.comparison.documents import changes, comparison
-from rankgate.decisions.comparison.documents.leaderboard import leaderboard
+from rankgate.decisions.comparison.charts import query_charts, system_charts
+from rankgate.decisions.comparison.documents import comparison_document, comparison_report
+from rankgate.decisions.comparison.documents.comparison_grids import leaderboard
 
 METRIC = "RankingLoss"
 QUERIES = [f"q{i:02d}" for i in range(20)]
@@ -41,7 +41,7 @@ def worse():
 
 
 def headings(found):
-    return [heading for heading, _ in comparison.grids(found.only)]
+    return [heading for heading, _ in comparison_document.grids(found.only)]
 
 
 def test_gain_is_above_0_where_the_candidate_is_better(better, worse):
@@ -66,25 +66,25 @@ def test_a_candidate_that_lost_every_query_shows_its_worst(better, worse):
 
 def test_pictures_paint_an_improvement_blue(better, worse):
     for found, blue in ((better, True), (worse, False)):
-        bars = deltas.draw(found)
+        bars = query_charts.draw_deltas(found)
         assert all((row["gain"] > 0) == blue for row in bars.rows)
         assert "datum.gain" in str(bars.chart.to_dict())
         assert "datum.delta" not in str(bars.chart.to_dict())
         mark = "█" if blue else "░"
         other = "░" if blue else "█"
-        text = deltas.text(found, 80)
+        text = query_charts.text_deltas(found, 80)
         assert mark in text
         assert other not in text
-        points = scatter.draw(found)
+        points = query_charts.draw_scatter(found)
         assert "datum.gain" in str(points.chart.to_dict())
-        lines = forest.draw(found)
+        lines = system_charts.draw_forest(found)
         assert all((row["gain"] > 0) == blue for row in lines.rows)
         assert "datum.gain" in str(lines.chart.to_dict())
 
 
 def test_the_best_candidate_stands_first_in_a_forest():
     found = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC])
-    assert "'sort': ['good', 'bad']" in str(forest.draw(found).chart.to_dict())
+    assert "'sort': ['good', 'bad']" in str(system_charts.draw_forest(found).chart.to_dict())
 
 
 def test_a_leaderboard_marks_the_better_system(better):
@@ -109,9 +109,9 @@ def test_metrics_of_both_directions_order_systems_alike():
 
 def test_a_report_counts_what_gained_and_what_lost(better, worse):
     for found, words in ((better, "20 gained, 0 lost"), (worse, "0 gained, 20 lost")):
-        assert words in str(changes.sections(found.only, "0", ReportOptions(worst=5)))
-    assert "better." in changes.sentence(better.only)
-    assert "worse." in changes.sentence(worse.only)
+        assert words in str(comparison_report.sections(found.only, "0", ReportOptions(worst=5)))
+    assert "better." in comparison_report.sentence(better.only)
+    assert "worse." in comparison_report.sentence(worse.only)
 
 
 def test_a_comparison_read_from_json_has_the_gain(better):

@@ -9,8 +9,8 @@ import pytest
 import rankgate
 from rankgate import compare, evaluate, gate
 from rankgate.data.collection import Collection
-from rankgate.measurement.metrics.catalogue import CATALOGUE
-from rankgate.measurement.stats.within_queries import documents_needed
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.stats.sampling_design import documents_needed
 from support.wording import raises
 
 RNG = np.random.default_rng(5)

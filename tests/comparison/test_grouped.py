@@ -12,10 +12,10 @@ import pytest
 import rankgate
 from rankgate import compare, evaluate, gate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.group_sums import GROUPS, GroupSums, hash_queries
-from rankgate.decisions.comparison.scores.systems import read_scores
+from rankgate.data.run_scores import GROUPS, GroupSums, hash_queries
+from rankgate.decisions.comparison.reported_systems import read_scores
 from rankgate.decisions.gating.policy import parse_policy as read
-from rankgate.measurement.stats.interval import t_interval
+from rankgate.measurement.stats.mean_intervals import t_interval
 from support.wording import raises
 
 RNG = np.random.default_rng(8)

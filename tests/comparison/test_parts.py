@@ -8,9 +8,9 @@ import pytest
 
 import rankgate
 from rankgate import Collection, Items, UsageError, read_scores
-from rankgate.data.parts import EVERY_PART, PARTS, Need, Supply
+from rankgate.data.score_parts import EVERY_PART, PARTS, Need, Supply
 from rankgate.decisions.gating.policy import parse_policy
-from rankgate.decisions.gating.saved.baselines import save
+from rankgate.decisions.gating.saved.saved_baselines import save
 from support.wording import raises
 
 USERS = [f"u{i}" for i in range(24)]

@@ -9,11 +9,10 @@ from scipy import stats
 
 from rankgate import compare
 from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.equivalence import equivalence_of_pairs
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.practical import equivalence_of_pairs
-from rankgate.decisions.comparison.values import PairedValues
-from rankgate.measurement.stats.equivalence import tost
-from rankgate.measurement.stats.ratio import fieller
+from rankgate.decisions.comparison.paired_values import PairedValues
+from rankgate.measurement.stats.paired_tests import fieller, tost
 from support.wording import raises
 
 RNG = np.random.default_rng(11)

@@ -12,9 +12,9 @@ from rankgate import compare, evaluate, gate
 from rankgate.data.collection import Collection, Predicted
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.gating.saved.baselines import save
-from rankgate.measurement.stats.interval import t_interval
-from rankgate.measurement.stats.represented import Population, estimate_population
+from rankgate.decisions.gating.saved.saved_baselines import save
+from rankgate.measurement.stats.mean_intervals import t_interval
+from rankgate.measurement.stats.weighted_means import Population, estimate_population
 from support.command import assert_refused
 from support.wording import raises
 

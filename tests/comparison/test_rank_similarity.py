@@ -8,7 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.decisions.comparison.similarity import kendall_union
+from rankgate.decisions.reproduction.rank_similarity import kendall_union
 from support.command import assert_refused
 from support.wording import raises
 
@@ -40,7 +40,7 @@ def test_equal_rankings_are_wholly_alike():
 
 @pytest.mark.parametrize("ties", ["a", "b", "w"])
 def test_treatments_of_ties_are_those_of_rbo(ties):
-    from rankgate.measurement.stats.ranks.rbo import rbo
+    from rankgate.measurement.stats.rank_correlation import rbo
 
     tied = {"q": {"a": 2.0, "b": 2.0, "c": 1.0}}
     other = {"q": {"a": 3.0, "c": 2.0, "b": 2.0}}

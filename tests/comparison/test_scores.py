@@ -14,7 +14,7 @@ import rankgate
 from rankgate import compare, evaluate, gate
 from rankgate.core.errors import UsageError
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.scores.systems import read_scores
+from rankgate.decisions.comparison.reported_systems import read_scores
 from rankgate.decisions.gating.policy import parse_policy
 from support.command import assert_refused
 from support.wording import raises

@@ -14,7 +14,7 @@ from rankgate.core.declare import Range
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rankgate.data.inputs import QrelsLike
+    from rankgate.data.input_types import QrelsLike
 
 
 def verb(

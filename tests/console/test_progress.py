@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from rankgate.core.console.progress import TerminalProgress
+from rankgate.core.console.terminal_output import TerminalProgress
 from rankgate.core.progress import progress, step
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.aspects import Aspects
 from rankgate.data.collection import Collection
 from rankgate.data.column_map import map_columns
+from rankgate.data.grades_from_columns import Aspects
 from support.wording import raises
 
 SHEET = "q,d,relevance,fresh,trust\n1,a,3,0,1\n1,b,2,3,0\n2,a,0,3,2\n2,c,2,2,\n"

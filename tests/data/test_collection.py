@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.collection import Collection, Items, Predicted
-from rankgate.decisions.gating.commands.gate import command as gate_command
-from rankgate.measurement.evaluation.commands.eval import command as eval_command
+from rankgate.decisions.gating.commands import gate_command
+from rankgate.measurement.evaluation.commands import eval_command
 
 GRADES = {"Exact": 3, "Partial": 1, "Irrelevant": 0}
 SHEET = "term,sku,label\nmug,m1,Exact\nmug,m2,Partial\nlamp,l1,Exact\nlamp,l2,Irrelevant\n"

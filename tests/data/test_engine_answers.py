@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.data.answers.paths import parse_path
-from rankgate.data.answers.products import PRODUCTS
+from rankgate.data.answers.engine_answers import parse_path
+from rankgate.data.answers.engine_products import PRODUCTS
 from rankgate.data.read import read_run
 from support.command import assert_refused
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import RankgateError
-from rankgate.data.contents import FileContents
+from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.registry import TABLE, find_format
 from rankgate.data.streams.source import InputFile
 from support.programs import importable

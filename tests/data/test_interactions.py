@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.logs.reading import LOG_FORMATS, read_interactions
-from rankgate.data.logs.relevance import Truth, truth
+from rankgate.data.logs.log_judgments import Truth, truth
+from rankgate.data.logs.read_logs import LOG_FORMATS, read_interactions
 from support.wording import raises
 
 ROWS = [("1", "10", 5.0, 881250949), ("1", "20", 3.0, 891717742), ("2", "10", 1.0, 878887116)]

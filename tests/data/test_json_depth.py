@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.data.text import json_depth
+from rankgate.data.text import json_text
 
 texts = st.text('a"\\[]{}ä\n', max_size=6)
 values = st.recursive(
@@ -29,7 +29,7 @@ def depth_of(value):
 @given(value=values, limit=st.integers(0, 5))
 def test_depth_is_that_of_the_value(piece, value, limit):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(json_depth, "_BLOCK_SIZE", piece)
+        patched.setattr(json_text, "_BLOCK_SIZE", piece)
         for escaped in (False, True):
             data = json.dumps(value, ensure_ascii=escaped).encode()
-            assert json_depth.exceeds_depth(data, limit) == (depth_of(value) > limit)
+            assert json_text.exceeds_depth(data, limit) == (depth_of(value) > limit)

@@ -10,7 +10,7 @@ import pytest
 import rankgate
 from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels
-from rankgate.data.files.convert import convert
+from rankgate.data.files.conversion import convert
 from rankgate.data.files.validate import validate
 from rankgate.data.formats.registry import FORMATS, find_format
 from rankgate.data.qrels import OPTIONAL, Qrels

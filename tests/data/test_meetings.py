@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.data.logs import user_items
-from rankgate.data.logs.reading import read_interactions
-from rankgate.data.logs.user_items import read_user_items
+from rankgate.data.logs import large_logs
+from rankgate.data.logs.large_logs import read_user_items
+from rankgate.data.logs.read_logs import read_interactions
 from rankgate.data.memory import ids
 from support.wording import raises
 
@@ -21,7 +21,7 @@ PAIRS = {(str(user), f"i{item}") for user, item in zip(USERS, ITEMS, strict=True
 
 @pytest.mark.parametrize("size", [1 << 20, 7])
 def test_each_pair_is_reported_once_whatever_the_pieces(monkeypatch, size):
-    monkeypatch.setattr(user_items, "_BLOCK_SIZE", size)
+    monkeypatch.setattr(large_logs, "_BLOCK_SIZE", size)
     for log in (LOG, LOG.to_pandas(), LOG.to_arrow(), read_interactions(LOG)):
         result = read_user_items(log)
         rows = result.frame.rows()
@@ -49,7 +49,7 @@ def test_numbers_are_sorted_in_place_and_each_is_kept_once(block, monkeypatch):
 
 
 def test_a_hole_in_a_later_piece_is_reported_with_its_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(user_items, "_BLOCK_SIZE", 2)
+    monkeypatch.setattr(large_logs, "_BLOCK_SIZE", 2)
     file = tmp_path / "log.csv"
     file.write_text("user,item,rating\n" + "u,i,1\n" * 4 + "u,,1\n")
     with raises("empty-value", InputError, line=6):

@@ -12,7 +12,7 @@ import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import contents_of, read_run
 from rankgate.data.formats.registry import detect_format
-from rankgate.data.formats.tags import read_tags
+from rankgate.data.query_tags import read_tags
 from rankgate.data.streams.source import open_source
 from support.wording import raises
 

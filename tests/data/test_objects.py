@@ -19,8 +19,8 @@ import rankgate
 from rankgate.data import read_qrels, read_run
 from rankgate.data.answers.clients import ANSWERS
 from rankgate.data.collection import Collection, Items
-from rankgate.data.logs.reading import read_interactions
-from rankgate.data.objects import OBJECTS
+from rankgate.data.library_objects import OBJECTS
+from rankgate.data.logs.read_logs import read_interactions
 from support.wording import raises
 
 ROWS = [("1", "10", 3.0), ("1", "20", 2.0), ("1", "30", 1.0), ("2", "20", 5.0), ("2", "40", 4.0)]

@@ -12,7 +12,7 @@ import pytest
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.answers.clients import ANSWERS
-from rankgate.data.objects import OBJECTS
+from rankgate.data.library_objects import OBJECTS
 
 pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]  # theirs
 

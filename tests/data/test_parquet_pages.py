@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
-from rankgate.data.formats.tables.parquet_pages import check_parquet_sizes
+from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
@@ -68,9 +68,9 @@ def read_qrels_of(data):
 
 
 def test_a_column_that_unpacks_to_too_much(monkeypatch):
-    from rankgate.data.formats.tables import parquet_pages
+    from rankgate.data.formats.tables import table_file_sizes
 
-    monkeypatch.setattr(parquet_pages, "MAX_UNPACKED_BYTES", 1 << 10)
+    monkeypatch.setattr(table_file_sizes, "MAX_UNPACKED_BYTES", 1 << 10)
     with raises("too-large", InputError):
         read_qrels_of(written())
 

@@ -11,8 +11,8 @@ from rankgate import evaluate, split
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.files.validate import validate
 from rankgate.data.formats.registry import detect_format
-from rankgate.data.logs.items import read_frame
-from rankgate.data.logs.reading import read_interactions
+from rankgate.data.logs.item_tables import read_frame
+from rankgate.data.logs.read_logs import read_interactions
 from rankgate.data.read import contents_of, read_qrels, read_run
 from rankgate.data.streams.source import open_source
 from rankgate.online.events.events import Events

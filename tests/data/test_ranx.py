@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels, read_run
-from rankgate.data.formats.ranx import cbor
+from rankgate.data.formats import ranx_files
 from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
@@ -104,16 +104,16 @@ def test_a_packed_bomb_has_a_limit():
 
 
 def test_cbor_has_a_limit_of_values(monkeypatch):
-    monkeypatch.setattr(cbor, "VALUES", 100_000)
+    monkeypatch.setattr(ranx_files, "VALUES", 100_000)
     data = cbor2.dumps({f"d{i}": [float(i)] for i in range(200_000)})
     with raises("invalid-syntax", InputError):
-        cbor.decode(data, "")
+        ranx_files.decode(data, "")
 
 
 @pytest.mark.parametrize(("data", "value"), PLAIN.items())
 def test_cbor_as_another_program_writes_it(data, value):
-    assert cbor.decode(bytes.fromhex(data), "") == value
-    assert cbor.encode(value).hex() == data
+    assert ranx_files.decode(bytes.fromhex(data), "") == value
+    assert ranx_files.encode(value).hex() == data
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_cbor_as_another_program_writes_it(data, value):
     ],
 )
 def test_cbor_of_the_standard(data, value):
-    assert cbor.decode(bytes.fromhex(data), "") == value
+    assert ranx_files.decode(bytes.fromhex(data), "") == value
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_cbor_of_the_standard(data, value):
 )  # fmt: skip
 def test_cbor_that_is_none(data):
     with raises("invalid-syntax", InputError):
-        cbor.decode(bytes.fromhex(data), "")
+        ranx_files.decode(bytes.fromhex(data), "")
 
 
 NUMBERS = st.one_of(st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False))
@@ -152,7 +152,7 @@ NUMBERS = st.one_of(st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False)
 
 @given(st.dictionaries(st.text(), st.dictionaries(st.text(), NUMBERS)))
 def test_cbor_comes_back(table):
-    assert cbor.decode(cbor.encode(table), "") == table
+    assert ranx_files.decode(ranx_files.encode(table), "") == table
 
 
 def test_parquet_as_ranx_writes_it(tmp_path):

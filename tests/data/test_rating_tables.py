@@ -6,7 +6,7 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
-from rankgate.data.read_ratings import read_ratings
+from rankgate.data.read import read_ratings
 from support.command import assert_refused
 from support.wording import raises
 

@@ -15,7 +15,7 @@ import zstandard
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.streams.source import InputFile
-from rankgate.data.text import lines
+from rankgate.data.text import field_lines
 from support.wording import raises
 
 RUN = [("1", "007", 2.5), ("1", "b#", 1.0), ("2", "ä", -3.0)]
@@ -175,8 +175,8 @@ def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("extra", ["u", "true", "1"])
 @pytest.mark.parametrize("beyond", [True, False], ids=["polars with missing_columns", "without"])
 def test_a_field_too_few_and_one_too_many(tmp_path, monkeypatch, beyond, extra):
-    asked = lines._inserts_fields() and beyond
-    monkeypatch.setattr(lines, "_inserts_fields", lambda: asked)
+    asked = field_lines._inserts_fields() and beyond
+    monkeypatch.setattr(field_lines, "_inserts_fields", lambda: asked)
     good = "".join(f"1 Q0 d{i} 1 {-i} t\n" for i in range(5000))
     for first, second in (
         (f"1 Q0 x 1 2 t {extra}\n", "1 Q0 y 1 2\n"),

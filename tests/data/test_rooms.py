@@ -7,8 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from rankgate.data.streams.rooms import BufferPool
-from rankgate.data.streams.source import open_source
+from rankgate.data.streams.source import BufferPool, open_source
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100])

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of
 from rankgate.data.formats.registry import FORMATS, find_format
-from rankgate.data.qrels import SCHEMA, Qrels, Scale
-from rankgate.data.ratings import Ratings
+from rankgate.data.qrels import QRELS_SCHEMA, Qrels, Ratings, Scale
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile
 
@@ -201,7 +200,9 @@ def grades_of(contents, losses, *before):
         if each.queries is not None:
             names |= dict(each.queries.select("query_id", "text").rows())
     blanks = any("blanks" in loss.what for loss in losses)
-    called = {(names.get(q, q), d): g for q, d, g in contents.qrels.table.select(*SCHEMA).rows()}
+    called = {
+        (names.get(q, q), d): g for q, d, g in contents.qrels.table.select(*QRELS_SCHEMA).rows()
+    }
     return {(q.replace("_", " ") if blanks else q, d): g for (q, d), g in called.items()}
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankgate.data.duplicates import find_repeated_hashes
-from rankgate.data.stretches import (
+from rankgate.data.table_rows import (
+    find_repeated_hashes,
     range_starts,
     sort_halves,
     sort_ranges,

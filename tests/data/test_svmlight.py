@@ -9,7 +9,7 @@ import pytest
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import FileContents, contents_of
-from rankgate.data.files.convert import convert
+from rankgate.data.files.conversion import convert
 from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.qrels import Qrels
 from rankgate.data.streams.source import InputFile

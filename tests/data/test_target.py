@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.target import FileVersion, replace_file
+from rankgate.core.output_files import FileVersion, replace_file
 from rankgate.data import read_qrels
 from support.wording import raises
 
@@ -66,7 +66,7 @@ def test_a_version_that_another_process_wrote_stays(tmp_path):
 
 WRITER = """
 import sys, time
-from rankgate.core.target import replace_file
+from rankgate.core.output_files import replace_file
 with replace_file(sys.argv[1]) as out:
     out.write(b"x")
     out.flush()

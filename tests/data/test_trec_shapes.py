@@ -10,7 +10,7 @@ import pytest
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import FileContents, contents_of, read_qrels
-from rankgate.data.files.convert import convert
+from rankgate.data.files.conversion import convert
 from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.streams.source import InputFile
@@ -184,7 +184,7 @@ def test_pieces_of_judgments_are_the_whole(monkeypatch, queries):
     table = pl.DataFrame({"query_id": ids, "doc_id": list("abcdef"), "grade": [1.0, 0, 2, 0, 1, 3]})
     result = set()
     for piece in (1, 2, 3, 100):
-        monkeypatch.setattr("rankgate.data.formats.trec.write._ROWS_PER_WRITE", piece)
+        monkeypatch.setattr("rankgate.data.formats.trec.trec_writer._ROWS_PER_WRITE", piece)
         out = io.BytesIO()
         result.add(
             (find_format("trec").write(FileContents(qrels=Qrels(table)), out), out.getvalue())

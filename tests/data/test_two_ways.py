@@ -7,9 +7,9 @@ import json
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from rankgate.data.formats.tables import jsonl_rows, schemas
+from rankgate.data.formats.tables import jsonl, schemas
 from rankgate.data.streams.source import InputFile
-from rankgate.data.text import records
+from rankgate.data.text import delimited_records
 
 FIELDS = ["1", "a", "2", "0.5", "", " ", '"', '""', '"a"', '"x,y"', '"x\ny"', '"a""b"', "-3", "1e5"]
 ENDS = ["\n", "\r\n", "\n\n", ",", ",", ",", ""]
@@ -19,15 +19,15 @@ HEADER = "qid,doc,grade\n"
 @given(st.lists(st.tuples(st.sampled_from(FIELDS), st.sampled_from(ENDS)), max_size=14))
 def test_separated(parts):
     data = "".join(field + end for field, end in parts).encode()
-    header = records.parse_header(HEADER.encode(), ",")
+    header = delimited_records.parse_header(HEADER.encode(), ",")
     table = schemas.find_schema(header.names, "runs") or schemas.find_schema(header.names)
-    layout = records.ColumnChoice(header, table.kept, frozenset({"grade"}))
-    if not data or not records._has_regular_quotes(data, ","):
+    layout = delimited_records.ColumnChoice(header, table.kept, frozenset({"grade"}))
+    if not data or not delimited_records._has_regular_quotes(data, ","):
         return
-    quick = records._parse_with_polars(data, layout)
+    quick = delimited_records._parse_with_polars(data, layout)
     event(f"fast: {quick is not None and len(quick)}")
     if quick is not None:
-        careful = records._parse_by_record(data, 1, layout, InputFile(None, data))
+        careful = delimited_records._parse_by_record(data, 1, layout, InputFile(None, data))
         assert quick.select(careful.columns).equals(careful)
 
 
@@ -52,27 +52,25 @@ def written(pairs):
 def test_json_lines(lines):
     data = "\n".join(lines).encode()
     table = schemas.find_schema(["qid", "doc", "score"], "runs")
-    quick = jsonl_rows._parse_with_polars(data, table)
+    quick = jsonl._parse_with_polars(data, table)
     if quick is not None:
-        careful = jsonl_rows._parse_by_object(
-            jsonl_rows._Piece(data, 1), table, InputFile(None, data)
-        )
+        careful = jsonl._parse_by_object(jsonl._Piece(data, 1), table, InputFile(None, data))
         assert quick.equals(careful)
 
 
 def test_the_fast_way_is_taken():
     """Else the tests above would say nothing."""
-    header = records.parse_header(HEADER.encode(), ",")
-    layout = records.ColumnChoice(
+    header = delimited_records.parse_header(HEADER.encode(), ",")
+    layout = delimited_records.ColumnChoice(
         header, {"query_id": "qid", "grade": "grade"}, frozenset({"grade"})
     )
-    assert records._parse_with_polars(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
+    assert delimited_records._parse_with_polars(b'"x\ny",b,2\n1,"c""d",0.5\n', layout) is not None
     line = json.dumps({"qid": "1", "doc": "é", "score": 0.1, "note": {"doc": "x"}})
     table = schemas.find_schema(["qid", "doc", "score"], "runs")
     assert (
-        jsonl_rows._parse_with_polars(
+        jsonl._parse_with_polars(
             line.replace('"note": {"doc": "x"}', '"note": [1]').encode(), table
         )
         is not None
     )
-    assert jsonl_rows._parse_with_polars(line.encode(), table) is None
+    assert jsonl._parse_with_polars(line.encode(), table) is None

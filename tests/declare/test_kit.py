@@ -15,9 +15,9 @@ from rankgate.core.declare import (
     Registry,
     fields_of,
     parameters_of,
-    plugins,
+    registries,
 )
-from rankgate.core.declare.toml import TomlFile
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from support.wording import raises, refused
 
@@ -121,11 +121,11 @@ def plugged(monkeypatch):
             return [Point(loaded)] if group == "rankgate.rules" else []
 
         monkeypatch.setattr("importlib.metadata.entry_points", points)
-        plugins._load_packages.cache_clear()
+        registries._load_packages.cache_clear()
         return Registry(Declared, "rule", [Declared("ours")], group="rankgate.rules")
 
     yield install
-    plugins._load_packages.cache_clear()
+    registries._load_packages.cache_clear()
 
 
 def test_a_registry_finds_its_own_then_those_of_plug_ins(plugged):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankgate.interface.demo.build import build
+from rankgate.interface.demo.demo_build import build
 
 
 @pytest.fixture(scope="session")

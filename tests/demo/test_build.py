@@ -3,8 +3,7 @@
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.interface.demo.build import QUERIES, build
-from rankgate.interface.demo.judgments import judgments, queries
+from rankgate.interface.demo.demo_build import QUERIES, build, judgments, queries
 from support.wording import raises
 
 FILES = {

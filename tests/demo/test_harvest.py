@@ -5,8 +5,7 @@ import subprocess
 import sys
 import threading
 
-from rankgate.interface.demo.harvest import harvest_docstrings
-from rankgate.interface.demo.modules import MODULES
+from rankgate.interface.demo.demo_engines import MODULES, harvest_docstrings
 
 NATURAL = {
     "str.split",
@@ -53,7 +52,7 @@ def test_names_are_public_and_texts_are_not_empty():
 
 def test_every_process_harvests_the_same():
     source = (
-        "import json; from rankgate.interface.demo.harvest import harvest_docstrings;"
+        "import json; from rankgate.interface.demo.demo_engines import harvest_docstrings;"
         "print(json.dumps([[d.doc_id, d.signature, d.text] for d in harvest_docstrings()]))"
     )
     command = [sys.executable, "-c", source]
@@ -74,7 +73,7 @@ def test_a_hook_that_a_program_has_replaced_is_not_documentation(monkeypatch):
 
 def test_without_docstrings_the_harvest_says_why():
     source = (
-        "from rankgate.interface.demo.harvest import harvest_docstrings\n"
+        "from rankgate.interface.demo.demo_engines import harvest_docstrings\n"
         "from rankgate.core.errors import InputError\n"
         "try: harvest_docstrings()\n"
         "except InputError as error: print(error)"

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from rankgate.interface.demo.harvest import harvest_docstrings
-from rankgate.interface.demo.judgments import judgments, movies, queries
+from rankgate.interface.demo.demo_build import judgments, movies, queries
+from rankgate.interface.demo.demo_engines import harvest_docstrings
 
 # Documents that not every Python from 3.11 to 3.13 has.
 SOMETIMES = {

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from rankgate import history
-from rankgate.interface.demo.judgments import queries
-from rankgate.interface.demo.story import print_demo
-from rankgate.store.check import check
+from rankgate.interface.demo.demo_build import queries
+from rankgate.interface.demo.demo_story import print_demo
 from rankgate.store.store import Store
-from rankgate.workspace.records.alerts.manage import list_alerts
+from rankgate.store.store_integrity import check
+from rankgate.workspace.records.alerts.alert_check import list_alerts
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
-from rankgate.interface.demo.build import build
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.interface.demo.demo_build import build
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 from rankgate.measurement.scoring import CONVENTIONS
 
 ROOT = Path(__file__).parents[2]

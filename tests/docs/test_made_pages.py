@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.decisions.advice.facts import STAGES, TASKS
-from rankgate.decisions.advice.rules import RULES
-from rankgate.decisions.advice.sources import SOURCES
+from rankgate.decisions.advice.advice_inputs import STAGES, TASKS
+from rankgate.decisions.advice.advice_rules import RULES, SOURCES
 from rankgate.interface.cli import COMMANDS
-from rankgate.measurement.evaluation.axes import axes
-from rankgate.measurement.evaluation.metrics import metrics
-from rankgate.measurement.metrics.catalogue import by_name
+from rankgate.measurement.evaluation.convention_details import axes
+from rankgate.measurement.evaluation.metric_details import metrics
+from rankgate.measurement.metrics.metric_catalogue import by_name
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.workspace.reports.kinds import CHART_KINDS
+from rankgate.workspace.reports.chart_kinds import CHART_KINDS
 from support.programs import importable
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -17,8 +17,8 @@ import yaml
 from click.testing import CliRunner
 
 from rankgate.interface.cli import rankgate as program
-from rankgate.interface.cli.global_options import OPTIONS_WITH_VALUE, move_global_options_first
-from rankgate.interface.demo.build import build
+from rankgate.interface.cli.startup import OPTIONS_WITH_VALUE, move_global_options_first
+from rankgate.interface.demo.demo_build import build
 from support.chromium import Chromium
 from support.programs import tool
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.workspace.reports.pictured import ChartRequest, compute_result
+from rankgate.workspace.reports.chart_results import ChartRequest, compute_result
 
 HERE = Path(__file__).parents[2] / "examples" / "published-tables"
 STAGES = ("bm25", "dense", "rrf", "cross-encoder", "llm")
@@ -39,11 +39,11 @@ def _guide(k):
 
 
 def test_the_guide_s_comparison_over_cutoffs():
-    from rankgate.measurement.evaluation.charts import cutoffs as charts
+    from rankgate.measurement.evaluation.charts import mean_charts as charts
 
     asked = ChartRequest(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
                   convention="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip
-    result = charts.draw(compute_result("cutoffs", asked))
+    result = charts.draw_cutoffs(compute_result("cutoffs", asked))
     drawn = {(row["metric"], row["k"]): row["value"] for row in result.rows}
     expected = {(name, k): value for k in (1, 3, 5, 10) for name, value in _guide(k).items()}
     assert drawn == pytest.approx(expected, abs=1e-12)

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from rankgate.data.logs.splits import SPLIT_METHODS
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
 
 PAGE = Path(__file__).parents[2] / "docs" / "recommenders.md"
 TEXT = PAGE.read_text()

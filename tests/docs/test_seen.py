@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.core.console.terminal import colour_text
-from rankgate.core.present.forms.as_text import text_width
+from rankgate.core.console.terminal_output import colour_text
+from rankgate.core.present.text_tables import text_width
 from support.programs import tool
 
 ROOT = Path(__file__).parents[2]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.core.present.write import render_result
-from rankgate.engines.snapshots import asking
-from rankgate.engines.snapshots.engine_comparison import EngineComparison
-from rankgate.engines.snapshots.take import snapshot
-from rankgate.measurement.stats.resampling.quantiles import quantile_differences
+from rankgate.core.present.write_results import render_result
+from rankgate.engines.snapshots import query_sender
+from rankgate.engines.snapshots.snapshot import EngineComparison
+from rankgate.engines.snapshots.snapshot_verb import snapshot
+from rankgate.measurement.stats.resampling_tests import quantile_differences
 from support.wording import raises
 
 from .conftest import QUERIES, listed
@@ -31,7 +31,7 @@ def test_each_query_is_asked_of_both_in_an_order_that_is_drawn(monkeypatch):
     old, new = recorder("old", asked), recorder("new", asked)
     taken = {"old": 0.001, "new": 0.005}
     clock = SimpleNamespace(perf_counter=lambda: sum(taken[name] for name, _ in asked))
-    monkeypatch.setattr(asking, "time", clock)
+    monkeypatch.setattr(query_sender, "time", clock)
     result = rankgate.compare_engines(old, new, QUERIES, concurrency=1, seed=3)
     pairs = [asked[i : i + 2] for i in range(0, len(asked), 2)]
     assert all(one[1] == two[1] and one[0] != two[0] for one, two in pairs)

@@ -2,11 +2,9 @@
 
 import pytest
 
-from rankgate.engines.catalogue import ENGINES
-from rankgate.engines.configuration import read_engine
-from rankgate.engines.engine_check import check_engine
-from rankgate.engines.engine_kinds import EngineKinds, engines
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.configuration import ENGINES, read_engine
+from rankgate.engines.engine_checks import EngineKinds, check_engine, engines
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 from support.wording import raises
 
 from .conftest import QUERIES

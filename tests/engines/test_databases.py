@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 
 from .conftest import QUERIES
 from .test_snapshot import queries_file

@@ -5,12 +5,11 @@ import random
 
 import pytest
 
-from rankgate.data.answers.paths import parse_path
-from rankgate.data.answers.shape import Shape
+from rankgate.data.answers.engine_answers import Shape, parse_path
 from rankgate.engines.configuration import read_engine
-from rankgate.engines.engine_check import check_engine
+from rankgate.engines.engine_checks import check_engine
 from rankgate.engines.requests.transport import Transport
-from rankgate.engines.snapshots.take import FunctionEngine, snapshot
+from rankgate.engines.snapshots.snapshot_verb import FunctionEngine, snapshot
 from support.wording import raises
 
 from .conftest import QUERIES, _Handler, listed

@@ -7,7 +7,7 @@ import pytest
 
 from rankgate.engines.configuration import read_engine
 from rankgate.engines.requests import workers
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 
 from .conftest import QUERIES
 

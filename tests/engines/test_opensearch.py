@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 
 from .conftest import Server, _Handler
 

@@ -10,8 +10,8 @@ import urllib.error
 import pytest
 
 import rankgate
-from rankgate.engines.engine_check import check_engine
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.engine_checks import check_engine
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES

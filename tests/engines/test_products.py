@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from rankgate.engines.configuration import read_engine
-from rankgate.engines.engine_check import check_engine
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.engine_checks import check_engine
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 from support.waiting import PATIENCE, free_port, until
 from support.wording import raises
 

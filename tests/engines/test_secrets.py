@@ -15,17 +15,15 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.core.present.write import FORMS, render_result
-from rankgate.data.answers.answer import Answer, Failure
-from rankgate.decisions.sweeps.settings import Step
-from rankgate.decisions.sweeps.steps import carry_out
-from rankgate.engines.catalogue import ENGINES
-from rankgate.engines.configuration import Configuration, read_engine
+from rankgate.core.present.write_results import FORMS, render_result
+from rankgate.data.answers.engine_answers import Answer, Failure
+from rankgate.decisions.sweeps.dials import Step
+from rankgate.decisions.sweeps.setup_steps import carry_out
+from rankgate.engines.configuration import ENGINES, Configuration, Pace, read_engine
 from rankgate.engines.engine import Connection, Facts
-from rankgate.engines.engine_check import check_engine
-from rankgate.engines.pace import Pace
+from rankgate.engines.engine_checks import check_engine
 from rankgate.engines.requests.secrets import Secrets
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 from rankgate.store.material import projects
 from support.wording import raises
 

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.data import read_run
-from rankgate.data.answers.served_order import break_ties
-from rankgate.engines.pace import Pace
+from rankgate.data.answers.engine_answers import break_ties
+from rankgate.engines.configuration import Pace
 from rankgate.engines.snapshots.snapshot import Snapshot
-from rankgate.engines.snapshots.take import FunctionEngine, configuration_of, snapshot
+from rankgate.engines.snapshots.snapshot_verb import FunctionEngine, configuration_of, snapshot
 from support.wording import raises
 
 from .conftest import DOCS, QUERIES, listed
@@ -82,10 +82,10 @@ def test_a_query_without_results_is_not_a_failure(engine):
 MANY = {f"q{i}": f"red shoe number{i % 60}" for i in range(600)}  # too many to get to the end
 PROGRAM = """
 import json, os, pathlib, random, signal, sys, time
-from rankgate.data.write import choose_format
+from rankgate.data.files.conversion import choose_format
 from rankgate.engines.configuration import read_engine
 from rankgate.engines.kinds import sqlite
-from rankgate.engines.snapshots.take import FunctionEngine, configuration_of, snapshot
+from rankgate.engines.snapshots.snapshot_verb import FunctionEngine, configuration_of, snapshot
 
 asked = sqlite._Database.ask
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 from support.wording import raises
 
 from .conftest import QUERIES, Server, listed

@@ -7,11 +7,11 @@ from contextlib import closing
 import pytest
 
 import rankgate
-from rankgate.core.present.write import render_result
-from rankgate.data.formats.snapshot_files import unfinished_reason
-from rankgate.decisions.gating.saved import baselines
-from rankgate.engines.engine_check import check_engine
-from rankgate.engines.snapshots.take import snapshot
+from rankgate.core.present.write_results import render_result
+from rankgate.data.formats.run_companions import unfinished_reason
+from rankgate.decisions.gating.saved import saved_baselines
+from rankgate.engines.engine_checks import check_engine
+from rankgate.engines.snapshots.snapshot_verb import snapshot
 from support.wording import raises
 
 from .conftest import QUERIES
@@ -109,7 +109,7 @@ def test_a_baseline_is_not_saved_from_an_unfinished_snapshot(files, tmp_path):
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
     with raises("unfinished-snapshot"):
-        baselines.save("main", str(qrels), str(new), folder=tmp_path)
+        saved_baselines.save("main", str(qrels), str(new), folder=tmp_path)
     assert not (tmp_path / "main.json").exists()
 
 

@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from rankgate.core.console import terminal
+from rankgate.core.console import terminal_output
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.axes import axes
+from rankgate.measurement.scoring.convention import axes
 from support.command import assert_refused
 
 
@@ -142,12 +142,12 @@ def test_colour_is_for_terminals(monkeypatch, tty, colour, words, painted):
     monkeypatch.setattr("sys.stdout.isatty", lambda: tty)
     monkeypatch.setenv("NO_COLOR", colour)
     monkeypatch.setenv("TERM", "xterm")
-    assert ("\x1b" in terminal.style_output("trec\n", *words)) == painted
+    assert ("\x1b" in terminal_output.style_output("trec\n", *words)) == painted
 
 
 @pytest.mark.parametrize(("columns", "width"), [("40", 40), ("120", 120), ("300", 160)])
 def test_the_width_is_the_terminal_s(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert terminal.output_width() == width
-    assert terminal.output_width("file") == 80
+    assert terminal_output.output_width() == width
+    assert terminal_output.output_width("file") == 80

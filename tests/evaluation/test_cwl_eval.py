@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.measurement.evaluation.cwl.cwl_eval import cwl_eval, read_metrics
+from rankgate.measurement.evaluation.trec.cwl_eval import cwl_eval, read_metrics
 from support.wording import raises
 
 PLACE = Path(__file__).parent / "cwl"

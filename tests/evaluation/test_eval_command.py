@@ -9,7 +9,7 @@ from math import log2
 import pandas as pd
 import pytest
 
-from rankgate.core.console import places
+from rankgate.core.console import shared_options
 from rankgate.core.errors import UsageError
 from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
@@ -204,9 +204,9 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(places.Path, "replace", full)
+    monkeypatch.setattr(shared_options.Path, "replace", full)
     with raises("cannot-write", UsageError):
-        places.write_output("new", str(target))
+        shared_options.write_output("new", str(target))
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 

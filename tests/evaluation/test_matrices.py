@@ -13,9 +13,9 @@ import scipy.sparse as sp
 import rankgate
 from rankgate import Lists, Matrix
 from rankgate.core.errors import DuplicateError, InputError, UsageError
-from rankgate.data import frames as memory
+from rankgate.data import memory_tables as memory
 from rankgate.data.collection import Collection, Items
-from rankgate.measurement.scoring.alignment import sheets
+from rankgate.measurement.scoring import matrix_source
 from support.wording import raises
 
 U, I = 60, 25  # noqa: E741 - as the documentation has it
@@ -173,7 +173,7 @@ def test_whatever_speaks_dlpack_is_taken():
 
 def test_blocks_are_no_matter(monkeypatch):
     whole = {name: means(TRUTHS["sparse"], RUNS[name]) for name in ("matrix", "sparse", "lists")}
-    monkeypatch.setattr(sheets, "_CELLS", 3 * I)
+    monkeypatch.setattr(matrix_source, "_CELLS", 3 * I)
     for name, result in whole.items():
         assert means(TRUTHS["sparse"], RUNS[name]) == result
 

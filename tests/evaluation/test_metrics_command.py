@@ -5,15 +5,15 @@ import re
 
 import pytest
 
-from rankgate.core.present.forms.as_text import text_width
-from rankgate.core.present.write import render_result
-from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.core.present.text_tables import text_width
+from rankgate.core.present.write_results import render_result
+from rankgate.measurement.evaluation.metric_details import metric_details
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 

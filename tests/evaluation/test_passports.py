@@ -1,14 +1,13 @@
 """Descriptions say what the declarations say."""
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.evaluation.metrics import metrics
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.evaluation.metric_details import metric_details, metrics
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 from support.wording import raises
 
 EVERY = (

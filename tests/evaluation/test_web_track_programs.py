@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.measurement.evaluation.web_track.gdeval import gdeval
-from rankgate.measurement.evaluation.web_track.ndeval import ndeval
+from rankgate.measurement.evaluation.trec.web_track import gdeval, ndeval
 from support.command import assert_refused
 from support.wording import raises
 

@@ -11,7 +11,7 @@ from rankgate.core.errors import UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 from rankgate.measurement.scoring import CONVENTIONS
 from support.wording import raises
 

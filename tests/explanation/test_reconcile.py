@@ -9,12 +9,11 @@ import pytest
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.explanation.reconcile import bridge, reconcile
-from rankgate.measurement.explanation.reported import find_reported
+from rankgate.measurement.explanation.reconcile import bridge, find_reported, reconcile_metrics
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.chosen import chosen_convention as overridden
-from rankgate.measurement.scoring.chosen import refuse_mixed
-from rankgate.measurement.scoring.sources import RunSource
+from rankgate.measurement.scoring.chosen_convention import chosen_convention as overridden
+from rankgate.measurement.scoring.chosen_convention import refuse_mixed
+from rankgate.measurement.scoring.run_sources import RunSource
 from support.wording import raises
 
 # the worked example of the product search benchmark: its text says exponential gain
@@ -47,7 +46,7 @@ def number(value):
 
 
 def test_groups_hold_equal_values_and_the_axis_that_separates_them():
-    result = reconcile(QRELS, RUN, "nDCG@3", ["trec", "esci", "esci-code", "leaf"])
+    result = reconcile_metrics(QRELS, RUN, "nDCG@3", ["trec", "esci", "esci-code", "leaf"])
     first, second = result.groups
     assert first.conventions == ("trec", "esci-code", "leaf")
     assert second.conventions == ("esci",)
@@ -60,7 +59,7 @@ def test_groups_hold_equal_values_and_the_axis_that_separates_them():
 
 @pytest.mark.parametrize("metric", ["nDCG@2", "AP", "RR", "P@10"])
 def test_every_convention_has_its_own_number(metric):
-    result = reconcile(MANY, RANKED, metric)
+    result = reconcile_metrics(MANY, RANKED, metric)
     found = {name: value for group in result.groups for name, value in values_of(group).items()}
     refused = {each.convention for each in result.refusals}
     assert {*found, *refused} == {*CONVENTIONS}
@@ -75,7 +74,7 @@ def test_every_convention_has_its_own_number(metric):
 
 def test_a_convention_that_stops_is_reported_with_its_reason():
     strict = overridden("trec", ["missing=error"])
-    result = reconcile(MANY, RANKED, "AP", ["trec9", strict])
+    result = reconcile_metrics(MANY, RANKED, "AP", ["trec9", strict])
     assert [group.conventions for group in result.groups] == [("trec9",)]
     (refusal,) = result.refusals
     assert refusal.convention == "trec+"
@@ -84,7 +83,7 @@ def test_a_convention_that_stops_is_reported_with_its_reason():
 
 def test_where_all_stop_the_reason_is_the_error():
     with raises("queries-differ", InputError):
-        reconcile(MANY, {"x": {"a": 1.0}}, "AP")
+        reconcile_metrics(MANY, {"x": {"a": 1.0}}, "AP")
 
 
 @pytest.mark.parametrize("metric", ["nDCG@2", "AP", "RR@3"])
@@ -200,7 +199,7 @@ def test_a_duplicate_is_an_error_only_where_the_convention_says_so(tmp_path):
     path = tmp_path / "twice.run"
     path.write_text("1 Q0 a 1 9 t\n1 Q0 b 1 8 t\n1 Q0 a 1 7 t\n")
     last = overridden("trec", ["duplicates=last"])
-    result = reconcile(MANY, path, "RR", ["trec", last])
+    result = reconcile_metrics(MANY, path, "RR", ["trec", last])
     assert [group.conventions for group in result.groups] == [("trec+",)]
     assert result.groups[0].value == 1 / 2 / 4  # b, then a; four judged queries
     assert [each.convention for each in result.refusals] == ["trec"]

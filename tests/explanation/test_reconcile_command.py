@@ -7,7 +7,7 @@ from math import log2
 
 import pytest
 
-from rankgate.measurement.explanation.documents.reconciliation import digits_for
+from rankgate.measurement.explanation.explanation_documents import digits_for
 from rankgate.measurement.scoring import CONVENTIONS
 from support.command import assert_refused
 

@@ -9,9 +9,8 @@ from click.testing import CliRunner
 import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.data.collection import Collection, Items
-from rankgate.measurement.explanation.commands.reconcile import command
-from rankgate.measurement.explanation.reconcile import bridge, reconcile
-from rankgate.measurement.explanation.reported import find_reported
+from rankgate.measurement.explanation.commands import reconcile_command
+from rankgate.measurement.explanation.reconcile import bridge, find_reported, reconcile_metrics
 from support.wording import raises
 
 # the lists [1, 2, 3], [1, 2, 4], [1, 5, 6] and a catalogue of ten
@@ -22,7 +21,7 @@ SHOP = Collection(QRELS, items=Items(pl.DataFrame({"item_id": [str(n) for n in r
 
 
 def test_who_gives_which_gini():
-    result = reconcile(SHOP, RUN, "Gini@3")
+    result = reconcile_metrics(SHOP, RUN, "Gini@3")
     found = {name: group.value for group in result.groups for name in group.conventions}
     assert found == {
         **dict.fromkeys(("trec", "recbole", "lenskit"), pytest.approx(0.5444444, abs=1e-7)),
@@ -48,7 +47,7 @@ def test_a_reported_number_is_found():
 
 
 def test_what_cannot_be_had_is_a_refusal():
-    result = reconcile(SHOP, RUN, "Coverage@3")
+    result = reconcile_metrics(SHOP, RUN, "Coverage@3")
     assert {each.convention for each in result.refusals} == {"recommenders", "evidently"}
     assert all("seen before" in each.reason for each in result.refusals)
 
@@ -76,9 +75,13 @@ def test_the_command(tmp_path):
     ranking.write_text("u Q0 a 1 2 r\nu Q0 b 2 1 r\nv Q0 a 1 2 r\nv Q0 c 2 1 r\n")
     (tmp_path / "items.csv").write_text("item_id\n" + "".join(f"{i}\n" for i in "abcdef"))
     words = [str(qrels), str(ranking), "-m", "Gini@2", "--items", str(tmp_path / "items.csv")]
-    result = CliRunner().invoke(command, words, catch_exceptions=False).output
+    result = CliRunner().invoke(reconcile_command, words, catch_exceptions=False).output
     assert "2 numbers under 4 conventions" in result
     assert "Gini.over: catalogue → shown" in result
-    result = CliRunner().invoke(command, [*words, "--from", "trec", "--to", "evidently"]).output
+    result = (
+        CliRunner()
+        .invoke(reconcile_command, [*words, "--from", "trec", "--to", "evidently"])
+        .output
+    )
     assert "Gini.divisor: n → n-1\n" in result
     assert "moves" not in result

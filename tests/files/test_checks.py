@@ -9,13 +9,10 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data import read_qrels
-from rankgate.data.contents import FileContents
-from rankgate.data.files.checklist import make_checklist
+from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.files.checks import CHECKS
-from rankgate.data.files.validate import validate
-from rankgate.data.notes import Note
-from rankgate.data.qrels import Scale
-from rankgate.data.ratings import Ratings
+from rankgate.data.files.validate import make_checklist, validate
+from rankgate.data.qrels import Ratings, Scale
 from support.wording import raises
 
 CSV = "query_id,doc_id,grade\n"

@@ -16,7 +16,7 @@ import zstandard
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data import Qrels, contents_of, read_qrels, read_run
-from rankgate.data.files.convert import convert
+from rankgate.data.files.conversion import convert
 from rankgate.data.formats.tables import arrow as parquet
 from rankgate.data.streams.source import InputFile
 from support.waiting import until
@@ -199,7 +199,7 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     target = tmp_path / "a.csv"
     target.write_text("old")
     code = (
-        "import sys; from rankgate.data.files.convert import convert\n"
+        "import sys; from rankgate.data.files.conversion import convert\n"
         "from rankgate.data.run import Run\n"
         "import polars as pl, itertools\n"
         "def pieces():\n"

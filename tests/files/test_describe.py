@@ -9,7 +9,7 @@ import pytest
 import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.data import read_qrels, read_run
-from rankgate.data.contents import FileContents
+from rankgate.data.file_contents import FileContents
 from rankgate.measurement.description.describe import describe
 from support.wording import raises
 

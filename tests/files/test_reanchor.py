@@ -10,7 +10,7 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError
-from rankgate.data.files.text_overlap import Texts
+from rankgate.data.files.document_anchors import Texts
 from support.wording import raises
 
 OLD = {

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import rankgate
-from rankgate.core.present.kinds import result_class
-from rankgate.core.present.write import FORMS, render_result
+from rankgate.core.present.base_result import result_class
+from rankgate.core.present.write_results import FORMS, render_result
 
 
 @pytest.mark.parametrize("text", ["1 0 a 1\n1 0 a 2\n2 0 b -3\n", "1 0 a 1\n1 0 b 0\n"])

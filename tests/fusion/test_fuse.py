@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.measurement.fusion.catalogue import METHODS
 from rankgate.measurement.fusion.fusion import Fusion
+from rankgate.measurement.fusion.trained_methods import METHODS
 
 
 def world(queries=40, seed=0):

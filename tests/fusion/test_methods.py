@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.measurement.fusion.catalogue import METHODS
+from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS, RankedRun
 from rankgate.measurement.fusion.fuser import Fuser, Setting
-from rankgate.measurement.fusion.layout import RankedRun
-from rankgate.measurement.fusion.normalise import NORMALISATIONS
-from rankgate.measurement.fusion.training import TrainingData
-from rankgate.measurement.scoring.alignment.ranked import read_named_runs
+from rankgate.measurement.fusion.fusion_training import TrainingData
+from rankgate.measurement.fusion.trained_methods import METHODS
+from rankgate.measurement.scoring.alignment.top_documents import read_named_runs
 
 RANX = json.loads((Path(__file__).parent / "ranx.json").read_text())
 WEIGHTS = (0.2, 0.5, 0.3)
@@ -156,7 +155,7 @@ def test_blocks_do_not_change_scores(monkeypatch):
         for _ in range(3)
     ]
     whole = {name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")}
-    monkeypatch.setattr("rankgate.measurement.fusion.layout._ROWS_OF_BLOCK", 100)
+    monkeypatch.setattr("rankgate.measurement.fusion.candidate_blocks._ROWS_OF_BLOCK", 100)
     for name, fused in whole.items():
         assert fused.run.table.equals(rankgate.fuse(runs, name).run.table), name
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.decisions.gating.commands.gate import command as gate
+from rankgate.decisions.gating.commands import gate_command as gate
 
 ACTION = Path(__file__).resolve().parents[2] / "action.yml"
 POLICY = (

@@ -9,9 +9,8 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.decisions.gating.bounds import check_bound
-from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import decide_statuses
+from rankgate.decisions.gating.bounds import check_bound, decide_statuses
+from rankgate.decisions.gating.rule import Terms
 from support.wording import assert_wording, raises
 
 GAINS = (-1.0, 1.0)

@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 from rankgate import compare, gate
-from rankgate.data.clusters import find_near_copies, with_clusters
 from rankgate.data.collection import Collection
-from rankgate.data.sample import Sample
+from rankgate.data.query_sample import Sample
+from rankgate.data.query_tags import find_near_copies, with_clusters
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.scores.systems import read_scores
-from rankgate.measurement.stats.clusters import QueryClusters
+from rankgate.decisions.comparison.reported_systems import read_scores
+from rankgate.measurement.stats.weighted_means import QueryClusters
 
 POLICY = """
 [gate]
@@ -140,8 +140,7 @@ def test_units():
 
 
 def test_a_sweep_counts_clusters():
-    from rankgate.decisions.sweeps.measure import MeasuredPoint
-    from rankgate.decisions.sweeps.values import align_values
+    from rankgate.decisions.sweeps.point_measurer import MeasuredPoint, align_values
 
     ids = ["a", "b", "c", "d"]
 

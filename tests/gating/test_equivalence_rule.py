@@ -10,12 +10,12 @@ import pytest
 
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.decide import decide
-from rankgate.decisions.gating.evidence import Evidence, Inputs, Terms
+from rankgate.decisions.gating.flip_checks import compute_flip_rate
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import parse_policy
-from rankgate.decisions.gating.redrawing import compute_flip_rate
+from rankgate.decisions.gating.rule import Evidence, Inputs, Terms
 from rankgate.decisions.gating.verdict import Verdict
-from rankgate.measurement.stats.equivalence import tost
+from rankgate.measurement.stats.paired_tests import tost
 from support.command import assert_refused
 from support.comparisons import compared, spread
 

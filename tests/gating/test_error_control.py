@@ -13,8 +13,8 @@ from scipy.stats import t as student
 
 from rankgate.decisions.gating.decide import decide
 from rankgate.decisions.gating.policy import parse_policy
-from rankgate.decisions.gating.saved.looks import LookNumber
-from rankgate.measurement.stats.interval import corrected_skewness, guarded_interval
+from rankgate.decisions.gating.saved.baseline_file import LookNumber
+from rankgate.measurement.stats.mean_intervals import corrected_skewness, guarded_interval
 from support.comparisons import compared, spread
 from support.wording import assert_wording
 

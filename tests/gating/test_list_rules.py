@@ -12,7 +12,7 @@ import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.policy import parse_policy
-from rankgate.decisions.gating.saved.baseline import Baseline, dump_baseline
+from rankgate.decisions.gating.saved.baseline_file import Baseline, dump_baseline
 from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.evaluation.scored_system import Scorer
 from support.wording import raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankgate
-from rankgate.decisions.gating.saved import baselines
+from rankgate.decisions.gating.saved import saved_baselines
 
 POLICY = """
 [[rules]]
@@ -191,8 +191,8 @@ def test_an_error_is_printed_once(project, monkeypatch, ci):
 def test_a_folder_with_the_name_of_the_baseline_and_one_run_twice(project):
     root = project.path
     (root / "main").mkdir()
-    baselines.save("main", str(root / "qrels.txt"), str(root / "old.run"), ["RR"],
-                   folder=root / baselines.FOLDER)  # fmt: skip
+    saved_baselines.save("main", str(root / "qrels.txt"), str(root / "old.run"), ["RR"],
+                   folder=root / saved_baselines.FOLDER)  # fmt: skip
     done = result(
         project,
         """

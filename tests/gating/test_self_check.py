@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.decisions.gating.gate_check import GateCheck
-from rankgate.measurement.stats.proportion import wilson_interval
+from rankgate.decisions.gating.verdict import GateCheck
+from rankgate.measurement.stats.mean_intervals import wilson_interval
 from support.wording import raises
 
 QRELS = {f"q{q}": {f"d{d}": int(d < 3) for d in range(10)} for q in range(40)}

@@ -7,7 +7,7 @@ import pytest
 from rankgate import compare, evaluate, gate
 from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.scores.systems import read_scores
+from rankgate.decisions.comparison.reported_systems import read_scores
 
 
 def _scores(n=40, seed=1, loss=0.0):

@@ -11,8 +11,7 @@ from online.arms import START, log
 from rankgate import gate, online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.decisions.gating.policy import parse_policy, policy, read
-from rankgate.decisions.gating.ramps.stages import read_earlier_stages
-from rankgate.decisions.gating.ramps.step import experiment_of
+from rankgate.decisions.gating.ramps.ramp_steps import experiment_of, read_earlier_stages
 from support.wording import raises
 
 HEAD = """

@@ -8,14 +8,14 @@ import pytest
 
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
-from rankgate.decisions.gating.policy import parse_policy
-from rankgate.decisions.gating.words import (
+from rankgate.decisions.gating.outcome_sentences import (
     limit_percent,
     measured_number,
     needed_decimals,
     percent,
     signed_number,
 )
+from rankgate.decisions.gating.policy import parse_policy
 from support.wording import assert_wording
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(40)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.measurement.evaluation.commands.trec_eval import command
+from rankgate.measurement.evaluation.trec_commands import trec_eval_command
 
 QRELS = """\
 1 0 a 2
@@ -45,7 +45,7 @@ def printed(write, capsys):  # noqa: ARG001 - it makes the files
     """The output of a call."""
 
     def output(words):
-        command.main(words.split(), standalone_mode=False)
+        trec_eval_command.main(words.split(), standalone_mode=False)
         return capsys.readouterr().out
 
     return output

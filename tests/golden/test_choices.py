@@ -23,8 +23,8 @@ from rankgate.core.errors import RankgateError
 from rankgate.data import read_qrels, read_run
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.metric_selection import find_metrics
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.measurement.scoring.convention import DESCRIPTIVE_FIELDS
 from scoring import test_ir_tools

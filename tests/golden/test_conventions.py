@@ -13,7 +13,7 @@ import pytest
 
 from rankgate.compat import pytrec_eval
 from rankgate.core.errors import RankgateError
-from rankgate.measurement.evaluation.trec.columns import parse_columns
+from rankgate.measurement.evaluation.trec.trec_columns import parse_columns
 from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
 from rankgate.measurement.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of

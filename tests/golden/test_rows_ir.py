@@ -10,9 +10,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from rankgate.measurement.metrics.catalogue import by_name
-from rankgate.measurement.metrics.names import parse
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
+from rankgate.measurement.metrics.metric_catalogue import by_name
+from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring import CONVENTIONS
 from support.golden import Call, assert_rows, batches, evaluated, parsed, rows_of
 

@@ -14,15 +14,18 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.metrics.facets.faceted import block
-from rankgate.measurement.metrics.facets.novelty import alpha_ndcg
-from rankgate.measurement.metrics.lists.coverage import coverage
-from rankgate.measurement.metrics.lists.evenness import entropy, gini
-from rankgate.measurement.metrics.lists.personalization import personalization
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.facet_metrics import alpha_ndcg
+from rankgate.measurement.metrics.faceted import block
+from rankgate.measurement.metrics.lists.coverage_evenness import (
+    coverage,
+    entropy,
+    gini,
+    personalization,
+)
+from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.lists import code_lists
-from rankgate.measurement.stats.paired import student_test
+from rankgate.measurement.scoring.first_items import code_lists
+from rankgate.measurement.stats.paired_tests import student_test
 from support.golden import rows
 
 EACH = replace(CONVENTIONS["trec"], duplicates="each")  # RecBole's example shows an item twice

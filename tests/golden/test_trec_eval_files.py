@@ -13,8 +13,8 @@ import sys
 
 import pytest
 
-from rankgate.measurement.evaluation.commands.trec_eval import command
 from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.trec_commands import trec_eval_command
 from support.needs import SHARED as DATA
 
 QRELS = {
@@ -71,7 +71,7 @@ def bytes_of(path):
 
 
 def printed(capsys, *words):
-    command.main([str(word) for word in words], standalone_mode=False)
+    trec_eval_command.main([str(word) for word in words], standalone_mode=False)
     return capsys.readouterr().out
 
 
@@ -222,7 +222,7 @@ def test_preferences_groups_and_z_scores_are_those_of_trec_eval(
     words = ["-q", *CALLS[kind], f"{run}.txt", *(["--te9"] if version == "te9" else [])]
     absent = (run, version) == ("run", "te10") and kind != "prefs-c"
     if absent:  # trec_eval 10 ends at the query that the run lacks
-        assert command.main(words, standalone_mode=False) == 4
+        assert trec_eval_command.main(words, standalone_mode=False) == 4
     else:
-        command.main(words, standalone_mode=False)
+        trec_eval_command.main(words, standalone_mode=False)
     assert capsys.readouterr().out == (OTHERS / "expected" / f"{kind}.{run}.{version}").read_text()

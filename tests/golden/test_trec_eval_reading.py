@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rankgate.core.errors import DuplicateError, InputError, RankgateError
-from rankgate.measurement.evaluation.commands.trec_eval import command, evaluate
 from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
+from rankgate.measurement.evaluation.trec_commands import evaluate, trec_eval_command
 from support.wording import raises
 
 QRELS = "1 0 a 2\n1 0 b 0\n"
@@ -138,7 +138,7 @@ def test_the_program_reads_a_run_from_standard_input():
 
 
 def test_v_tells_the_version_on_standard_error(capsys):
-    command.main(["-v"], standalone_mode=False)
+    trec_eval_command.main(["-v"], standalone_mode=False)
     result = capsys.readouterr()
     assert result.out == ""
     assert result.err.startswith("trec_eval version 10.0")

@@ -7,8 +7,8 @@ import gzip
 
 import pytest
 
-from rankgate.measurement.evaluation.commands.trec_eval import command
 from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.trec_commands import trec_eval_command
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ def test_every_topic_and_the_mean_are_gdeval_s(web):
 
 def test_the_output_of_trec_eval_is_reproduced(web, capsys):
     qrels, run, place = web
-    command.main(["-q", "-c", "-m", "all_trec", str(qrels), str(run)], standalone_mode=False)
+    trec_eval_command.main(
+        ["-q", "-c", "-m", "all_trec", str(qrels), str(run)], standalone_mode=False
+    )
     ours = capsys.readouterr().out.splitlines()
     stored = gzip.decompress((place / "expected" / "indri.wt2010.trec_eval.gz").read_bytes())
     theirs = stored.decode().splitlines()

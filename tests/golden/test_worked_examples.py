@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rankgate.data.collection import Collection, Items
-from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.interface.demo.build import build
+from rankgate.interface.demo.demo_build import build
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.recommenders.scorecard import scorecard
 from rankgate.recommenders.splitting import split

@@ -10,14 +10,13 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.core.present.write import FORMS, render_result
+from rankgate.core.present.write_results import FORMS, render_result
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
 from rankgate.interface.cli import main
-from rankgate.judging.admission.admission import JudgeAdmission
-from rankgate.judging.admission.admit import DEMANDS, admit
-from rankgate.judging.admission.judge_grades import JudgeGrades
+from rankgate.judging.admission.admit import DEMANDS, JudgeAdmission, admit
+from rankgate.judging.admission.judged_pairs import JudgeGrades
 from support.wording import assert_wording, raises
 
 

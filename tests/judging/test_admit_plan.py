@@ -13,8 +13,8 @@ import rankgate
 from rankgate import InputError, UsageError, admit_plan
 from rankgate.data import Qrels
 from rankgate.data.formats.pool_file import read_pool
-from rankgate.judging.admission.agreement_figures import FIGURES, influence
-from rankgate.measurement.stats.stratified import neyman_allocation, stratified_error
+from rankgate.judging.admission.admit_plan import FIGURES, influence
+from rankgate.measurement.stats.sampling_design import neyman_allocation, stratified_error
 from support.wording import raises
 
 Z = 1.959963984540054

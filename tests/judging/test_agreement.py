@@ -9,19 +9,17 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.core.present.write import FORMS, render_result
-from rankgate.data.qrels import Scale
-from rankgate.data.ratings import Ratings
-from rankgate.judging.agreement import figures
-from rankgate.judging.agreement.agree import agree
-from rankgate.judging.agreement.agreement import RaterAgreement
-from rankgate.judging.agreement.alarms import alarms
+from rankgate.core.present.write_results import FORMS, render_result
+from rankgate.data.qrels import Ratings, Scale
+from rankgate.judging.agreement import agreement_coefficients
+from rankgate.judging.agreement.agree import RaterAgreement, agree
+from rankgate.judging.agreement.agreement_alarms import alarms
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from support.wording import raises
 
 
 def agreements(ratings, scale=None, **options):
-    return figures.agreements(rated_pairs(ratings, scale), **options)
+    return agreement_coefficients.agreements(rated_pairs(ratings, scale), **options)
 
 
 def ratings_of(grades, raters="ABCDEFGH", queries=15, **columns):
@@ -148,7 +146,7 @@ def kinds(ratings):
 
 def alarms_of(ratings, scale=None):
     pairs = rated_pairs(ratings, scale)
-    return alarms(figures.agreements(pairs), pairs)
+    return alarms(agreement_coefficients.agreements(pairs), pairs)
 
 
 def test_perfect_agreement_is_no_good_news():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import UsageError
-from rankgate.judging.llm.costs import CostLimit, Prices
+from rankgate.judging.llm.judge import CostLimit, Prices
 from support.waiting import PATIENCE
 from support.wording import raises
 

@@ -8,8 +8,8 @@ from statistics import NormalDist
 import polars as pl
 import pytest
 
-from rankgate.data.ratings import Ratings
-from rankgate.judging.agreement.drift import SCHEMA, drift
+from rankgate.data.qrels import Ratings
+from rankgate.judging.agreement.agreement_tables import SCHEMA, drift
 
 
 def rated(count, late):

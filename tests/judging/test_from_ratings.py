@@ -9,11 +9,15 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.data.ratings import Ratings
+from rankgate.data.qrels import Ratings
 from rankgate.interface.cli import main
-from rankgate.judging.resolution.from_ratings import TOOL_RULES, from_ratings, holds_ratings
-from rankgate.judging.resolution.rated import percent_change
-from rankgate.measurement.evaluation.commands.eval import FROM_RATINGS
+from rankgate.judging.resolution.rated_evaluation import (
+    TOOL_RULES,
+    from_ratings,
+    holds_ratings,
+    percent_change,
+)
+from rankgate.measurement.evaluation.commands import FROM_RATINGS
 from support.wording import raises
 
 

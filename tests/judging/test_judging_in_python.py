@@ -6,7 +6,7 @@ import json
 import polars as pl
 
 import rankgate
-from rankgate.core.present.write import FORMS, render_result
+from rankgate.core.present.write_results import FORMS, render_result
 
 OLD = {"q": {"<a>": 3.0, "b": 2.0, "c": 1.0}, "r": {"m": 2.0, "n": 1.0}}
 NEW = {"q": {"b": 3.0, "d": 2.0}, "r": {"n": 2.0, "m": 1.0}}

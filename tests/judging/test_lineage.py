@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from rankgate import admit
-from rankgate.judging.admission.admission import JudgeAdmission
-from rankgate.judging.admission.demands import Demands
+from rankgate.judging.admission.admit import JudgeAdmission
 from rankgate.judging.admission.lineage import Lineage, family_bias
+from rankgate.judging.admission.requirements import Demands
 from support.wording import raises
 
 RNG = np.random.default_rng(21)

@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.judging.pooling.candidates import (
+from rankgate.judging.pooling.pool import (
     ORDERS,
     move_to_front_order,
     pool_lists,
     shuffle_batches,
     sort_by_key,
 )
-from rankgate.judging.pooling.sampling import parse_strata, sample_pool, sample_queries
-from rankgate.measurement.scoring.alignment.ranked import RANKS
+from rankgate.judging.pooling.pool_sampling import parse_strata, sample_pool, sample_queries
+from rankgate.measurement.scoring.alignment.top_documents import RANKS
 from support.wording import raises
 
 SYSTEMS = ["A", "B", "C"]

@@ -15,11 +15,11 @@ from rankgate.data.qrels import Qrels
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.cli import rankgate as program
 from rankgate.judging.pooling.pool import pool
-from rankgate.judging.pooling.pool_design import PoolDesign
+from rankgate.judging.pooling.pool_sampling import PoolDesign
 from rankgate.judging.pooling.reusability import reusability
 from rankgate.judging.resolution.resolve import resolve
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.stats.ranks.order import tau
+from rankgate.measurement.stats.rank_correlation import tau
 from support.wording import raises
 
 STEP = 100  # judgments that are revealed at a time

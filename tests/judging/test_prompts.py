@@ -5,8 +5,8 @@ from importlib.resources import files
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.judging.llm.answers import parse_answer
-from rankgate.judging.llm.prompts import Template
+from rankgate.judging.llm.model_client import parse_answer
+from rankgate.judging.llm.protocols import Template
 from support.wording import raises
 
 QUERY, DOCUMENT = {"text": "jaguar"}, {"title": "Cats", "text": "A cat."}

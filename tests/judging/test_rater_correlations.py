@@ -10,15 +10,15 @@ import pytest
 from scipy import stats
 
 from rankgate import agree, evaluate
-from rankgate.judging.agreement.agreement import RaterAgreement
+from rankgate.judging.agreement.agree import RaterAgreement
 from rankgate.judging.agreement.rater_resampling import resample_raters
-from rankgate.measurement.stats.agreement.correlations import (
+from rankgate.measurement.stats.rater_agreement import (
     kendall_values,
     mean_absolute,
     pearson_values,
     spearman_values,
 )
-from rankgate.measurement.stats.crossed import EFFECTS, crossed
+from rankgate.measurement.stats.variance_components import EFFECTS, crossed
 
 RNG = np.random.default_rng(12)
 GRADES = np.array([0.0, 1.0, 3.0, 10.0])

@@ -10,7 +10,7 @@ import pytest
 
 from rankgate import JudgeGrades, admit
 from rankgate.data import Qrels
-from rankgate.judging.admission.repeated_grades import grade_components
+from rankgate.judging.admission.judged_pairs import grade_components
 from support.wording import raises
 
 

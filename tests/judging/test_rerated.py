@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError
-from rankgate.data.ratings import Ratings
-from rankgate.judging.agreement.rater_resampling import resample_raters
-from rankgate.judging.agreement.redrawing import RedrawnGrades
+from rankgate.data.qrels import Ratings
+from rankgate.judging.agreement.rater_resampling import RedrawnGrades, resample_raters
 from support.wording import raises
 
 RUNS = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]

@@ -9,15 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import FORMS, render_result
-from rankgate.data.place import RowLocation
-from rankgate.data.qrels import Scale
-from rankgate.data.ratings import Ratings
-from rankgate.data.scales import parse_scale
-from rankgate.judging.resolution.apply_rule import resolve_ratings
-from rankgate.judging.resolution.resolution import ResolvedJudgments
+from rankgate.core.present.write_results import FORMS, render_result
+from rankgate.data.qrels import Ratings, Scale, parse_scale
+from rankgate.data.table_rows import RowLocation
+from rankgate.judging.resolution.resolution import RULES, ResolvedJudgments, resolve_ratings
 from rankgate.judging.resolution.resolve import resolve as verb
-from rankgate.judging.resolution.rules import RULES
 from rankgate.judging.transformers import TRANSFORMERS, Transformer, find_transformer
 from support.wording import assert_wording, raises
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.metrics.catalogue import by_name
-from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+from rankgate.measurement.evaluation.metric_details import metric_details
+from rankgate.measurement.metrics.metric_catalogue import by_name
 from rankgate.measurement.metrics.sequences.sequence import sequences
+from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
 
 CASES = {
     "without_relevant": ({"1": {"a": 0, "b": 0}}, {"1": {"a": 2.0, "b": 1.0}}),

@@ -12,12 +12,12 @@ import pytest
 import rankgate
 from rankgate.core.errors import InputError, RankgateError
 from rankgate.measurement.metrics.browsing import BROWSING_METRICS
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 from rankgate.measurement.scoring.presets import CONVENTIONS
 from support.wording import raises
 

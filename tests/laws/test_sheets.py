@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
-from rankgate.core.formulas import guard_cell, unguard_cell
-from rankgate.data.text import cells
-from rankgate.judging.rating.tasks import tasks_from_tables
-from rankgate.judging.sheets.rows import make_sheet, read_filled_sheets
+from rankgate.core.present.csv_form import guard_cell, unguard_cell
+from rankgate.data.text import spreadsheet_cells
+from rankgate.judging.rating.rating_tasks import tasks_from_tables
+from rankgate.judging.sheets.sheet_rows import make_sheet, read_filled_sheets
 
 # no surrogates and no control characters but those of texts; line ends in ids are those of CSV
 TEXT = st.text(
@@ -42,10 +42,12 @@ def test_ids_come_back(pairs, form):
         place = Path(folder) / f"a.{form}"
         with place.open("wb") as out:
             if form == "csv":
-                cells.write_csv(head, rows, out)
+                spreadsheet_cells.write_csv(head, rows, out)
             else:
-                cells.write_xlsx(head, rows, out, choices={"grade": ["0", "1", "2", "3"]})
-        ratings, notes = read_filled_sheets([cells.read(place)], pool=pool)
+                spreadsheet_cells.write_xlsx(
+                    head, rows, out, choices={"grade": ["0", "1", "2", "3"]}
+                )
+        ratings, notes = read_filled_sheets([spreadsheet_cells.read(place)], pool=pool)
     assert ratings.table.select("query_id", "doc_id").rows() == pairs
     assert notes == ()
 
@@ -62,11 +64,11 @@ def test_an_id_that_was_changed_is_always_found(pairs, data):
     )
     victim[column] = changed
     text = io.BytesIO()
-    cells.write_csv(head, rows, text)
+    spreadsheet_cells.write_csv(head, rows, text)
     again = list(csv.reader(io.StringIO(text.getvalue().decode("utf-8-sig"), newline="")))
-    held = cells.Cells(
+    held = spreadsheet_cells.Cells(
         "ann.csv", tuple(again[0]),
-        tuple(cells.CsvRow(i, dict(zip(again[0], row, strict=True)))
+        tuple(spreadsheet_cells.CsvRow(i, dict(zip(again[0], row, strict=True)))
               for i, row in enumerate(again[1:], 2)),
     )  # fmt: skip
     try:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError
-from rankgate.core.present.write import render_result
+from rankgate.core.present.write_results import render_result
 from rankgate.data.files.validate import validate
 from rankgate.measurement.description.describe import describe
 

@@ -14,7 +14,7 @@ from mcp.server import MCPServer
 
 from mcp import Client, StdioServerParameters
 from rankgate.data.files.formats import formats
-from rankgate.interface.mcp.command import command
+from rankgate.interface.mcp.mcp_command import mcp_command
 
 QRELS = "q1 0 a 1\nq1 0 b 1\nq2 0 c 1\n"
 OLD = "q1 Q0 x 1 3 old\nq1 Q0 a 2 2 old\nq1 Q0 b 3 1 old\nq2 Q0 x 1 2 old\nq2 Q0 c 2 1 old\n"
@@ -44,7 +44,7 @@ def here(place, *options):
     servers = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MCPServer, "run", lambda server, _: servers.append(server))
-        command.main([str(place), *options], standalone_mode=False)
+        mcp_command.main([str(place), *options], standalone_mode=False)
     return servers[0]
 
 

@@ -9,8 +9,8 @@ import pytest
 import rankgate
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.browsing import BROWSING_METRICS
-from rankgate.measurement.metrics.judged import block
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.judged_block import block
+from rankgate.measurement.metrics.metric_name_parser import parse
 
 CASES = json.loads((Path(__file__).parent / "cwl_eval.json").read_text())
 MEASURES = ("EU", "ETU", "EC", "ETC", "ED")

@@ -14,10 +14,9 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.custom import metric
-from rankgate.measurement.metrics.judged import Judged, block
-from rankgate.measurement.metrics.names import parse, parse_all
-from rankgate.measurement.metrics.plugins import from_file
+from rankgate.measurement.metrics.custom import from_file, metric
+from rankgate.measurement.metrics.judged_block import Judged, block
+from rankgate.measurement.metrics.metric_name_parser import parse, parse_all
 from rankgate.metrics import P
 from support.wording import raises, refused
 
@@ -211,7 +210,7 @@ def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
         "from __future__ import annotations\nfrom typing import TYPE_CHECKING\nimport rankgate\n"
         "from dataclasses import dataclass\n"
         "if TYPE_CHECKING:\n    from collections.abc import Sequence\n"
-        "    from rankgate.measurement.metrics.judged import Judged\n"
+        "    from rankgate.measurement.metrics.judged_block import Judged\n"
         "@dataclass\nclass Pair:\n    one: int\n"
         "@rankgate.metric\ndef one(grades: Sequence[float | None], *, k: int = 1) -> float:\n"
         "    return k\n"

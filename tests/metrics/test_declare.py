@@ -9,14 +9,13 @@ import pytest
 
 from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
-from rankgate.measurement.metrics.declare import Metric
 from rankgate.measurement.metrics.graded.dcg import nDCG
-from rankgate.measurement.metrics.graded.rbp import RBP
-from rankgate.measurement.metrics.judged import Floats, Judged, block
-from rankgate.measurement.metrics.ranking.average import AP
-from rankgate.measurement.metrics.ranking.interpolated import IPrec
-from rankgate.measurement.metrics.ranking.precision import P
+from rankgate.measurement.metrics.graded.rank_biased import RBP
+from rankgate.measurement.metrics.judged_block import Floats, Judged, block
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE, by_name
+from rankgate.measurement.metrics.metric_declaration import Metric
+from rankgate.measurement.metrics.ranking.average_precision import AP, IPrec
+from rankgate.measurement.metrics.ranking.precision_recall_metrics import P
 from support.wording import raises
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
-from rankgate.measurement.metrics.judged import block
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.judged_block import block
+from rankgate.measurement.metrics.metric_name_parser import parse
 
 # grades 2, none, 0, 1, 3 and one in the pool only; a 3, a 1 and a 0 are missed
 LIST = block([[2, None, 0, 1, 3, -1]], ideal=[[3, 3, 2, 1, 1, 0, 0, -1]])

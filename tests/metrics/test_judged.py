@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankgate.measurement.metrics.judged import PAD, block, count, ratio, total
+from rankgate.measurement.metrics.judged_block import PAD, block, count, ratio, total
 
 
 def test_a_block_keeps_judged_documents_at_their_ranks():

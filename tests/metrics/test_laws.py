@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.measurement.metrics.catalogue import CATALOGUE
-from rankgate.measurement.metrics.judged import PAD, block
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.judged_block import PAD, block
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.metrics.metric_name_parser import parse
 
 BOUND = """
 IPrec@0.4 IPrec(points='ceil9')@0.4 IPrec11(points='ceil9') P(rel=0)@2 R(rel=2)@2

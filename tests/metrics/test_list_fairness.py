@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from rankgate.measurement.metrics.lists import NONE, Listed
-from rankgate.measurement.metrics.lists.expected import EED, EEL, EER
 from rankgate.measurement.metrics.lists.exposure import (
     AWRF,
+    EED,
+    EEL,
+    EER,
     ExposureMerit,
     ExposureOpportunity,
     ExposureParity,
@@ -25,7 +27,7 @@ from rankgate.measurement.metrics.lists.popularity import (
     TailShare,
     is_long_tail,
 )
-from rankgate.measurement.metrics.lists.prefixes import (
+from rankgate.measurement.metrics.lists.prefix_fairness import (
     FAIR,
     NDKL,
     RKL,

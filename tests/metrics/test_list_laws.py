@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.measurement.metrics.facets.faceted import block
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
+from rankgate.measurement.metrics.faceted import block
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
 
 ITEMS = 7
 SEEN = np.array([9, 6, 5, 3, 2, 1, 0])  # all different: equal ones are ordered by their codes

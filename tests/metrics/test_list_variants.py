@@ -10,8 +10,7 @@ import pytest
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import NONE, Listed
-from rankgate.measurement.metrics.lists.calibration import divergence_of_shares, miscalibration
-from rankgate.measurement.metrics.lists.diversity import ILD
+from rankgate.measurement.metrics.lists.diversity import ILD, divergence_of_shares, miscalibration
 from support.wording import raises
 
 

@@ -14,22 +14,35 @@ from hypothesis import strategies as st
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
-from rankgate.measurement.metrics.lists.calibration import divergence_of_shares, miscalibration
-from rankgate.measurement.metrics.lists.coverage import coverage, full_lists, list_coverage
-from rankgate.measurement.metrics.lists.diversity import ILD, intra_list_diversity
-from rankgate.measurement.metrics.lists.evenness import entropy, evenness, gini
-from rankgate.measurement.metrics.lists.expected import EED, EEL, EER
+from rankgate.measurement.metrics.lists.coverage_evenness import (
+    coverage,
+    entropy,
+    evenness,
+    full_lists,
+    gini,
+    list_coverage,
+    personalization,
+)
+from rankgate.measurement.metrics.lists.diversity import (
+    ILD,
+    divergence_of_shares,
+    intra_list_diversity,
+    miscalibration,
+)
+from rankgate.measurement.metrics.lists.exposure import EED, EEL, EER
 from rankgate.measurement.metrics.lists.listed import is_in_row
-from rankgate.measurement.metrics.lists.novelty import EFD, EPC, Novelty, novelty
-from rankgate.measurement.metrics.lists.personalization import personalization
-from rankgate.measurement.metrics.lists.popularity import Popularity
-from rankgate.measurement.metrics.lists.surprise import (
+from rankgate.measurement.metrics.lists.novelty_surprise import (
+    EFD,
+    EPC,
+    Novelty,
     Serendipity,
     Stability,
     TemporalDiversity,
     TemporalNovelty,
     Unexpectedness,
+    novelty,
 )
+from rankgate.measurement.metrics.lists.popularity import Popularity
 from rankgate.metrics import parse
 from support.wording import raises
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import RankgateError, UsageError
-from rankgate.measurement.metrics import names, trec
+from rankgate.measurement.metrics import metric_catalogue, metric_name_parser
 from rankgate.measurement.metrics.built_in import MODULE_OF_METRIC, find_built_in
-from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
-from rankgate.measurement.metrics.names import parse, parse_all
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE, by_name
+from rankgate.measurement.metrics.metric_name_parser import parse, parse_all
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 from support.wording import raises
 
 SPELLINGS = {
@@ -208,11 +208,11 @@ def test_no_two_metrics_share_a_name_in_some_case():
     owners = {}
     for metric in CATALOGUE:
         for name in (metric.name, *metric.aliases, *metric.trec):
-            assert owners.setdefault(names._fold(name), metric.name) == metric.name
+            assert owners.setdefault(metric_name_parser._fold(name), metric.name) == metric.name
 
 
 def test_every_name_of_trec_eval_is_read():
-    for name in trec.METRICS_BY_TREC_NAME:
+    for name in metric_catalogue.METRICS_BY_TREC_NAME:
         assert parse_all(name)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.metrics.judged import block
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.judged_block import block
+from rankgate.measurement.metrics.metric_name_parser import parse
 
 CASES = json.loads((Path(__file__).parent / "ntcireval.json").read_text())
 

@@ -10,8 +10,8 @@ from math import exp
 import numpy as np
 import pytest
 
-from rankgate.measurement.metrics.judged import block
-from rankgate.measurement.metrics.names import parse, parse_all
+from rankgate.measurement.metrics.judged_block import block
+from rankgate.measurement.metrics.metric_name_parser import parse, parse_all
 
 # Grades by rank (None: unjudged), and the grades of all judged documents.
 LISTS = {

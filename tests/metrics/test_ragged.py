@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from metrics.test_list_blocks import ITEMS, lists
-from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, ragged
-from rankgate.measurement.metrics.lists.listed import count_shared, is_in_row
-from rankgate.measurement.metrics.lists.ragged import Ragged
-from rankgate.measurement.metrics.lists.restricted import restrict_lists
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, listed
+from rankgate.measurement.metrics.lists.listed import (
+    Ragged,
+    count_shared,
+    is_in_row,
+    restrict_lists,
+)
 
 
 def ragged_of(matrix):
@@ -38,7 +41,7 @@ def both():
 @pytest.mark.parametrize("cells", [1 << 22, 12])
 @pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
 def test_metrics_give_the_same(metric, cells, both, monkeypatch):
-    monkeypatch.setattr(ragged, "_CELLS", cells)
+    monkeypatch.setattr(listed, "_CELLS", cells)
     matrices, rows = both
     kept = np.arange(ITEMS) % 3 > 0
     for one, other in (
@@ -52,7 +55,7 @@ def test_metrics_give_the_same(metric, cells, both, monkeypatch):
 
 @pytest.mark.parametrize("cells", [1 << 22, 12])
 def test_shared_items_are_counted(cells, both, monkeypatch):
-    monkeypatch.setattr(ragged, "_CELLS", cells)
+    monkeypatch.setattr(listed, "_CELLS", cells)
     matrices, rows = both
     assert (
         count_shared(rows.relevant, rows.history)

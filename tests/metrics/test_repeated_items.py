@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.measurement.evaluation.lists.resampled import resample_users
+from rankgate.measurement.evaluation.lists.list_resamples import resample_users
 from rankgate.measurement.metrics.lists import Listed
+from rankgate.measurement.metrics.lists.coverage_evenness import Personalization
 from rankgate.measurement.metrics.lists.listed import NONE, is_first
-from rankgate.measurement.metrics.lists.personalization import Personalization
 
 REPEATING = np.array([[1, 1, 1], [2, 2, 2], [1, 2, NONE], [3, 1, 3]])
 

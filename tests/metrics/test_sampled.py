@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.sampled import OF_RANK, corrected_mean, rank_chances
+from rankgate.measurement.metrics.sampled_ranks import OF_RANK, corrected_mean, rank_chances
 from support.wording import raises
 
 ITEMS, NEGATIVES, USERS = 800, 99, 40_000

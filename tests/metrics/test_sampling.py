@@ -9,10 +9,9 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.metrics.names import parse
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.sampling.sampled_pool import SampledPool
+from rankgate.measurement.evaluation.metric_details import metric_details
+from rankgate.measurement.metrics.metric_name_parser import parse
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS, SampledPool
 from support.wording import raises
 
 RUN = {"q": {f"d{i}": 20.0 - i for i in range(1, 9)}}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rankgate.measurement.metrics.catalogue import CATALOGUE
-from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.judged_block import block
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 
 APART = [metric for metric in CATALOGUE if metric.steps]
 BINDINGS = {

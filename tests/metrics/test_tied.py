@@ -9,10 +9,10 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.metrics.catalogue import by_name
 from rankgate.measurement.metrics.graded.dcg import nDCG
-from rankgate.measurement.metrics.judged import PAD, block
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.judged_block import PAD, block
+from rankgate.measurement.metrics.metric_catalogue import by_name
+from rankgate.measurement.metrics.metric_name_parser import parse
 from support.wording import raises
 
 GRADES = [0, 1, 2, 3, -1, None]

@@ -8,9 +8,9 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.measurement.metrics.browsing import BROWSING_METRICS
-from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
-from rankgate.measurement.metrics.judged import block
-from rankgate.measurement.metrics.names import parse, parse_all
+from rankgate.measurement.metrics.judged_block import block
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE, by_name
+from rankgate.measurement.metrics.metric_name_parser import parse, parse_all
 from support.wording import raises
 
 # The worked list: grades 3, 2, 1 retrieved in this order, another 3 missed.

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from rankgate.online.clicks.packed import PackedSearches
+from rankgate.online.clicks.packed_searches import PackedSearches
 
 SEARCHES, RANKS, QUERIES, DOCUMENTS = 20_000, 6, 4, 8
 

@@ -11,11 +11,15 @@ from scipy import stats
 from online.arms import START, log
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.experiments.analysis import guardrail_status
-from rankgate.online.experiments.effect import always_valid_effect, relative_error
-from rankgate.online.experiments.means import compare_means
-from rankgate.online.experiments.measure import measure_from_column
-from rankgate.online.experiments.moments import Moments, compute_moments
+from rankgate.online.experiments.analyse_experiment import guardrail_status
+from rankgate.online.experiments.effects import (
+    Moments,
+    always_valid_effect,
+    compare_means,
+    compute_moments,
+    relative_error,
+)
+from rankgate.online.experiments.units import measure_from_column
 from support.wording import raises
 
 OLD_NEW = online.Design(variant="arm", control="old")

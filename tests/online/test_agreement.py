@@ -11,7 +11,7 @@ from scipy import stats
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
-from rankgate.online.offline_online.prediction import (
+from rankgate.online.experiments.online_prediction import (
     corrected_correlation,
     corrected_interval,
     fit_line,

@@ -6,26 +6,28 @@ import pytest
 from online import test_kpi
 from online.logs import written
 from rankgate import online
-from rankgate.online.indicators import tables
-from rankgate.online.indicators.catalogue import KPIS
+from rankgate.online.indicators import search_tables
+from rankgate.online.indicators.kpi_catalogue import KPIS
 from support.spark import spark  # noqa: F401 - a fixture
 
 
 def all_tables(rows):
-    searches = tables.with_bands(tables.with_next_search(tables.searches(rows)))
-    sessions = tables.sessions(rows, searches, ("click and survey>=4", "purchase"))
+    searches = search_tables.with_bands(
+        search_tables.with_next_search(search_tables.searches(rows))
+    )
+    sessions = search_tables.sessions(rows, searches, ("click and survey>=4", "purchase"))
     return {
         "searches": searches,
-        "clicks": tables.clicks(rows, searches),
+        "clicks": search_tables.clicks(rows, searches),
         "sessions": sessions,
-        "users": tables.users(sessions),
+        "users": search_tables.users(sessions),
         "events": rows,
     }
 
 
 @pytest.mark.parametrize("dialect", ["databricks", "postgres", "snowflake"])
 def test_every_kpi_is_sql(dialect):
-    made = all_tables(tables.with_visits(tables.events()))
+    made = all_tables(search_tables.with_visits(search_tables.events()))
     for each in KPIS.values():
         table = ibis.table(made[each.table].schema(), name=each.table)
         sql = ibis.to_sql(table.aggregate(**each.columns(table)), dialect=dialect)
@@ -46,7 +48,7 @@ def test_values_are_the_same_on_spark(tmp_path, spark):  # noqa: F811 - the fixt
     parts = [str(each) for each in (tmp_path / "events").glob("*.parquet")]
     spark.read.parquet(*parts).createOrReplaceTempView("events")
     # one after the other, as one statement of all would be planned for minutes
-    made = {"events": tables.events()}
+    made = {"events": search_tables.events()}
 
     def kept(name, expression):
         spark.sql(connected.compile(expression)).cache().createOrReplaceTempView(name)
@@ -54,10 +56,10 @@ def test_values_are_the_same_on_spark(tmp_path, spark):  # noqa: F811 - the fixt
         return made[name]
 
     rows = made["events"]
-    searches = kept("searches", tables.with_next_search(tables.searches(rows)))
-    kept("clicks", tables.clicks(rows, searches))
-    sessions = kept("sessions", tables.sessions(rows, searches))
-    kept("users", tables.users(sessions))
+    searches = kept("searches", search_tables.with_next_search(search_tables.searches(rows)))
+    kept("clicks", search_tables.clicks(rows, searches))
+    sessions = kept("sessions", search_tables.sessions(rows, searches))
+    kept("users", search_tables.users(sessions))
     for table, frame in made.items():
         kpis = [each for each in KPIS.values() if each.table == table and each.cap is None]
         columns = {key: value for each in kpis for key, value in each.columns(frame).items()}

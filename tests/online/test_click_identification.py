@@ -8,11 +8,10 @@ from click.testing import CliRunner
 from rankgate import online
 from rankgate.core.errors import InputError
 from rankgate.interface.cli import rankgate as program
-from rankgate.online.clicks.catalogue import MODELS
-from rankgate.online.clicks.examination import _distance_cells, _rank_cells
-from rankgate.online.clicks.model import Settings
-from rankgate.online.clicks.packed import PackedSearches
-from rankgate.online.clicks.products import CellCounts, fit_product
+from rankgate.online.clicks.click_model import Settings
+from rankgate.online.clicks.click_models import MODELS, _distance_cells, _rank_cells
+from rankgate.online.clicks.packed_searches import PackedSearches
+from rankgate.online.clicks.product_fit import CellCounts, fit_product
 from support.wording import raises
 
 QUERIES, DOCUMENTS, RANKS = 6, 8, 5

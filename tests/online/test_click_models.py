@@ -7,16 +7,16 @@ from scipy.stats import norm
 
 from online.clicks import RANKS, World
 from rankgate import online
-from rankgate.online.clicks.baselines import (
+from rankgate.online.clicks.click_model import (
+    Settings,
     coec,
     coec_opensearch,
     count_clicks_by_pair,
     expected_clicks,
+    fitness,
 )
-from rankgate.online.clicks.catalogue import MODELS
-from rankgate.online.clicks.harvest import position_bias
-from rankgate.online.clicks.model import Settings, fitness
-from rankgate.online.clicks.packed import PackedSearches
+from rankgate.online.clicks.click_models import MODELS, position_bias
+from rankgate.online.clicks.packed_searches import PackedSearches
 
 CURVE = 1 / np.arange(1, RANKS + 1) ** 0.7
 GRID = np.exp(-0.25 * (np.arange(RANKS)[:, None] - np.arange(RANKS + 1)[None, :]))

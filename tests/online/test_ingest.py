@@ -9,7 +9,7 @@ import pytest
 from online.logs import event, honest, search, stamp, written
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.events.table import COLUMNS
+from rankgate.online.events.event_table import COLUMNS
 from support.wording import raises
 
 

@@ -14,14 +14,14 @@ from click.testing import CliRunner
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
-from rankgate.online.interleaving.assignment import Assignment
-from rankgate.online.interleaving.catalogue import METHODS
 from rankgate.online.interleaving.interleave import interleave
-from rankgate.online.interleaving.methods.optimised import (
+from rankgate.online.interleaving.interleaving_method import Assignment
+from rankgate.online.interleaving.interleaving_methods import (
+    METHODS,
     mixed_list_probabilities,
     reciprocal_rank_difference,
 )
-from rankgate.online.interleaving.pair_test import needed_units
+from rankgate.online.interleaving.score_interleaving import needed_units
 from rankgate.online.interleaving.simulate_tests import credits_of_clicks
 from support.wording import raises
 

@@ -10,7 +10,7 @@ import pytest
 from online.logs import event, honest, search, stamp, written
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.indicators.catalogue import KPIS
+from rankgate.online.indicators.kpi_catalogue import KPIS
 from support.wording import raises
 
 

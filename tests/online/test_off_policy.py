@@ -12,12 +12,11 @@ from click.testing import CliRunner
 
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import render_result
+from rankgate.core.present.write_results import render_result
 from rankgate.interface.cli import rankgate as program
 from rankgate.online.off_policy.bandit_log import BanditLog
-from rankgate.online.off_policy.catalogue import ESTIMATORS
-from rankgate.online.off_policy.estimator import EstimatorSettings
-from rankgate.online.off_policy.read_log import read_log
+from rankgate.online.off_policy.estimators import ESTIMATORS, EstimatorSettings
+from rankgate.online.off_policy.read_bandit_log import read_log
 from support.wording import raises
 
 OBP = {

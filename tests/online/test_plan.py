@@ -11,7 +11,7 @@ import pytest
 from online.arms import START, log
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.measurement.stats.experiments.sizes import detectable, units_per_arm
+from rankgate.measurement.stats.experiment_arms import detectable, units_per_arm
 from support.wording import raises
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
-from rankgate.online.clicks.packed import PackedSearches
+from rankgate.online.clicks.packed_searches import PackedSearches
 from support.wording import raises
 
 LOOKS = np.array([1.0, 0.6, 0.4, 0.25])

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 import rankgate
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.users.per_user import user_rate
+from rankgate.online.users.user_rates import user_rate
 from support.wording import raises
 
 START = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday

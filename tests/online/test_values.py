@@ -13,7 +13,7 @@ from online.logs import event, honest, search, written
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
-from rankgate.interface.cli.online import command as group
+from rankgate.interface.cli.online import online_command as group
 from support.wording import raises
 
 VERBS = [name for name in online.__all__ if inspect.isfunction(getattr(online, name))]
@@ -237,7 +237,7 @@ def test_a_command_needs_experiments_or_a_log_with_judgments(run, tmp_path):
 
 
 def test_spark_says_what_it_does_not_have():
-    from rankgate.spark.logs import refuse_preparation
+    from rankgate.spark.spark_events import refuse_preparation
 
     refuse_preparation(online.Events("table:events", success=["click"]))
     with raises("unused-option", UsageError):

@@ -17,40 +17,35 @@ from online import arms
 from online.logs import event, honest, written
 from rankgate import online
 from rankgate.core.errors import UsageError
+from rankgate.core.present import document_forms as forms
+from rankgate.core.present.base_result import Result, result_class
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.forms import documents as forms
-from rankgate.core.present.kinds import result_class
-from rankgate.core.present.pages import links
-from rankgate.core.present.pages.notebook import notebook_html
+from rankgate.core.present.document_forms import notebook_html
+from rankgate.core.present.pages import page
 from rankgate.core.present.pages.page import document_page, page_content
-from rankgate.core.present.result import Result
-from rankgate.core.present.write import FORMS, render_result
-from rankgate.data.files.checklist import make_checklist
-from rankgate.data.files.format import format_details
-from rankgate.data.files.formats import formats
-from rankgate.decisions.comparison.ranks import ranks
-from rankgate.decisions.gating.policies import policy_keys
+from rankgate.core.present.write_results import FORMS, render_result
+from rankgate.data.files.formats import format_details, formats
+from rankgate.data.files.validate import make_checklist
+from rankgate.decisions.comparison.comparison_tables import ranks
 from rankgate.decisions.gating.policy import load_default_policy, parse_policy
-from rankgate.decisions.gating.saved.baselines import SavedBaselines, save
+from rankgate.decisions.gating.policy_keys import policy_keys
+from rankgate.decisions.gating.saved.saved_baselines import SavedBaselines, save
 from rankgate.decisions.unjudged.calibration import calibration
-from rankgate.engines.engine_kinds import engines
-from rankgate.interface.cli.configuration.project_settings import config
-from rankgate.interface.cli.doctor.examine import doctor
-from rankgate.interface.cli.plugins.installed_plugins import plugins
+from rankgate.engines.engine_checks import engines
+from rankgate.interface.cli.doctor import doctor
+from rankgate.interface.cli.installed_plugins import plugins
+from rankgate.interface.cli.project_settings import config
 from rankgate.interface.cli.start.started_folder import init
 from rankgate.interface.kinds_of_results import CLASSES
-from rankgate.judging.llm.model_ratings import ModelRatings
-from rankgate.judging.resolution.from_ratings import from_ratings
-from rankgate.judging.store.store_check import StoreCheck, StoreFinding
-from rankgate.judging.store.store_hashes import StoreHashes, TableContent
-from rankgate.judging.store.store_listing import StoreListing
-from rankgate.measurement.evaluation.axes import axes
-from rankgate.measurement.evaluation.convention import convention_details
-from rankgate.measurement.evaluation.metric import metric_details
-from rankgate.measurement.evaluation.metrics import metrics
+from rankgate.judging.llm.rate import ModelRatings
+from rankgate.judging.resolution.rated_evaluation import from_ratings
+from rankgate.judging.store.store_checks import StoreCheck, StoreFinding, StoreHashes, TableContent
+from rankgate.judging.store.store_people import StoreListing
+from rankgate.measurement.evaluation.convention_details import axes, convention_details
+from rankgate.measurement.evaluation.metric_details import metric_details, metrics
 from rankgate.measurement.evaluation.tradeoff import tradeoff
 from rankgate.workspace.records.alerts.alert_check import AlertCheck, RuleState
-from rankgate.workspace.reports.compose import ReportPart, compose
+from rankgate.workspace.reports.report import ReportPart, compose
 from support.programs import tool
 from support.wording import raises
 
@@ -392,12 +387,12 @@ def test_a_notebook_and_a_report_show_it(result):
 def test_a_server_shows_it_with_files_of_its_tables_and_charts(result):
     again = type(result).from_dict(json.loads(json.dumps(result.to_dict())))
     document = compose([ReportPart(again, "x.json", "0" * 64)])
-    shown = page_content(document, links.Links("/t/", "/c/", lambda query: f"/q?{query}"))
-    anchors = [anchor for anchor, _ in links.anchored_tables(document)]
+    shown = page_content(document, page.Links("/t/", "/c/", lambda query: f"/q?{query}"))
+    anchors = [anchor for anchor, _ in page.anchored_tables(document)]
     assert len(anchors) == len(set(anchors))
     assert shown.count('href="/t/') == 2 * len(anchors)
     assert all(f'href="/t/{quote(anchor)}.csv"' in shown for anchor in anchors)
-    assert shown.count('href="/c/') <= 2 * len(list(links.anchored_charts(document)))
+    assert shown.count('href="/c/') <= 2 * len(list(page.anchored_charts(document)))
     assert " style=" not in shown
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import MissingExtraError
-from rankgate.core.present.frames import flat_values
+from rankgate.core.present.result_frames import flat_values
 from support.wording import raises
 
 QRELS = {f"q{i}": {"a": 3, "b": 1} for i in range(12)}
@@ -76,6 +76,6 @@ def test_arrow_markdown_and_latex(results, monkeypatch):
     assert "| nDCG@10 |" in re.sub(" +", " ", comparison.to_markdown())
     assert "\\begin{tabular}" in comparison.to_latex()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setattr("rankgate.core.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("rankgate.core.errors.find_spec", lambda _: None)
     with raises("missing-extra", MissingExtraError):
         scores.to_arrow()

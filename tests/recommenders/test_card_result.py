@@ -7,7 +7,7 @@ import json
 import pytest
 
 import rankgate
-from rankgate.core.present.write import render_result
+from rankgate.core.present.write_results import render_result
 from rankgate.data.collection import Collection, Items
 from rankgate.recommenders.scorecard import Scorecard
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.core.present.write import render_result
+from rankgate.core.present.write_results import render_result
 from rankgate.data.collection import Collection, Items
 from rankgate.measurement.evaluation.evaluate import evaluate
 from support.wording import assert_warned, raises

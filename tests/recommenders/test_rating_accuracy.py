@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.measurement.metrics.ratings import (
+from rankgate.measurement.metrics.rating_errors import (
     RATING_METRICS,
     calibration_error,
     kendall,

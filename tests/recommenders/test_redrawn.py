@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.measurement.evaluation.lists.resampled import resample_users
+from rankgate.measurement.evaluation.lists.list_resamples import resample_users
 from rankgate.measurement.metrics.lists import Coverage, Gini, Listed
-from rankgate.measurement.stats.resampling.resampled import ResampledValues, leave_out_weights
+from rankgate.measurement.stats.resampled_values import ResampledValues, leave_out_weights
 
 METRICS = {"Coverage": Coverage, "Gini": Gini}
 

@@ -11,7 +11,7 @@ import pytest
 
 import rankgate
 from rankgate.data.collection import Collection
-from rankgate.data.logs.candidates import sample
+from rankgate.data.logs.splits import sample
 
 SIZE = 10_000
 RANKS = {

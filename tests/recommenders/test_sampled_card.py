@@ -10,7 +10,7 @@ import pytest
 
 import rankgate
 from rankgate.data.collection import Collection, Items
-from rankgate.measurement.metrics.sampled import corrected_mean
+from rankgate.measurement.metrics.sampled_ranks import corrected_mean
 from support.wording import assert_warned
 
 USERS, ITEMS, NEGATIVES = 400, 300, 49

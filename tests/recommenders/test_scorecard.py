@@ -12,13 +12,13 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write import render_result as render
+from rankgate.core.present.write_results import render_result as render
 from rankgate.data.collection import Collection, Items
-from rankgate.data.logs.candidates import sample
+from rankgate.data.logs.splits import sample
 from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.metrics.lists import NONE
-from rankgate.measurement.metrics.lists.coverage import Coverage
-from rankgate.measurement.scoring.catalogue import (
+from rankgate.measurement.metrics.lists.coverage_evenness import Coverage
+from rankgate.measurement.scoring.item_catalogue import (
     Catalogue,
     find_positions,
     group_codes,

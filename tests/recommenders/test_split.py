@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.logs.candidates import sample
-from rankgate.data.logs.reading import read_interactions
-from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan, make_masks
+from rankgate.data.logs.log_judgments import Truth
+from rankgate.data.logs.read_logs import read_interactions
+from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan, make_masks, sample
 from rankgate.data.qrels import Qrels
 from rankgate.interface.cli import rankgate as program
 from rankgate.recommenders.splitting import split

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.logs.reading import open_log, read_interactions
-from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.sorted_users import sort_log
+from rankgate.data.logs.large_logs import sort_log
+from rankgate.data.logs.log_judgments import Truth
+from rankgate.data.logs.read_logs import open_log, read_interactions
 from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan
-from rankgate.recommenders.split_files import write_split
-from rankgate.recommenders.split_stream import split_into
+from rankgate.recommenders.split_files import split_into, write_split
 from rankgate.recommenders.splitting import split
 from support.wording import raises
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rankgate.workspace.records.follow import make_history
+from rankgate.workspace.records.history import make_history
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 import rankgate
 from rankgate.interface.cli import rankgate as program
-from rankgate.store.check import check
-from rankgate.store.kept import judgments, runs
+from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
 from rankgate.store.records import records, series
-from rankgate.workspace.records.places.folder import FolderStorage
+from rankgate.store.store_integrity import check
 from rankgate.workspace.records.provenance import provenance
+from rankgate.workspace.records.storages.folder_storage import FolderStorage
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(8)]
@@ -91,7 +91,9 @@ def test_a_store_holds_the_same(store, tmp_path):
         assert [each.value for each in found] == [0.625, 0.625]
         assert found[0].labels == {"nightly": "yes"}
         assert (
-            len(runs.list_runs(connection, 1)) == len(judgments.list_judgments(connection, 1)) == 1
+            len(stored_runs.list_runs(connection, 1))
+            == len(stored_runs.list_judgments(connection, 1))
+            == 1
         )
         result = records.read_result(records.get(connection, 1), store.blobs)
     assert rankgate.Scores.from_dict(result)["app", "RR"] == 0.625

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from rankgate.decisions.unjudged.calibration import calibration
-from rankgate.workspace.reports.pictured import ChartRequest, compute_result
+from rankgate.workspace.reports.chart_results import ChartRequest, compute_result
 
 QUERIES = [f"q{i}" for i in range(12)]
 QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
@@ -38,7 +38,7 @@ def short_calibration():
     """Charts of calibration need no more than some experiments."""
     with pytest.MonkeyPatch.context() as patch:
         few = partial(calibration, experiments=12)
-        patch.setattr("rankgate.workspace.reports.pictured.calibration", few)
+        patch.setattr("rankgate.workspace.reports.chart_results.calibration", few)
         yield
 
 

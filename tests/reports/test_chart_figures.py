@@ -10,8 +10,8 @@ import pytest
 
 import rankgate
 from rankgate.data import read_run
-from rankgate.workspace.reports.kinds import find_chart_kind
-from rankgate.workspace.reports.pictured import ChartRequest, compute_result
+from rankgate.workspace.reports.chart_kinds import find_chart_kind
+from rankgate.workspace.reports.chart_results import ChartRequest, compute_result
 
 
 def _drawn(name, results):

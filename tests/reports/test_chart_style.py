@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.core.present.charts import style
-from rankgate.core.present.charts.heat import needs_white
-from rankgate.core.present.charts.style import DARK, PAPER, SYSTEMS, grade_colour
-from rankgate.core.present.charts.words import separate_positions, shorten_name, shorten_names
+from rankgate.core.present.charts import chart_style
+from rankgate.core.present.charts.chart_layers import needs_white
+from rankgate.core.present.charts.chart_style import (
+    DARK,
+    PAPER,
+    SYSTEMS,
+    grade_colour,
+    separate_positions,
+    shorten_name,
+    shorten_names,
+)
 
 
 def _luminance(shade):
@@ -55,12 +62,12 @@ def _seen(shade, cones):
     return np.array((116 * y - 16, 500 * (x - y), 200 * (y - z)))
 
 
-DARK_GRADES = tuple(pairwise(DARK[shade] for shade in style.GRADES))
+DARK_GRADES = tuple(pairwise(DARK[shade] for shade in chart_style.GRADES))
 
 
 def test_grades_are_an_ordinal_scale_of_lightness():
-    light = [_luminance(shade) for shade in style.GRADES]
-    dark = [_luminance(DARK[shade]) for shade in style.GRADES]
+    light = [_luminance(shade) for shade in chart_style.GRADES]
+    dark = [_luminance(DARK[shade]) for shade in chart_style.GRADES]
     assert light == sorted(light, reverse=True)  # the best is furthest from the ground
     assert dark == sorted(dark)
 
@@ -68,35 +75,38 @@ def test_grades_are_an_ordinal_scale_of_lightness():
 @pytest.mark.parametrize("kind", CONES)
 def test_colours_stay_apart_without_one_kind_of_cones(kind):
     pairs = [
-        (*two, 15) for two in (*combinations(SYSTEMS, 2), *pairwise(style.GRADES), *DARK_GRADES)
+        (*two, 15)
+        for two in (*combinations(SYSTEMS, 2), *pairwise(chart_style.GRADES), *DARK_GRADES)
     ]
-    for one, two, least in (*pairs, (style.BLUE, style.RED, 60)):
+    for one, two, least in (*pairs, (chart_style.BLUE, chart_style.RED, 60)):
         apart = np.linalg.norm(_seen(one, CONES[kind]) - _seen(two, CONES[kind]))
         assert apart >= least, (one, two, apart)
 
 
-@pytest.mark.parametrize(("ink", "ground"), [(style.INK, PAPER), (style.DIM, PAPER)])
+@pytest.mark.parametrize(("ink", "ground"), [(chart_style.INK, PAPER), (chart_style.DIM, PAPER)])
 def test_words_can_be_read_on_either_ground(ink, ground):
     assert _contrast(ink, ground) >= 4.5  # WCAG 2.2, 1.4.3
     assert _contrast(DARK[ink], DARK[ground]) >= 4.5
 
 
-@pytest.mark.parametrize(("shades", "domain"), [(style.SHARES, (0, 1)), (style.SIGNED, (-1, 1))])
+@pytest.mark.parametrize(
+    ("shades", "domain"), [(chart_style.SHARES, (0, 1)), (chart_style.SIGNED, (-1, 1))]
+)
 def test_words_in_cells_can_be_read(shades, domain):
     for value in np.linspace(*domain, 101):
         at = np.interp(value, np.linspace(*domain, len(shades)), range(len(shades)))
         parts = [[int(shade[i : i + 2], 16) for shade in shades] for i in (1, 3, 5)]
         mixed = [round(float(np.interp(at, range(len(shades)), each))) for each in parts]
         ground = "#" + "".join(f"{each:02x}" for each in mixed)
-        words = style.ON_DEEP if needs_white(value, domain, shades) else style.ON_PALE
+        words = chart_style.ON_DEEP if needs_white(value, domain, shades) else chart_style.ON_PALE
         assert _contrast(words, ground) >= 4.5, (value, ground)
 
 
 def test_grades_get_colours_in_their_order():
-    assert grade_colour(None, 3) == style.LINE
-    assert [grade_colour(g, 4) for g in range(5)] == list(style.GRADES)
-    assert grade_colour(-2, 3) == grade_colour(0, 3) == style.GRADES[0]
-    assert grade_colour(5, 0) == style.GRADES[0]
+    assert grade_colour(None, 3) == chart_style.LINE
+    assert [grade_colour(g, 4) for g in range(5)] == list(chart_style.GRADES)
+    assert grade_colour(-2, 3) == grade_colour(0, 3) == chart_style.GRADES[0]
+    assert grade_colour(5, 0) == chart_style.GRADES[0]
 
 
 # words

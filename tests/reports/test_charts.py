@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 
 from rankgate.core.errors import MissingExtraError, UsageError
-from rankgate.core.present.charts.narrow import narrow_spec
-from rankgate.core.present.charts.style import DARK, PAPER, dark_spec
-from rankgate.core.present.pages.chart import picture_page
+from rankgate.core.present.charts.chart_style import DARK, PAPER, dark_spec
+from rankgate.core.present.charts.picture import narrow_spec
+from rankgate.core.present.pages.picture_page import picture_page
 from rankgate.data import read_run
-from rankgate.workspace.reports.kinds import CHART_KINDS, find_chart_kind
-from rankgate.workspace.reports.pictured import RESULT_MAKERS, ChartRequest, compute_result
+from rankgate.workspace.reports.chart_kinds import CHART_KINDS, find_chart_kind
+from rankgate.workspace.reports.chart_results import RESULT_MAKERS, ChartRequest, compute_result
 from support.wording import raises
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'<!--"

@@ -6,9 +6,13 @@ import pytest
 
 from rankgate.core.errors import UsageError
 from rankgate.decisions.comparison.compare import compare
-from rankgate.decisions.comparison.planned import power_curves
-from rankgate.decisions.comparison.ranks import grades_by_rank, ranks
-from rankgate.workspace.reports.pictured import ChartRequest, compute_result, metrics_at_cutoffs
+from rankgate.decisions.comparison.comparison_power import power_curves
+from rankgate.decisions.comparison.comparison_tables import grades_by_rank, ranks
+from rankgate.workspace.reports.chart_results import (
+    ChartRequest,
+    compute_result,
+    metrics_at_cutoffs,
+)
 from support.wording import raises
 
 QUERIES = [f"q{i}" for i in range(12)]

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 from online.logs import honest, written
 from rankgate import online
-from rankgate.core.present.kinds import result_class
+from rankgate.core.present.base_result import result_class
 from rankgate.interface.cli import rankgate as program
 from rankgate.interface.kinds_of_results import CLASSES
-from rankgate.workspace.reports.kinds import CHART_KINDS, RESULT_CHART_KINDS
+from rankgate.workspace.reports.chart_kinds import CHART_KINDS, RESULT_CHART_KINDS
 from support.command import assert_refused
 
 

@@ -10,8 +10,8 @@ import stat
 
 import pytest
 
-from rankgate.core.present.forms.as_latex import escape_latex
-from rankgate.core.present.marks import DIGITS, LETTERS, system_mark
+from rankgate.core.present.markup_tables import escape_latex
+from rankgate.core.present.number_formats import DIGITS, LETTERS, system_mark
 from support.command import assert_refused
 
 SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")
@@ -113,7 +113,7 @@ def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
     result = run("report", *data, "-m", "RR", "--format", "pdf")
     assert_refused(result, "binary-output")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("rankgate.workspace.reports.printed.BROWSERS", ("chromium", "chrome"))
+    monkeypatch.setattr("rankgate.workspace.reports.report.BROWSERS", ("chromium", "chrome"))
     result = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
     assert_refused(result, "no-browser")
     words = ("--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")

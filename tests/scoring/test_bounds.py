@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.metrics.catalogue import CATALOGUE
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 from rankgate.measurement.scoring import CONVENTIONS
 
 # a is best, b and c are judged, u is not; b and u are tied, and u goes first

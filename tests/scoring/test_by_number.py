@@ -16,11 +16,11 @@ from rankgate.core.errors import RankgateError, UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.memory.matrices import Lists, make_source
 from rankgate.measurement.evaluation.rankings import measure_run
-from rankgate.measurement.metrics.declare import Metric
-from rankgate.measurement.scoring import CONVENTIONS, matrix_source, plan
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.plan import Plan
-from rankgate.measurement.scoring.score import score
+from rankgate.measurement.metrics.metric_declaration import Metric
+from rankgate.measurement.scoring import CONVENTIONS, matrix_source, scoring_plan
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.scoring.scoring_plan import Plan
 
 USERS, ITEMS = 30, 24
 DRAWN = np.random.default_rng(3)
@@ -116,7 +116,7 @@ def variants(metric, how):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["trec", *(n for n, how in CONVENTIONS.items() if how.forced)])
 def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
-    monkeypatch.setattr(plan, "JUDGED_CUTOFF", 5)
+    monkeypatch.setattr(scoring_plan, "JUDGED_CUTOFF", 5)
     how, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(make_source(GRADES, "qrels"))
     source, index, run = (
         make_source(SCORES, "run"),
@@ -145,7 +145,7 @@ def test_only_what_is_near_is_looked_at(monkeypatch):
         make_source(SCORES, "run"),
     )
     for names in (["nDCG@5"], ["nDCG@12", "P@3"], ["AP"], ["nDCG@5", "RR"], ["FallOut@5"]):
-        metrics = [(n, rankgate.measurement.metrics.names.parse(n)) for n in names]
+        metrics = [(n, rankgate.measurement.metrics.metric_name_parser.parse(n)) for n in names]
         score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
     assert whole == [10, 12, None, None, None]
 

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.metrics.catalogue import CATALOGUE
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
-from rankgate.measurement.metrics.views import RANKING
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.metrics.metric_declaration import RANKING
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 
 RNG = np.random.default_rng(0)
 DOCS = [f"d{i}" for i in range(30)]

@@ -9,9 +9,9 @@ import pytest
 import rankgate
 from rankgate.core.errors import RankgateError
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
-from rankgate.measurement.metrics.catalogue import by_name
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.metric_catalogue import by_name
+from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring.presets import CONVENTIONS
 
 QRELS = {"q": {"a": 3, "b": 2, "c": 1}}

@@ -12,13 +12,13 @@ import pytest
 from rankgate.core.errors import UsageError
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.browsing import BROWSING_METRICS
-from rankgate.measurement.metrics.catalogue import CATALOGUE, by_name
 from rankgate.measurement.metrics.graded.dcg import DCG
-from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.judged_block import block
 from rankgate.measurement.metrics.lists import LIST_METRICS, Listed
-from rankgate.measurement.metrics.names import parse
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE, by_name
+from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.overrides import override_convention
+from rankgate.measurement.scoring.convention_overrides import override_convention
 from rankgate.metrics import RBP, RR, SDCG, nDCG
 from support.wording import raises
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankgate.measurement.metrics.facets.faceted import block
-from rankgate.measurement.metrics.preferences import PREFERENCE_METRICS
-from rankgate.measurement.metrics.preferences.preferred import Preferred
-from rankgate.measurement.metrics.preferences.preferred import block as preferred
-from rankgate.measurement.metrics.sampling import SAMPLE_METRICS
-from rankgate.measurement.metrics.sampling.sampled_pool import SampledPool
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
+from rankgate.measurement.metrics.faceted import block
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.preferred import Preferred
+from rankgate.measurement.metrics.preferred import block as preferred
+from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS, SampledPool
 from rankgate.measurement.scoring import CONVENTIONS
 
 RNG = np.random.default_rng(20250917)

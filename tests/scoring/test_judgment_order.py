@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from rankgate.data.qrels import Qrels
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 
 
 @pytest.mark.parametrize(("levels", "rows"), [(1, 2_000), (4, 2_000), (70_000, 70_000)])

@@ -14,7 +14,7 @@ from rankgate.measurement.evaluation.metric_selection import find_ranking_metric
 from rankgate.measurement.metrics.list_names import parse_list
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.overrides import override_convention
+from rankgate.measurement.scoring.convention_overrides import override_convention
 from rankgate.recommenders.scorecard import scorecard
 from support.wording import raises
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Coverage, Listed
-from rankgate.measurement.metrics.lists.accumulate import final_value, merge_partials
 from rankgate.measurement.metrics.lists.diversity import ILD
+from rankgate.measurement.metrics.lists.list_metric import final_value, merge_partials
 from rankgate.measurement.scoring import convention
+from rankgate.measurement.scoring.first_items import measure_lists
 from rankgate.measurement.scoring.list_values import ListBlock
-from rankgate.measurement.scoring.lists import measure_lists
-from rankgate.measurement.scoring.plan import Measurement, Plan
+from rankgate.measurement.scoring.scoring_plan import Measurement, Plan
 from support.wording import raises
 
 METRICS = {str(each): each for each in (*LIST_METRICS, *(each @ 2 for each in LIST_METRICS))}

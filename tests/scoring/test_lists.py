@@ -9,10 +9,10 @@ import polars as pl
 
 from rankgate.data import read_run
 from rankgate.measurement.metrics.lists import NONE
-from rankgate.measurement.metrics.lists.coverage import coverage
-from rankgate.measurement.metrics.lists.novelty import Novelty
+from rankgate.measurement.metrics.lists.coverage_evenness import coverage
+from rankgate.measurement.metrics.lists.novelty_surprise import Novelty
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.lists import code_lists
+from rankgate.measurement.scoring.first_items import code_lists
 
 RUN = {"1": {"a": 1.0, "b": 1.0, "c": 0.5}, "2": {"a": 2.0}}
 

@@ -11,7 +11,7 @@ import pytest
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.presets import documents, products
+from rankgate.measurement.scoring.presets import libraries_and_products, retrieval_tools
 from support.wording import raises
 
 TWO = {"1": {"a": 1}, "2": {"b": 0}}
@@ -53,7 +53,13 @@ def test_the_best_document_of_rre_may_come_late_and_values_have_two_decimals():
 
 def test_a_rating_between_0_and_1_is_relevant_where_the_tool_says_above_0():
     qrels, run = {"1": {"a": 0.2}}, {"1": {"a": 1}}
-    names = [convention.name for convention in (*products.PRESETS, *documents.PRESETS)]
+    names = [
+        convention.name
+        for convention in (
+            *libraries_and_products.PRODUCT_PRESETS,
+            *retrieval_tools.DOCUMENT_PRESETS,
+        )
+    ]
     found = {name: evaluate(qrels, run, "P@1", name).runs[0].means["P@1"] for name in names}
     assert [name for name in names if found[name] == 0] == [
         *("searchtweak", "elasticsearch", "rankquest", "esci-code")
@@ -99,7 +105,7 @@ def test_a_rating_above_the_scale_is_refused_with_the_way_out():
 
 
 def test_the_tools_own_names_are_read():
-    for convention in products.PRESETS:
+    for convention in libraries_and_products.PRODUCT_PRESETS:
         numbers = {"k": "10", "top": "4"}
         for theirs in convention.spellings:
             name = theirs.format(**numbers)
@@ -108,7 +114,7 @@ def test_the_tools_own_names_are_read():
 
 
 def test_each_says_where_it_can_be_read():
-    for convention in (*products.PRESETS, *documents.PRESETS):
+    for convention in (*libraries_and_products.PRODUCT_PRESETS, *retrieval_tools.DOCUMENT_PRESETS):
         assert CONVENTIONS[convention.name] is convention
         assert convention.title
         assert convention.source

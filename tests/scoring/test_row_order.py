@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import rankgate
-from rankgate.core.present.write import render_result as render
+from rankgate.core.present.write_results import render_result as render
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -46,7 +46,7 @@ def test_where_all_hashes_are_the_same(collection):
     homes = (
         "rankgate.data.qrels",
         "rankgate.data.run",
-        "rankgate.measurement.scoring.alignment.judgments",
+        "rankgate.measurement.scoring.alignment.judgment_index",
     )
     with pytest.MonkeyPatch.context() as patch:
         for home in homes:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.core.present.write import render_result as render
+from rankgate.core.present.write_results import render_result as render
 
 DISLIKED = {"u": {"good": 1, "bad": 0}, "v": {"bad": 0, "good": 1}}
 RUN = {"u": {"bad": 2.0, "good": 1.0}, "v": {"good": 2.0, "bad": 1.0}}

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from rankgate.core.errors import InputError, UsageError
 from rankgate.spark import cells as module
 from rankgate.spark.cells import Cells, Packing, unpack_cells
-from rankgate.spark.pieces import PieceReading, list_pieces
+from rankgate.spark.file_pieces import PieceReading, list_pieces
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises
 
@@ -84,7 +84,7 @@ def test_spark_puts_the_keys_into_their_partitions(spark):  # noqa: F811
 
 
 def test_pieces_of_files_are_all_rows_once_and_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankgate.spark.pieces._LEAST_BYTES", 200)
+    monkeypatch.setattr("rankgate.spark.file_pieces._LEAST_BYTES", 200)
     rows = frame([f"q{i % 7}" for i in range(500)])
     folder = tmp_path / "run"
     folder.mkdir()

@@ -11,8 +11,8 @@ from online.logs import event, search, written
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
-from rankgate.online.clicks import click_counts as counting
-from rankgate.online.indicators import tables
+from rankgate.online.clicks import packed_searches as counting
+from rankgate.online.indicators import search_tables
 from rankgate.spark import click_counts
 from support.spark import (
     spark,  # noqa: F401 - a fixture
@@ -50,7 +50,7 @@ def events(tmp_path_factory):
 
 def local(events, **chosen):
     with online.Events(events).open() as log:
-        return log.base.rows(log.base.text(counting.click_counts(tables.events(), **chosen)))
+        return log.base.rows(log.base.text(counting.click_counts(search_tables.events(), **chosen)))
 
 
 @pytest.mark.parametrize("chosen", [{}, {"ranks": 2}, {"min_searches": 5}])

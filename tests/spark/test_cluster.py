@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankgate
-from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
 from rankgate.recommenders.splitting import split
 
@@ -93,7 +93,7 @@ spark.stop()
 
 SPLIT = """
 from pathlib import Path
-from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
 from rankgate.spark.splitting import part_files, verb
 

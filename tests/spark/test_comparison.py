@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 import rankgate
 from rankgate.core.errors import UsageError
-from rankgate.decisions.comparison.scores.systems import read_scores
+from rankgate.decisions.comparison.reported_systems import read_scores
 from rankgate.decisions.gating.policy import parse_policy
 from rankgate.spark import table
 from support.spark import (

@@ -11,8 +11,7 @@ import rankgate
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.data.read import read_run
 from rankgate.spark import table
-from rankgate.spark.failures import find_known_failure
-from rankgate.spark.sessions import check_java, pyspark
+from rankgate.spark.sessions import check_java, find_known_failure, pyspark
 from support.programs import importable
 from support.spark import (
     measured,
@@ -140,7 +139,7 @@ def test_every_field_of_a_collection_is_measured_or_refused(verb, monkeypatch):
     runs = ("old.run", "new.run") if verb == "compare" else (["old.run"],)
     for module in ("evaluation", "comparison", "scorecards"):
         monkeypatch.setattr(f"rankgate.spark.{module}.prepare", _stop)
-    monkeypatch.setattr("rankgate.spark.scorecards.Accumulator", _stop)
+    monkeypatch.setattr("rankgate.spark.spark_scorecards.Accumulator", _stop)
     for name, value in STATED.items():
         shop = rankgate.Collection(table("qrels.csv"), **{name: value})
         if name in taken:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.spark import shares as module
-from rankgate.spark.pieces import list_pieces
+from rankgate.spark import query_shares as module
+from rankgate.spark.file_pieces import list_pieces
 from support.spark import (
     measured,
     spark,  # noqa: F401 - a fixture
@@ -30,7 +30,7 @@ QUERIES = [f"q{i}" for i in range(60)]
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Files of a few rows have several pieces."""
-    monkeypatch.setattr("rankgate.spark.pieces._MOST_ROWS", 20)
+    monkeypatch.setattr("rankgate.spark.file_pieces._MOST_ROWS", 20)
     monkeypatch.setattr(module, "_ROWS", 40)
 
 
@@ -85,7 +85,7 @@ def test_each_query_is_whole_in_one_share(tmp_path_factory, one, two, judged, fi
         for table, (ids, each) in asked.items()
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankgate.spark.spans._MAX_READ_RATIO", 1e9)
+        patch.setattr("rankgate.spark.query_shares._MAX_READ_RATIO", 1e9)
         _, cells = shared(None, folder, frames)
     check(cells, frames)
 

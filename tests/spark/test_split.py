@@ -8,10 +8,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SPLIT_METHODS, SplitPlan
 from rankgate.recommenders.splitting import split as split_here
-from rankgate.spark.splitting.users import whole_users
+from rankgate.spark.splitting.packed_rows import whole_users
 from support.spark import (
     measured,
     spark,  # noqa: F401 - a fixture

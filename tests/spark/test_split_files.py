@@ -9,14 +9,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from rankgate.core.errors import UsageError
-from rankgate.data.logs.relevance import Truth
+from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.data.streams.part_files import list_part_files
+from rankgate.data.streams.input_parts import list_part_files
 from rankgate.data.streams.source import open_source
 from rankgate.recommenders.splitting import split
-from rankgate.spark.splitting import files
+from rankgate.spark.splitting import part_files
+from rankgate.spark.splitting.packed_rows import JUDGMENTS
 from rankgate.spark.splitting.part_files import PartTable, _move_file, _Writing
-from rankgate.spark.splitting.tables import JUDGMENTS
 from support.spark import (
     measured,
     spark,  # noqa: F401 - a fixture
@@ -57,7 +57,7 @@ def test_both_writers_write_the_same(tmp_path, monkeypatch, plan, rule, to):
     found = measured(split, there(tmp_path / "log.parquet"), plan, rule, partitions=2)
     names = found.write(tmp_path / "here", to=to)
     assert found.write(tmp_path / "here", to=to) == names  # in place of the first
-    monkeypatch.setattr(files, "_local_folder", lambda *_: None)
+    monkeypatch.setattr(part_files, "_local_folder", lambda *_: None)
     assert found.write(tmp_path / "there", to=to) == names
     found.maker.unpersist()
     assert [*(tmp_path / "here").glob(".w*")] == []

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankgate.spark.splitting.order import TimeOrder, time_range_at
+from rankgate.spark.splitting.sorted_log import TimeOrder, time_range_at
 
 
 def test_the_time_at_a_place_is_between():

@@ -7,18 +7,22 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.stats.agreement.dawid_skene import dawid_skene
-from rankgate.measurement.stats.agreement.intervals import FEWEST_CLUSTERS, intervals, jackknife
-from rankgate.measurement.stats.agreement.kappa import (
+from rankgate.measurement.stats.dawid_skene import dawid_skene
+from rankgate.measurement.stats.rater_agreement import (
+    FEWEST_CLUSTERS,
+    RatingMatrix,
+    Tallies,
     agreement,
+    alpha,
     brennan_prediger,
     cohen_values,
     conger,
     fleiss,
     gwet,
+    intervals,
+    jackknife,
+    weights,
 )
-from rankgate.measurement.stats.agreement.krippendorff import alpha
-from rankgate.measurement.stats.agreement.ratings import RatingMatrix, Tallies, weights
 from support import published_ratings as published
 from support.wording import raises
 

@@ -10,17 +10,13 @@ import pytest
 from scipy.stats import binom, nct, norm
 from scipy.stats import t as student
 
-from rankgate.measurement.stats.bounded import (
-    betting_exceeds,
-    betting_low,
-    unseen_share,
-)
-from rankgate.measurement.stats.planning.power import power
-from rankgate.measurement.stats.sequential import (
+from rankgate.measurement.stats.mean_intervals import betting_exceeds, betting_low, unseen_share
+from rankgate.measurement.stats.query_power import (
     critical_t,
     log_evidence,
     needed_at_any_look,
     one_look_level,
+    power,
 )
 
 

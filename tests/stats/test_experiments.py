@@ -7,30 +7,26 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from rankgate.measurement.stats.experiments.always_valid import (
-    half_width,
-    likelihood_half_width,
-    likelihood_ratio,
-    p_value,
-)
-from rankgate.measurement.stats.experiments.group_sequential import (
-    constant_bounds,
-    false_rejections,
-    spending_bounds,
-)
-from rankgate.measurement.stats.experiments.posterior import posterior
-from rankgate.measurement.stats.experiments.quantiles import quantile
-from rankgate.measurement.stats.experiments.sample_ratio import (
-    CONCENTRATION,
-    log_e_value,
-    sample_ratio,
-    sequential_sample_ratio,
-)
-from rankgate.measurement.stats.experiments.two_arms import (
+from rankgate.measurement.stats.experiment_arms import (
     MOST_SKEWED,
     TwoMeans,
     TwoShares,
+    posterior,
+    quantile,
     skewness_of_difference,
+)
+from rankgate.measurement.stats.sequential_experiments import (
+    CONCENTRATION,
+    constant_bounds,
+    false_rejections,
+    half_width,
+    likelihood_half_width,
+    likelihood_ratio,
+    log_e_value,
+    p_value,
+    sample_ratio,
+    sequential_sample_ratio,
+    spending_bounds,
 )
 
 FIFTHS = [0.2, 0.4, 0.6, 0.8, 1.0]

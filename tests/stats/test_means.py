@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.measurement.stats.crossed import EFFECTS, crossed
-from rankgate.measurement.stats.equivalence import tost
-from rankgate.measurement.stats.interval import t_interval
-from rankgate.measurement.stats.posterior import posterior
-from rankgate.measurement.stats.ratio import fieller, relative_gain
-from rankgate.measurement.stats.resampling.bootstrap_t import (
-    simultaneous_reach,
-    studentised_interval,
-)
+from rankgate.measurement.stats.mean_intervals import t_interval
+from rankgate.measurement.stats.paired_tests import fieller, posterior, relative_gain, tost
+from rankgate.measurement.stats.resampling_tests import simultaneous_reach, studentised_interval
+from rankgate.measurement.stats.variance_components import EFFECTS, crossed
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,22 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.stats.corrections import CORRECTIONS, correct
-from rankgate.measurement.stats.effect import effect
-from rankgate.measurement.stats.influence import largest_share
-from rankgate.measurement.stats.interval import skewness, t_interval
-from rankgate.measurement.stats.paired import sign_test, standard_error, student_test, wilcoxon_test
-from rankgate.measurement.stats.planning.power import (
-    detectable_difference,
-    power,
-    queries_for_power,
+from rankgate.measurement.stats.mean_intervals import skewness, t_interval
+from rankgate.measurement.stats.multiple_comparisons import CORRECTIONS, correct
+from rankgate.measurement.stats.paired_tests import (
+    effect,
+    largest_share,
+    sign_test,
+    standard_error,
+    student_test,
+    wilcoxon_test,
 )
-from rankgate.measurement.stats.resampling.bootstrap import bootstrap_interval, bootstrap_test
-from rankgate.measurement.stats.resampling.randomization import randomization
+from rankgate.measurement.stats.query_power import detectable_difference, power, queries_for_power
+from rankgate.measurement.stats.resampling_tests import (
+    bootstrap_interval,
+    bootstrap_test,
+    randomization,
+)
 from support.wording import assert_warned, raises
 
 values = st.floats(-1, 1, allow_subnormal=False).map(lambda x: round(x, 6))
@@ -187,11 +191,11 @@ def test_blocks_do_not_change_a_drawing(monkeypatch):
     rng = np.random.default_rng(1)
     table = rng.normal(size=(40, 2))
     whole = randomization(table, samples=1000)
-    monkeypatch.setattr("rankgate.measurement.stats.resampling.randomization._BLOCK", 40 * 7)
+    monkeypatch.setattr("rankgate.measurement.stats.resampling_tests._RANDOMIZATION_CELLS", 40 * 7)
     np.testing.assert_array_equal(whole.p_value, randomization(table, samples=1000).p_value)
     monkeypatch.undo()
     drawn = bootstrap_interval(table, samples=1000)
-    monkeypatch.setattr("rankgate.measurement.stats.resampling.bootstrap._BLOCK", 40 * 7)
+    monkeypatch.setattr("rankgate.measurement.stats.resampling_tests._BOOTSTRAP_CELLS", 40 * 7)
     again = bootstrap_interval(table, samples=1000)
     np.testing.assert_array_equal(drawn.low, again.low)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats import proportion as oracle
 
-from rankgate.measurement.stats.proportion import wilson_interval
+from rankgate.measurement.stats.mean_intervals import wilson_interval
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])

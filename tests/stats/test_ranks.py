@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.measurement.stats.ranks.correlation import kendall, pearson, spearman
-from rankgate.measurement.stats.ranks.friedman import friedman, range_quantile
-from rankgate.measurement.stats.ranks.signed_ranks import MAX_EXACT, signed_ranks
-from rankgate.measurement.stats.resampling.split_half import spearman_brown, split_half
+from rankgate.measurement.stats.query_reliability import spearman_brown, split_half
+from rankgate.measurement.stats.rank_correlation import kendall, pearson, spearman
+from rankgate.measurement.stats.rank_tests import MAX_EXACT, friedman, range_quantile, signed_ranks
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
 TUNA = np.array([
@@ -157,7 +156,7 @@ def test_friedman_where_all_agree_and_where_all_is_tied():
 
 def test_split_halves_step_up_to_the_reliability_of_the_whole():
     """The mean of split halves is that of alpha (Cronbach 1951), here the Eρ² of all queries."""
-    from rankgate.measurement.stats.reliability import reliability
+    from rankgate.measurement.stats.query_reliability import reliability
 
     rng = np.random.default_rng(3)
     matrix = rng.normal(size=(200, 1)) + 0.3 * rng.normal(size=(1, 25)) + rng.normal(size=(200, 25))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.measurement.stats.rare_values import rare_values_interval
+from rankgate.measurement.stats.mean_intervals import rare_values_interval
 
 
 @pytest.mark.parametrize("events", [1, 3, 10, 40])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.measurement.stats.ranks.rbo import group_ties, rbo
+from rankgate.measurement.stats.rank_correlation import group_ties, rbo
 from support.wording import refused
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankgate.measurement.stats.interval import t_interval, weighted_mean
-from rankgate.measurement.stats.represented import (
+from rankgate.measurement.stats.mean_intervals import t_interval, weighted_mean
+from rankgate.measurement.stats.weighted_means import (
     Population,
     WeightPrecision,
     chance_of_sample,

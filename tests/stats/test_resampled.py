@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.measurement.evaluation.lists.resampled import _sums
+from rankgate.measurement.evaluation.lists.list_resamples import _sums
 from rankgate.measurement.metrics.lists import Listed
-from rankgate.measurement.stats.resampling import resampled
-from rankgate.measurement.stats.resampling.resampled import draw_counts
+from rankgate.measurement.stats import resampled_values
+from rankgate.measurement.stats.resampled_values import draw_counts
 
 
 def test_draws_are_the_same_whatever_the_blocks(monkeypatch):
     whole = np.concatenate(list(draw_counts(7, 20, seed=3)), axis=1)
-    monkeypatch.setattr(resampled, "_BLOCK", 21)
+    monkeypatch.setattr(resampled_values, "_BLOCK", 21)
     assert np.array_equal(np.concatenate(list(draw_counts(7, 20, seed=3)), axis=1), whole)
     assert (whole.sum(axis=0) == 7).all()
     assert whole.shape == (7, 20)

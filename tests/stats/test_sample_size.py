@@ -10,9 +10,13 @@ import rankgate
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.stats.corrections import correct, corrected_rows
-from rankgate.measurement.stats.planning.power import power, queries_for_power
-from rankgate.measurement.stats.planning.sample_size import draw_samples, queries_for
+from rankgate.measurement.stats.multiple_comparisons import correct, corrected_rows
+from rankgate.measurement.stats.query_power import (
+    draw_samples,
+    power,
+    queries_for,
+    queries_for_power,
+)
 
 
 def significant(found, alpha=0.05):

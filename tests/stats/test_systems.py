@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankgate.measurement.stats.paired import student_test
-from rankgate.measurement.stats.ranks.order import tau, tau_ap, tie_levels
-from rankgate.measurement.stats.ranks.rbo import group_ties
-from rankgate.measurement.stats.reliability import POWER, TAU, TAU_AP, reliability
-from rankgate.measurement.stats.systems import anova, randomised_tukey, tukey
+from rankgate.measurement.stats.multiple_comparisons import anova, randomised_tukey, tukey
+from rankgate.measurement.stats.paired_tests import student_test
+from rankgate.measurement.stats.query_reliability import POWER, TAU, TAU_AP, reliability
+from rankgate.measurement.stats.rank_correlation import group_ties, tau, tau_ap, tie_levels
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from rankgate.measurement.stats.inclusion import inclusion_probabilities
-from rankgate.measurement.stats.represented import estimate_population
-from rankgate.measurement.stats.two_stage import (
+from rankgate.measurement.stats.sampling_design import (
     SamplingPlan,
     TwoStage,
     best_plan,
     break_even_price,
+    inclusion_probabilities,
     predictions_needed,
 )
+from rankgate.measurement.stats.weighted_means import estimate_population
 
 SIZES = np.array([[0.5, 1.0], [2.0, 1.5], [1.0, 0.2], [0.7, 0.7]])
 ERRORS = np.array([[0.3, -0.8], [1.1, 0.2], [-0.4, 0.1], [0.0, 0.6]])

@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from rankgate.data.scales import parse_scale
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.people import raters, users
+from rankgate.data.qrels import parse_scale
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import users
 from rankgate.store.rating import batches
 
 
@@ -29,13 +29,13 @@ class Shop:
         with store.write() as connection:
             self.project = projects.add(connection, "shop", scale=parse_scale("graded")).id
             texts = {"query_id": ["q0", "q1"], "text": ["red shoes", "hat"], "lang": ["en", "de"]}
-            queries.add_queries(connection, self.project, pl.DataFrame(texts))
+            queries_documents.add_queries(connection, self.project, pl.DataFrame(texts))
             fields = {"doc_id": ["d0", "d1"], "title": ["Red", "Hat"], "url": ["https://a.b", None]}
-            documents.add_documents(connection, self.project, pl.DataFrame(fields))
+            queries_documents.add_documents(connection, self.project, pl.DataFrame(fields))
             self.batch = batches.add_batch(connection, self.project, "first", **batch)
             self.added = batches.add_pairs(connection, self.batch, PAIRS)
             self.people = [users.add(connection, name) for name in ("ann", "bob", "cid", "dan")]
-            self.raters = [raters.rater_of_user(connection, each.id).id for each in self.people]
+            self.raters = [users.rater_of_user(connection, each.id).id for each in self.people]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import sys
 
 from rankgate.judging.llm.judge import Judge
-from rankgate.judging.models.rate_batch import rate_batch
+from rankgate.judging.models.job_run import rate_batch
 from rankgate.store.stored_project import StoredProject
 
 

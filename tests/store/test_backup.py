@@ -10,17 +10,15 @@ import pytest
 import sqlalchemy as sa
 
 from rankgate.data import read_qrels, read_run
-from rankgate.judging.store.store_hashes import drill
-from rankgate.judging.store.upkeep import upgrade_store
-from rankgate.store import versions
-from rankgate.store.backup import backup, restore
-from rankgate.store.check import check
-from rankgate.store.hashes import hashes
-from rankgate.store.kept import judgments, runs
-from rankgate.store.material import documents, projects
+from rankgate.judging.store.store_checks import drill, upgrade_store
+from rankgate.store import store as versions
+from rankgate.store.backup import backup, hashes, restore
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import users
 from rankgate.store.rating import next_task, ratings, tasks
 from rankgate.store.store import Store
+from rankgate.store.store_integrity import check
 from support.wording import raises
 
 RELEASED = Path(__file__).parent / "released"
@@ -31,8 +29,10 @@ RUN = {"q0": {"d0": 2.0, "d1": 1.0}, "q1": {"d2": 1.5}}
 def filled(shop):
     with shop.store.write() as connection:
         blobs = shop.store.blobs
-        runs.add_run(connection, blobs, shop.project, read_run(RUN, "bm25"), made_by={"depth": 10})
-        judgments.add_judgments(
+        stored_runs.add_run(
+            connection, blobs, shop.project, read_run(RUN, "bm25"), made_by={"depth": 10}
+        )
+        stored_runs.add_judgments(
             connection, blobs, shop.project, read_qrels({"q0": {"d0": 1}}), name="one"
         )
         for task in (1, 2):
@@ -45,7 +45,7 @@ def state(store):
     """What a store holds."""
     with store.read() as connection:
         table = ratings.read_ratings(connection, 1).table
-        run = runs.read_stored_run(connection, store.blobs, 1, "bm25")
+        run = stored_runs.read_stored_run(connection, store.blobs, 1, "bm25")
         return (
             table,
             run.table,
@@ -172,16 +172,21 @@ def test_blobs_in_object_storage(tmp_path):
     with Store.create(f"{tmp_path}/r.db", blobs=f"file://{tmp_path}/objects") as store:
         with store.write() as connection:
             projects.add(connection, "p")
-            found = runs.add_run(connection, store.blobs, 1, read_run(RUN, "bm25"))
+            found = stored_runs.add_run(connection, store.blobs, 1, read_run(RUN, "bm25"))
         with store.read() as connection:
-            assert runs.read_stored_run(connection, store.blobs, 1, "bm25").sha256 == found.sha256
+            assert (
+                stored_runs.read_stored_run(connection, store.blobs, 1, "bm25").sha256
+                == found.sha256
+            )
         assert list(store.blobs.names()) == [found.blob]
         assert (tmp_path / "objects" / found.blob).is_file()
 
 
 def test_a_document_that_was_changed_outside_is_found(filled):
     with filled.store.write() as connection:
-        changed = sa.update(documents.documents).where(documents.documents.c.doc_id == "d0")
+        changed = sa.update(queries_documents.documents).where(
+            queries_documents.documents.c.doc_id == "d0"
+        )
         connection.execute(changed.values(fields={"title": "Blue"}))
     assert [each.code for each in check(filled.store)] == ["changed-document"]
 

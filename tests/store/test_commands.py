@@ -6,9 +6,9 @@ import pytest
 
 from rankgate.data.read import contents_of
 from rankgate.judging.agreement.agree import agree
-from rankgate.judging.store.transfer import export_file, import_file
+from rankgate.judging.store.import_export import export_file, import_file
 from rankgate.store.material import projects
-from rankgate.store.people import audit, raters, secrets, tokens, users
+from rankgate.store.people import audit, sign_in, users
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store import Store
 from support.command import assert_refused
@@ -44,23 +44,23 @@ def test_people_and_tokens(command, url):
     with Store.open(url) as store:
         with store.read() as connection:
             hashed = users.password_of(connection, "ann")
-            assert tokens.find_token(connection, secret).scopes == ("manage",)
+            assert sign_in.find_token(connection, secret).scopes == ("manage",)
             bob = users.get_by_name(connection, "bob")
             assert users.role_of(connection, 1, bob.id) == "rater"
             actions = [each.action for each in audit.entries(connection)]
-        assert secrets.verify_password(hashed, "correct horse")
-        assert not secrets.verify_password(hashed, "wrong horse")
-        assert not secrets.verify_password(None, "correct horse")
+        assert sign_in.verify_password(hashed, "correct horse")
+        assert not sign_in.verify_password(hashed, "wrong horse")
+        assert not sign_in.verify_password(None, "correct horse")
         assert actions[0] == "token.add"
         assert secret not in str(audit)
         with store.write() as connection:
-            raters.rater_of_user(connection, bob.id)
+            users.rater_of_user(connection, bob.id)
     command("token", "revoke", "1")
     assert "removed-2" in command("user", "remove", "bob").out
     assert secret not in command("token", "list").out
     with Store.open(url) as store, store.read() as connection:
-        assert tokens.find_token(connection, secret) is None
-        assert [each.name for each in raters.list_raters(connection)] == ["removed-2"]
+        assert sign_in.find_token(connection, secret) is None
+        assert [each.name for each in users.list_raters(connection)] == ["removed-2"]
     assert command("check").out.startswith("PASS")
 
 

@@ -11,28 +11,28 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from rankgate.store import archive, deletion, versions
-from rankgate.store.backup import restore
-from rankgate.store.check import check
-from rankgate.store.hashes import hashes
-from rankgate.store.material import projects, queries
-from rankgate.store.models import jobs
-from rankgate.store.people import audit, invitations, raters, tokens, users
+from rankgate.store import archive
+from rankgate.store import store as versions
+from rankgate.store.backup import hashes, restore
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.models import model_jobs_table
+from rankgate.store.people import audit, invitations, sign_in, users
 from rankgate.store.rating import batches, next_task, ratings
 from rankgate.store.rating import tasks as tasks_of
 from rankgate.store.rows import now
 from rankgate.store.store import Store
-from rankgate.store.tables import facts, models, records
+from rankgate.store.store_integrity import check
+from rankgate.store.tables import model_tables, rating_tables, record_tables
 from rankgate.store.tables.columns import Moment
-from rankgate.store.tables.people import audit_log
-from rankgate.store.tables.people import projects as project_rows
-from rankgate.store.tables.work import tasks
+from rankgate.store.tables.people_tables import audit_log
+from rankgate.store.tables.people_tables import projects as project_rows
+from rankgate.store.tables.rating_tables import tasks
 from support.stores import opened
 from support.wording import raises
 
 RELEASED = Path(__file__).parent / "released"
 SOURCE = Path(__file__).parents[2] / "src"
-FACTS = (*facts.APPEND_ONLY, *models.APPEND_ONLY, *records.APPEND_ONLY)
+FACTS = (*rating_tables.APPEND_ONLY, *model_tables.APPEND_ONLY, *record_tables.APPEND_ONLY)
 KILLED = """
 import sys
 from rankgate.store import archive
@@ -50,7 +50,7 @@ def fill(url, blobs):
     with Store.open(url) as store, store.write() as connection:
         user = users.add(connection, "zoe").id
         users.grant(connection, 1, user, "rater")
-        tokens.issue_token(connection, user, "t", project=1)
+        sign_in.issue_token(connection, user, "t", project=1)
         invitations.invite(connection, project=1, role="rater")
         audit.record(connection, audit.COMMAND_LINE, "batch.add", "first", project=1)
         other = projects.add(connection, "other")
@@ -101,7 +101,7 @@ def archived(store):
 
 def rows_of(store, project):
     """All rows that depend on a project, by table."""
-    rows = deletion.dependent_rows(project_rows, project_rows.c.id == project)
+    rows = archive.dependent_rows(project_rows, project_rows.c.id == project)
     with store.read() as connection:
         return {table.name: connection.execute(sa.select(table).where(where)).all()
                 for table, where in rows.items()}  # fmt: skip
@@ -123,7 +123,7 @@ def assert_guarded(store, before):
     assert guards(store) == before
     assert {table for table, _ in before} == set(FACTS)
     with raises("store-refused"), store.write() as connection:
-        connection.execute(sa.delete(facts.ratings))
+        connection.execute(sa.delete(rating_tables.ratings))
 
 
 def test_a_project_goes_with_all_that_it_has(filled):
@@ -215,7 +215,7 @@ def test_a_row_that_is_deleted_is_looked_up_by_indexes(url, tmp_path):
     with Store.create(url, blobs=f"{tmp_path}/blobs") as store:
         inspector = sa.inspect(store.engine)
         missing = []
-        deleted = {project_rows, *deletion.dependent_rows(project_rows, project_rows.c.id == 1)}
+        deleted = {project_rows, *archive.dependent_rows(project_rows, project_rows.c.id == 1)}
         for table in deleted:
             indexes = [index["column_names"] for index in inspector.get_indexes(table.name)]
             indexes += [unique["column_names"]
@@ -228,13 +228,13 @@ def test_a_row_that_is_deleted_is_looked_up_by_indexes(url, tmp_path):
     assert missing == []
 
 
-@pytest.mark.parametrize("state", jobs.UNDER_WAY)
+@pytest.mark.parametrize("state", model_jobs_table.UNDER_WAY)
 def test_what_a_model_rates_is_not_deleted(filled, state):
     with filled.write() as connection:
         words = "UPDATE model_jobs SET state = :state, owner = 'elsewhere:1', until = :until"
-        until = sa.bindparam("until", now() + jobs.LEASE, type_=Moment)
+        until = sa.bindparam("until", now() + model_jobs_table.LEASE, type_=Moment)
         connection.execute(sa.text(words).bindparams(until), {"state": state})
-        numbers = jobs.tasks_of(connection, 1)
+        numbers = model_jobs_table.tasks_of(connection, 1)
         asked = connection.scalars(sa.select(tasks.c.query).where(tasks.c.id.in_(numbers))).first()
         items = [archive.get(connection, 1, "batch", 1), archive.get(connection, 1, "query", asked)]
     before = hashes(filled)
@@ -243,13 +243,13 @@ def test_what_a_model_rates_is_not_deleted(filled, state):
             archive.delete(connection, item)
     assert hashes(filled) == before
     with filled.write() as connection:
-        jobs.end(connection, 1, "cancelled")
+        model_jobs_table.end(connection, 1, "cancelled")
         assert archive.delete(connection, items[0])["tasks"] == 20
 
 
 def test_archived_queries_are_not_asked_and_are_deleted_together(filled):
     with filled.write() as connection:
-        rater = raters.ensure(connection, "new rater").id
+        rater = users.ensure(connection, "new rater").id
         before = tasks_of.progress(connection, 1)
         all_left = tasks_of.count_remaining(connection, 1, rater)
         assert archive.archive_queries(connection, 1, ["q0", "q1"], archived=True) == 2
@@ -260,14 +260,14 @@ def test_archived_queries_are_not_asked_and_are_deleted_together(filled):
         assert asked == {"q2"}  # q3 is archived in the backup
         assert tasks_of.progress(connection, 1).total < before.total
         assert all_left == 5 + tasks_of.count_remaining(connection, 1, rater) + 8  # q2, q0 and q1
-        assert [query.query_id for query in queries.list_queries(connection, 1)] == ["q2"]
-        assert queries.count_queries(connection, 1) == 1
-        assert queries.queries_table(connection, 1)["query_id"].to_list() == ["q2"]
+        assert [query.query_id for query in queries_documents.list_queries(connection, 1)] == ["q2"]
+        assert queries_documents.count_queries(connection, 1) == 1
+        assert queries_documents.queries_table(connection, 1)["query_id"].to_list() == ["q2"]
         assert archive.count_archived_queries(connection, 1) == 3
         with raises("unknown-query"):
             archive.archive_queries(connection, 1, ["q2", "nothing"], archived=True)
     with filled.write() as connection:
-        assert queries.count_queries(connection, 1) == 1
+        assert queries_documents.count_queries(connection, 1) == 1
         named = archive.dependents_of_archived_queries(connection, 1)
         assert archive.delete_archived_queries(connection, 1) == named
         assert named["ratings"] == 2

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from rankgate.data.read import read_qrels
-from rankgate.judging.store.upkeep import upgrade_store
-from rankgate.store import versions
+from rankgate.judging.store.store_checks import upgrade_store
+from rankgate.store import store as versions
 from rankgate.store.backup import backup, restore
-from rankgate.store.kept import judgments
+from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
 from rankgate.store.store import Store
 from support.wording import raises
@@ -43,7 +43,7 @@ def mode(path):
 
 def test_only_the_owner_reads_the_files_of_a_store(made, qrels, tmp_path):
     with made.write() as connection:
-        judgments.add_judgments(connection, made.blobs, 1, qrels)
+        stored_runs.add_judgments(connection, made.blobs, 1, qrels)
         for name in ("store.db", "store.db-wal", "store.db-shm"):
             assert mode(tmp_path / name) == 0o600, name
     files = [path for path in (tmp_path / "store.db.blobs").rglob("*") if path.is_file()]
@@ -56,7 +56,7 @@ def test_only_the_owner_reads_the_files_of_a_store(made, qrels, tmp_path):
 
 def test_what_an_older_version_made_becomes_private_for_its_owner(made, qrels, tmp_path):
     with made.write() as connection:
-        judgments.add_judgments(connection, made.blobs, 1, qrels)
+        stored_runs.add_judgments(connection, made.blobs, 1, qrels)
     file, folder = tmp_path / "store.db", tmp_path / "store.db.blobs"
     file.chmod(0o644)
     folder.chmod(0o755)
@@ -93,9 +93,9 @@ def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monk
     upgrade_store(path)
     with Store.open(path) as store, store.read() as connection:
         assert projects.list_projects(connection)[0].name == "shop-json"
-        names = [stored.name for stored in judgments.list_judgments(connection, 1)]
+        names = [stored.name for stored in stored_runs.list_judgments(connection, 1)]
         assert names == ["beir-scifact-2", "beir-scifact", "fine", "--"]
-        assert judgments.read_judgments(connection, store.blobs, 1, "beir-scifact-2").sha256
+        assert stored_runs.read_judgments(connection, store.blobs, 1, "beir-scifact-2").sha256
 
 
 FULL = """
@@ -148,7 +148,7 @@ def test_a_damaged_file_is_called_damaged(made, tmp_path):
 def test_names_that_no_address_can_hold_are_refused(made, qrels, name):
     with made.write() as connection:
         with raises("invalid-name"):
-            judgments.add_judgments(connection, made.blobs, 1, qrels, name=name)
+            stored_runs.add_judgments(connection, made.blobs, 1, qrels, name=name)
         with raises("invalid-name"):
             projects.add(connection, name)
 
@@ -157,7 +157,7 @@ def test_names_of_files_and_data_sets_become_names_of_addresses(made, qrels):
     import dataclasses
 
     with made.write() as connection:
-        added = judgments.add_judgments(
+        added = stored_runs.add_judgments(
             connection, made.blobs, 1, dataclasses.replace(qrels, name="beir/scifact/test")
         )
         assert added.name == "beir-scifact-test"

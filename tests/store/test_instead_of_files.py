@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rankgate
-from rankgate.store.kept import results
+from rankgate.store.blobs import stored_results
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
 
@@ -48,10 +48,10 @@ def test_from_runs_to_a_verdict_without_files(shop, url):
         assert made["runs"][0]["mean"] == {"nDCG@10": ours.means["nDCG@10"][0]}
         table = project.ratings("first").table
         with project.store.read() as connection:
-            kept = results.list_results(connection, project.number)
+            kept = stored_results.list_results(connection, project.number)
             assert [each.kind for each in kept] == ["verdict", "evaluation"]
             assert kept[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
-            assert results.read_result(kept[1], project.store.blobs)["runs"] == made["runs"]
+            assert stored_results.read_result(kept[1], project.store.blobs)["runs"] == made["runs"]
     assert set(table["rater"]) == {"ann", "bob"}
     assert "withdrawn" in table["reason"].to_list()
     assert table["seconds"].null_count() == 1

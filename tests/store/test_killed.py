@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
-from rankgate.store.check import check
 from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
+from rankgate.store.store_integrity import check
 
 from .conftest import Shop
 

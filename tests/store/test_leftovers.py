@@ -7,12 +7,11 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
-from rankgate.data.ratings import Ratings
-from rankgate.store import imports
-from rankgate.store.check import check, delete_unused_blobs, unused_blobs
-from rankgate.store.kept import blobs, runs
-from rankgate.store.people import raters
-from rankgate.store.rating import batches, next_task, preferences, ratings, task_numbers, tasks
+from rankgate.data.qrels import Ratings
+from rankgate.store.blobs import blob_folders, stored_runs
+from rankgate.store.people import users
+from rankgate.store.rating import batches, import_ratings, next_task, preferences, ratings, tasks
+from rankgate.store.store_integrity import check, delete_unused_blobs, unused_blobs
 from support.stores import address_of
 
 from .conftest import Shop
@@ -30,7 +29,9 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
                   ("q1", "d0", "bot", 1.0))  # fmt: skip
     with store.write() as connection:
         assert (
-            imports.add_ratings(connection, shop.project, table, source="a.csv", models=["bot"])
+            import_ratings.add_ratings(
+                connection, shop.project, table, source="a.csv", models=["bot"]
+            )
             == 7
         )
         found = tasks.progress(connection, shop.project)
@@ -38,15 +39,17 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
         (dispute,) = tasks.disputes(connection, shop.project)
         assert [each["grade"] for each in dispute.answers] == [0.0, 2.0]
         # one more rater is wanted of the pair that has one
-        number = task_numbers.tasks_by_pair(connection, shop.project)["q0", "d1"]
+        number = tasks.tasks_by_pair(connection, shop.project)["q0", "d1"]
         assert tasks.get_task(connection, number).grades == 1
         said = ratings.rate(connection, number, shop.raters[0], rating_id="x", grade=1.0)
         assert said.state == "done"
         # the same file again changes nothing, neither does it undo a correction
-        eve = raters.ensure(connection, "eve")
+        eve = users.ensure(connection, "eve")
         ratings.rate(connection, number, eve.id, rating_id="y", grade=2.0)
         assert (
-            imports.add_ratings(connection, shop.project, table, source="a.csv", models=["bot"])
+            import_ratings.add_ratings(
+                connection, shop.project, table, source="a.csv", models=["bot"]
+            )
             == 0
         )
         assert tasks.get_task(connection, number).state == "disputed"
@@ -58,15 +61,17 @@ def test_imported_final_words_end_disagreements(store):
     table = rated(("q0", "d0", "eve", 2.0), ("q0", "d0", "fay", 0.0),
                   ("q0", "d0", ratings.FINAL, 1.0))  # fmt: skip
     with store.write() as connection:
-        imports.add_ratings(connection, shop.project, table, source="a.csv")
+        import_ratings.add_ratings(connection, shop.project, table, source="a.csv")
         assert tasks.progress(connection, shop.project).done == 1
 
 
 def test_blobs_that_nothing_refers_to_are_deleted(shop):
     store = shop.store
     with store.write() as connection:
-        runs.add_run(connection, store.blobs, shop.project, read_run({"q": {"d": 1.0}}, "kept"))
-        blobs.save_blob(connection, store.blobs, b"of a run that was removed")
+        stored_runs.add_run(
+            connection, store.blobs, shop.project, read_run({"q": {"d": 1.0}}, "kept")
+        )
+        blob_folders.save_blob(connection, store.blobs, b"of a run that was removed")
     orphan = store.blobs.put(b"of a transaction that was undone")
     assert unused_blobs(store) == ((), 0)  # too young: somebody may be about to refer to them
     for each in store.blobs.folder.glob("??/*"):
@@ -79,7 +84,10 @@ def test_blobs_that_nothing_refers_to_are_deleted(shop):
     assert len(list(store.blobs.names())) == 1
     assert check(store) == ()
     with store.read() as connection:
-        assert len(runs.read_stored_run(connection, store.blobs, shop.project, "kept").table) == 1
+        assert (
+            len(stored_runs.read_stored_run(connection, store.blobs, shop.project, "kept").table)
+            == 1
+        )
 
 
 def test_the_command_cleans(run, shop, monkeypatch):
@@ -129,7 +137,9 @@ def test_a_preference_of_two_lists_is_kept_by_the_runs(shop):
     store = shop.store
     with store.write() as connection:
         numbers = [
-            runs.add_run(connection, store.blobs, shop.project, read_run({"q0": docs}, name)).id
+            stored_runs.add_run(
+                connection, store.blobs, shop.project, read_run({"q0": docs}, name)
+            ).id
             for name, docs in (("old", {"d0": 2.0, "d1": 1.0}), ("new", {"d1": 2.0, "d0": 1.0}))
         ]
         batch = batches.add_batch(connection, shop.project, "lists", kind="lists", strategy="2")

@@ -10,22 +10,32 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.judging.admission.demands import Demands
+from rankgate.judging.admission.requirements import Demands
 from rankgate.judging.llm.judge import Judge
-from rankgate.judging.llm.prompts import Template
-from rankgate.judging.models.admitting import admit_model, evidence, find_model, withdraw_model
-from rankgate.judging.models.identity import Identity
-from rankgate.judging.models.job import Review, add_job, tasks_of_batch, tasks_to_depth
-from rankgate.judging.models.listing import job_view, models_of
-from rankgate.judging.models.rate_batch import rate_batch
-from rankgate.judging.models.run import JobRun
-from rankgate.store.check import check
-from rankgate.store.kept import runs
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.models import answers, jobs
-from rankgate.store.models.counted import read_counting_ratings
-from rankgate.store.people import raters
-from rankgate.store.rating import batches, ratings, task_numbers, tasks
+from rankgate.judging.llm.protocols import Template
+from rankgate.judging.models.job_run import JobRun, rate_batch
+from rankgate.judging.models.model_admission import (
+    admit_model,
+    evidence,
+    find_model,
+    withdraw_model,
+)
+from rankgate.judging.models.model_jobs import (
+    Identity,
+    Review,
+    add_job,
+    job_view,
+    models_of,
+    tasks_of_batch,
+    tasks_to_depth,
+)
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.models import model_answers_by_request, model_jobs_table
+from rankgate.store.models.model_admissions import read_counting_ratings
+from rankgate.store.people import users
+from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.store_integrity import check
 from rankgate.store.stored_project import StoredProject
 from support.model_server import model_server
 from support.stores import address_of
@@ -49,10 +59,10 @@ def stored(store):
         project = projects.add(connection, "shop", scale=projects_scale())
         names = [f"q{i}" for i in range(4)]
         texts = {"query_id": names, "text": [f"query {each}" for each in names]}
-        queries.add_queries(connection, project.id, pl.DataFrame(texts))
+        queries_documents.add_queries(connection, project.id, pl.DataFrame(texts))
         docs = {"doc_id": [f"d{i}" for i in range(DOCS)],
                 "title": [f"the text of d{i}" for i in range(DOCS)]}  # fmt: skip
-        documents.add_documents(connection, project.id, pl.DataFrame(docs))
+        queries_documents.add_documents(connection, project.id, pl.DataFrame(docs))
         batch = batches.add_batch(connection, project.id, "first")
         pairs = {"query_id": [names[i % 4] for i in range(DOCS)], "doc_id": docs["doc_id"]}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
@@ -85,9 +95,12 @@ def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monke
     properties = server.sent[0][2]["response_format"]["json_schema"]["schema"]["properties"]
     assert "confidence" in properties
     with stored.store.read() as connection:
-        (rater,) = (each for each in raters.list_raters(connection) if each.kind == "model")
+        (rater,) = (each for each in users.list_raters(connection) if each.kind == "model")
         facts = {each.document: each for each in ratings.list_ratings(connection, stored.number)}
-        rows = {each["doc_id"]: each for each in answers.answers_of_rater(connection, 1, rater.id)}
+        rows = {
+            each["doc_id"]: each
+            for each in model_answers_by_request.answers_of_rater(connection, 1, rater.id)
+        }
         (row,) = models_of(connection, stored.number)
         dump = str([connection.exec_driver_sql(f"SELECT * FROM {table}").all()  # noqa: S608
                     for table in ("raters", "model_jobs", "model_answers", "ratings")])  # fmt: skip
@@ -115,7 +128,7 @@ def test_a_changed_prompt_is_another_rater_and_what_is_known_is_not_asked_again(
     assert rate_batch(stored, "first", judge(server, template=other)).run().asked == DOCS
     assert rate_batch(stored, "first", judge(server, parameters={"top_p": 1})).run().asked == DOCS
     with stored.store.read() as connection:
-        models = [each for each in raters.list_raters(connection) if each.kind == "model"]
+        models = [each for each in users.list_raters(connection) if each.kind == "model"]
     assert len({each.name for each in models}) == 3
     # the same pair in another batch is rated by what is known
     with stored.store.write() as connection:
@@ -129,7 +142,7 @@ def test_a_changed_prompt_is_another_rater_and_what_is_known_is_not_asked_again(
     ("limit", "asked"), [({"calls": 5}, 5), ({"tokens": 3_000}, 1), ({"ceiling": 0.003}, 1)]
 )
 def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
-    from rankgate.judging.llm.costs import Prices
+    from rankgate.judging.llm.judge import Prices
 
     priced = {"prices": Prices(1.0, 1.0), "concurrency": 3}
     result = rate_batch(stored, "first", judge(server, **priced, **limit)).run()
@@ -139,7 +152,7 @@ def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
     assert result.asked * 110 <= limit.get("tokens", 1e9)
     assert result.cost <= limit.get("ceiling", 1e9)
     with stored.store.read() as connection:
-        (job,) = jobs.list_jobs(connection, stored.number)
+        (job,) = model_jobs_table.list_jobs(connection, stored.number)
         view = job_view(connection, job)
     assert (view["state"], view["requests"], view["done"]) == (
         "stopped",
@@ -150,14 +163,16 @@ def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
     assert rest.asked == DOCS - result.asked
     assert sum(server.asked.values()) == DOCS
     with stored.store.read() as connection:
-        assert [each.state for each in jobs.list_jobs(connection, stored.number)] == ["done"]
+        assert [each.state for each in model_jobs_table.list_jobs(connection, stored.number)] == [
+            "done"
+        ]
 
 
 def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
     server.limit(1)
     work = rate_batch(stored, "first", judge(server, concurrency=1))
     with stored.store.read() as connection:
-        (job,) = jobs.list_jobs(connection, stored.number)
+        (job,) = model_jobs_table.list_jobs(connection, stored.number)
     with raises("job-active"):
         rate_batch(stored, "first", judge(server))
     seen = threading.Event()
@@ -170,14 +185,14 @@ def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
     thread.start()
     assert seen.wait(PATIENCE)
     with stored.store.write() as connection:
-        jobs.cancel(connection, job.id)
+        model_jobs_table.cancel(connection, job.id)
     server.limit(None)
     thread.join(PATIENCE)
     asked = sum(server.asked.values())
     assert asked == 2  # the second was under way
     with stored.store.write() as connection:
-        assert jobs.get(connection, job.id).state == "cancelled"
-        jobs.resume(connection, job.id)
+        assert model_jobs_table.get(connection, job.id).state == "cancelled"
+        model_jobs_table.resume(connection, job.id)
     assert JobRun(stored.store, job.id).run().graded == DOCS
     assert sum(server.asked.values()) == DOCS
 
@@ -187,7 +202,7 @@ def test_a_failing_endpoint_ends_the_job_and_says_why(stored, server):
     with raises("model-failed"):
         rate_batch(stored, "first", judge(server)).run()
     with stored.store.read() as connection:
-        (job,) = jobs.list_jobs(connection, stored.number)
+        (job,) = model_jobs_table.list_jobs(connection, stored.number)
         assert list(ratings.list_ratings(connection, stored.number)) == []
     assert job.state == "failed"
     assert job.problem
@@ -209,13 +224,14 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
         process.kill()
     server.settle()
     with stored.store.read() as connection:
-        (job,) = jobs.list_jobs(connection, stored.number)
+        (job,) = model_jobs_table.list_jobs(connection, stored.number)
         kept = {
-            each.task: each.request for each in answers.answers_by_request(connection, job).values()
+            each.task: each.request
+            for each in model_answers_by_request.answers_by_request(connection, job).values()
         }
         rated = {each.task for each in ratings.list_ratings(connection, stored.number)}
     assert job.state == "running"
-    assert jobs.is_free(job)
+    assert model_jobs_table.is_free(job)
     assert kept.keys() == rated
     assert len(kept) >= 4  # those before the four that were under way
     before = sum(server.asked.values())
@@ -224,7 +240,7 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
     assert sum(server.asked.values()) - before == DOCS - len(kept)
     with stored.store.read() as connection:
         rows = list(ratings.list_ratings(connection, stored.number))
-        assert jobs.get(connection, job.id).state == "done"
+        assert model_jobs_table.get(connection, job.id).state == "done"
     assert len(rows) == len({each.task for each in rows}) == DOCS
     assert check(stored.store) == ()
 
@@ -232,7 +248,7 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
 def people_rate(stored, grade_of, names=("ann", "bob")):
     with stored.store.write() as connection:
         for name in names:
-            rater = raters.ensure(connection, name)
+            rater = users.ensure(connection, name)
             for task in tasks_of_batch(connection, stored.number, "first"):
                 doc = tasks.get_task(connection, task).document.doc_id
                 ratings.rate(
@@ -271,17 +287,17 @@ def test_a_model_counts_once_it_is_admitted(stored, server):
 
 
 def _admitted(stored, number):
-    from rankgate.store.models import admissions
+    from rankgate.store.models import model_admissions
 
     with stored.store.write() as connection:
-        admissions.record_admission(connection, stored.number, number, "pass")
+        model_admissions.record_admission(connection, stored.number, number, "pass")
 
 
 def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
     with stored.store.write() as connection:
         names = [f"w{i}" for i in range(16)]
         texts = pl.DataFrame({"query_id": names, "text": names})
-        queries.add_queries(connection, stored.number, texts)
+        queries_documents.add_queries(connection, stored.number, texts)
         pairs = [(name, f"d{i}") for name in names for i in range(8)]
         table = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
         batches.add_pairs(
@@ -299,7 +315,7 @@ def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
     assert len(counted_rows(stored, "equal")) == 2 * (128 + DOCS)
     # people correct themselves; the evidence of later counts
     with stored.store.write() as connection:
-        rater = raters.ensure(connection, "ann")
+        rater = users.ensure(connection, "ann")
         for task in tasks_of_batch(connection, stored.number, "first"):
             doc = tasks.get_task(connection, task).document.doc_id
             other = float(2 - int(doc[1:]) % 3)
@@ -339,7 +355,7 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
     assert [(e["comment"], e["confidence"]) for e in second.answers] == [("hm", 0.2)]
     assert (progress.done, progress.disputed) == (1, 2)
     with stored.store.write() as connection:
-        rater = raters.ensure(connection, "cid")
+        rater = users.ensure(connection, "cid")
         said = ratings.rate(
             connection, first.task, rater.id, rating_id="final", grade=1.0, final=True
         )
@@ -347,7 +363,7 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
         # people who rate later than the model disagrees with it too
         task = next(e for e in tasks_of_batch(connection, stored.number, "first")
                     if tasks.get_task(connection, e).document.doc_id == "d1")  # fmt: skip
-        ann = raters.ensure(connection, "ann")
+        ann = users.ensure(connection, "ann")
         later = ratings.rate(connection, task, ann.id, rating_id="later", grade=0.0)
         assert later.state == "done"
         assert ratings.rate(
@@ -360,7 +376,7 @@ def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):
     from rankgate.data import read_run
 
     with stored.store.write() as connection:
-        runs.add_run(connection, stored.store.blobs, stored.number, read_run(run, "new"))
+        stored_runs.add_run(connection, stored.store.blobs, stored.number, read_run(run, "new"))
         numbers = tasks_to_depth(connection, stored.store.blobs, stored.number, ["new"], 3,
                                  batch="model: new")  # fmt: skip
         job = add_job(connection, stored.number, judge(server), numbers, name="new to depth 3")
@@ -371,5 +387,5 @@ def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):
     with stored.store.read() as connection:
         # q0/d0 and q1/d1 are in a batch of people; the others have one for models
         assert tasks.progress(connection, stored.number, made.id).done == 2
-        assert len(task_numbers.tasks_of_batch(connection, made.id)) == 2
+        assert len(tasks.tasks_of_batch(connection, made.id)) == 2
         assert batches.get_batch(connection, made.id).state == "closed"

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.data.scales import GRADED
+from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects
-from rankgate.store.records import records, search
-from rankgate.store.records.new_record import NewRecord
-from rankgate.store.records.search import RecordFilter
+from rankgate.store.records import record_search, records
+from rankgate.store.records.record_search import RecordFilter
+from rankgate.store.records.records import NewRecord
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 FACTS = (
@@ -55,19 +55,19 @@ def test_records_that_fit(shop):
     connection, project, _ = shop
     for given, names in CASES:
         which = RecordFilter(**given)
-        found = search.find_records(connection, project, which)
+        found = record_search.find_records(connection, project, which)
         assert [each.name for each in found] == names, given
-        assert search.count_matches(connection, project, which) == len(names)
+        assert record_search.count_matches(connection, project, which) == len(names)
 
 
 def test_pages_and_choices_are_of_one_project(shop):
     connection, project, other = shop
-    first, *rest = search.find_records(connection, project, RecordFilter())
-    assert search.find_records(connection, project, RecordFilter(), before=first.id) == rest
+    first, *rest = record_search.find_records(connection, project, RecordFilter())
+    assert record_search.find_records(connection, project, RecordFilter(), before=first.id) == rest
     with pytest.raises(UsageError) as caught:
-        search.find_records(connection, other, RecordFilter(), before=first.id)
+        record_search.find_records(connection, other, RecordFilter(), before=first.id)
     assert caught.value.code == "unknown-record"
-    assert search.count_choices(connection, project) == {
+    assert record_search.count_choices(connection, project) == {
         "kind": {"evaluation": 2, "verdict": 1}, "system": {"new": 2, "old": 1},
         "branch": {"idea": 1, "main": 2}, "verdict": {"fail": 1},
     }  # fmt: skip

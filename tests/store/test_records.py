@@ -7,19 +7,10 @@ import pytest
 
 from rankgate.core.errors import UsageError
 from rankgate.store.backup import backup, restore
-from rankgate.store.check import check
-from rankgate.store.records import (
-    alerts,
-    annotations,
-    comments,
-    job_runs,
-    jobs,
-    notifications,
-    records,
-    series,
-)
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.records import alerts, record_notes, records, scheduled_jobs, series
+from rankgate.store.records.records import NewRecord, Value
 from rankgate.store.store import Store
+from rankgate.store.store_integrity import check
 from support.wording import raises
 
 DAY = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -87,38 +78,39 @@ def test_annotations_and_comments_are_withdrawn_by_later_rows(shop):
     project = shop.project
     with shop.store.write() as connection:
         given = {"at": DAY, "kind": "deploy", "text": "v2", "annotation_id": "a"}
-        made = annotations.add_annotation(connection, project, **given)
-        assert annotations.add_annotation(connection, project, **given) == made
-        other = annotations.add_annotation(
+        made = record_notes.add_annotation(connection, project, **given)
+        assert record_notes.add_annotation(connection, project, **given) == made
+        other = record_notes.add_annotation(
             connection, project, at=DAY + timedelta(1), kind="note", text="n", metric="RR"
         )
-        assert annotations.list_annotations(connection, project) == [made, other]
-        assert annotations.list_annotations(connection, project, metric="nDCG@10") == [made]
-        annotations.withdraw_annotation(connection, project, made.id)
-        assert annotations.list_annotations(connection, project) == [other]
+        assert record_notes.list_annotations(connection, project) == [made, other]
+        assert record_notes.list_annotations(connection, project, metric="nDCG@10") == [made]
+        record_notes.withdraw_annotation(connection, project, made.id)
+        assert record_notes.list_annotations(connection, project) == [other]
         with raises("unknown-annotation"):
-            annotations.get_annotation(connection, project + 1, other.id)
+            record_notes.get_annotation(connection, project + 1, other.id)
         with raises("unknown-kind"):
-            annotations.add_annotation(connection, project, at=DAY, kind="party", text="")
+            record_notes.add_annotation(connection, project, at=DAY, kind="party", text="")
     with shop.store.write() as connection:
-        said = comments.add_comment(
+        said = record_notes.add_comment(
             connection, project, "query", "q0", "odd", comment_id="c", actor="ann"
         )
         assert (
-            comments.add_comment(connection, project, "query", "q0", "odd", comment_id="c") == said
+            record_notes.add_comment(connection, project, "query", "q0", "odd", comment_id="c")
+            == said
         )
-        comments.add_comment(connection, project, "query", "q1", "fine")
-        assert comments.count_comments(connection, project, "query") == {"q0": 1, "q1": 1}
-        assert comments.withdraw_comment(connection, project, said.id).text == ""
-        assert comments.withdraw_comment(connection, project, said.id).withdrawn
-        assert comments.count_comments(connection, project, "query") == {"q1": 1}
-        assert [e.withdrawn for e in comments.list_comments(connection, project, "query")] == [
+        record_notes.add_comment(connection, project, "query", "q1", "fine")
+        assert record_notes.count_comments(connection, project, "query") == {"q0": 1, "q1": 1}
+        assert record_notes.withdraw_comment(connection, project, said.id).text == ""
+        assert record_notes.withdraw_comment(connection, project, said.id).withdrawn
+        assert record_notes.count_comments(connection, project, "query") == {"q1": 1}
+        assert [e.withdrawn for e in record_notes.list_comments(connection, project, "query")] == [
             True,
             False,
         ]
-        assert comments.list_comments(connection, project, "query", "q2") == []
+        assert record_notes.list_comments(connection, project, "query", "q2") == []
         with raises("unknown-comment"):
-            comments.get_comment(connection, project + 1, said.id)
+            record_notes.get_comment(connection, project + 1, said.id)
 
 
 @pytest.mark.parametrize("table", ["records", "record_values", "annotations", "comments"])
@@ -126,8 +118,8 @@ def test_annotations_and_comments_are_withdrawn_by_later_rows(shop):
 def test_facts_stay(shop, table, change):
     record(shop.store, one())
     with shop.store.write() as connection:
-        annotations.add_annotation(connection, shop.project, at=DAY, kind="note", text="n")
-        comments.add_comment(connection, shop.project, "query", "q0", "odd")
+        record_notes.add_annotation(connection, shop.project, at=DAY, kind="note", text="n")
+        record_notes.add_comment(connection, shop.project, "query", "q0", "odd")
     column = "record" if table == "record_values" else "id"
     with pytest.raises(UsageError) as caught, shop.store.write() as connection:
         connection.exec_driver_sql(change.format(table, column, column))
@@ -157,15 +149,13 @@ def test_one_unresolved_alert_a_key(shop):
         ]
         with raises("unknown-alert"):
             alerts.acknowledge_alert(connection, project + 1, new.alert.id)
-        late = notifications.add_notification(
-            connection, new.alert.id, "fired", "mail", not_before=DAY
-        )
-        assert notifications.find_due(connection, DAY - timedelta(1)) == []
-        assert notifications.find_due(connection, DAY) == [late]
-        notifications.mark_failed(connection, late.id, "refused", DAY + timedelta(1))
-        assert notifications.find_due(connection, DAY, project=project) == []
-        notifications.mark_sent(connection, late.id)
-        (sent,) = notifications.notifications_of_alert(connection, new.alert.id)
+        late = alerts.add_notification(connection, new.alert.id, "fired", "mail", not_before=DAY)
+        assert alerts.find_due(connection, DAY - timedelta(1)) == []
+        assert alerts.find_due(connection, DAY) == [late]
+        alerts.mark_failed(connection, late.id, "refused", DAY + timedelta(1))
+        assert alerts.find_due(connection, DAY, project=project) == []
+        alerts.mark_sent(connection, late.id)
+        (sent,) = alerts.notifications_of_alert(connection, new.alert.id)
         assert (sent.state, sent.tries) == ("sent", 2)
 
 
@@ -173,35 +163,38 @@ def test_a_run_of_a_job_is_due_once_and_taken_once(shop):
     lease = timedelta(minutes=1)
     with shop.store.write() as connection:
         given = {"kind": "evaluation", "schedule": "0 3 * * *"}
-        job = jobs.save_job(connection, shop.project, "nightly", **given)
+        job = scheduled_jobs.save_job(connection, shop.project, "nightly", **given)
         assert (
-            jobs.save_job(connection, shop.project, "nightly", **given, enabled=False).id == job.id
+            scheduled_jobs.save_job(connection, shop.project, "nightly", **given, enabled=False).id
+            == job.id
         )
-        assert jobs.list_enabled(connection) == []
-        due = job_runs.plan_run(connection, job.id, DAY)
-        assert job_runs.plan_run(connection, job.id, DAY) == due
-        taken = job_runs.take_run(connection, "p1", lease=lease, moment=DAY)
+        assert scheduled_jobs.list_enabled(connection) == []
+        due = scheduled_jobs.plan_run(connection, job.id, DAY)
+        assert scheduled_jobs.plan_run(connection, job.id, DAY) == due
+        taken = scheduled_jobs.take_run(connection, "p1", lease=lease, moment=DAY)
         assert (taken.id, taken.state, taken.tries) == (due.id, "running", 1)
-        assert job_runs.take_run(connection, "p2", lease=lease, moment=DAY) is None
+        assert scheduled_jobs.take_run(connection, "p2", lease=lease, moment=DAY) is None
         later = DAY + 2 * lease
-        assert job_runs.take_run(connection, "p2", lease=lease, moment=later).owner == "p2"
-        assert not job_runs.renew_lease(connection, due.id, "p1", lease=lease, log="")
-        job_runs.mark_done(connection, due.id, "p1", log="late")
-        assert job_runs.get_job_run(connection, due.id).state == "running"
-        job_runs.mark_failed(
+        assert scheduled_jobs.take_run(connection, "p2", lease=lease, moment=later).owner == "p2"
+        assert not scheduled_jobs.renew_lease(connection, due.id, "p1", lease=lease, log="")
+        scheduled_jobs.mark_done(connection, due.id, "p1", log="late")
+        assert scheduled_jobs.get_job_run(connection, due.id).state == "running"
+        scheduled_jobs.mark_failed(
             connection, due.id, "p2", log="", error="no", next_try_at=later + lease
         )
-        assert job_runs.take_run(connection, "p2", lease=lease, moment=later) is None
-        assert job_runs.take_run(connection, "p2", lease=lease, moment=later + lease).tries == 3
-        job_runs.mark_done(connection, due.id, "p2", log="well")
-        assert job_runs.last_run(connection, job.id).state == "done"
+        assert scheduled_jobs.take_run(connection, "p2", lease=lease, moment=later) is None
+        assert (
+            scheduled_jobs.take_run(connection, "p2", lease=lease, moment=later + lease).tries == 3
+        )
+        scheduled_jobs.mark_done(connection, due.id, "p2", log="well")
+        assert scheduled_jobs.last_run(connection, job.id).state == "done"
 
 
 def test_backups_keep_records(shop, tmp_path):
     made = record(shop.store, one()).record
     with shop.store.write() as connection:
-        note = annotations.add_annotation(connection, shop.project, at=DAY, kind="note", text="n")
-        annotations.withdraw_annotation(connection, shop.project, note.id)
+        note = record_notes.add_annotation(connection, shop.project, at=DAY, kind="note", text="n")
+        record_notes.withdraw_annotation(connection, shop.project, note.id)
     assert check(shop.store) == ()
     backup(shop.store, tmp_path / "a.zip")
     restore(tmp_path / "a.zip", f"{tmp_path}/other.db")
@@ -211,4 +204,4 @@ def test_backups_keep_records(shop, tmp_path):
             assert records.get(connection, made.id) == made
             assert records.read_per_query(made, other.blobs).equals(PER_QUERY)
             assert set(records.read_values(connection, made.id)) == set(one().values)
-            assert annotations.list_annotations(connection, shop.project) == []
+            assert record_notes.list_annotations(connection, shop.project) == []

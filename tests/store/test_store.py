@@ -6,9 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
-from rankgate.store import versions
-from rankgate.store.address import address
-from rankgate.store.database import make_engine
+from rankgate.store import store as versions
+from rankgate.store.database import address, make_engine
 from rankgate.store.people import audit
 from rankgate.store.rating import ratings
 from rankgate.store.store import Store

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from rankgate.store.people import raters
+from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, preferences, ratings, tasks
 from rankgate.store.rating.batches import Gold, Side
-from rankgate.store.rating.settling import state_of
-from rankgate.store.tables.work import tasks as table
+from rankgate.store.rating.task_state import state_of
+from rankgate.store.tables.rating_tables import tasks as table
 from support.wording import raises
 
 from .conftest import PAIRS, Shop
@@ -220,7 +220,7 @@ def test_sixteen_begin_together_and_the_next_elsewhere(store):
         places = dict(connection.execute(chosen).all())
         taken = []
         for number in range(17):
-            rater = raters.ensure(connection, f"rater {number}").id
+            rater = users.ensure(connection, f"rater {number}").id
             taken.append(next_task.take(connection, shop.project, rater))
     order = list(places)
     assert taken[:16] == [each for each in order[:8] for _ in range(2)]

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from rankgate.workspace.reports.printed import BROWSERS
+from rankgate.workspace.reports.report import BROWSERS
 from support.waiting import PATIENCE
 
 

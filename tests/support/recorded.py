@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.digest import hash_table
+from rankgate.data.table_rows import hash_table
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.gating.gate import gate
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.store.kept import judgments, runs
-from rankgate.store.material import documents, queries
-from rankgate.store.records import alerts, annotations, records
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import queries_documents
+from rankgate.store.records import alerts, record_notes, records
+from rankgate.store.records.records import NewRecord, Value
 
 METRICS = ["nDCG@10", "P@5", "RR"]
 BEGIN = datetime(2026, 3, 1, 6, 0, tzinfo=UTC)
@@ -54,7 +54,9 @@ def evaluated(store, project, name, run, at, qrels=None, **more):
     figures = [Value(m, name, means[m], means[m] - 0.03, means[m] + 0.03, len(per_query))
                for m in METRICS]  # fmt: skip
     with store.write() as connection:
-        kept = runs.add_run(connection, store.blobs, project, own, name=f"{name} {at:%Y-%m-%d}")
+        kept = stored_runs.add_run(
+            connection, store.blobs, project, own, name=f"{name} {at:%Y-%m-%d}"
+        )
         made = new_record(
             found.to_dict(), figures, per_query, at, name=f"{name} {at:%d %B}", system=name,
             convention="trec", convention_hash=found.convention["hash"],
@@ -67,16 +69,16 @@ def history(store, project, *, days=8):
     """A history: evaluations day by day, a comparison, a gate, a regression, an alert, a note."""
     graded = read_qrels(QRELS)
     with store.write() as connection:
-        judgments.add_judgments(connection, store.blobs, project, graded, name="graded")
+        stored_runs.add_judgments(connection, store.blobs, project, graded, name="graded")
         texts = [f"words of {query} <b>&" for query in QRELS]
-        queries.add_queries(
+        queries_documents.add_queries(
             connection, project, pl.DataFrame({"query_id": list(QRELS), "text": texts})
         )
         ids = [f"p{j}" for j in range(8)]
         fields = {"doc_id": ids, "title": [f"title of {each}" for each in ids],
                   "body": ["a longer text"] * 8}  # fmt: skip
-        documents.add_documents(connection, project, pl.DataFrame(fields))
-        annotations.add_annotation(
+        queries_documents.add_documents(connection, project, pl.DataFrame(fields))
+        record_notes.add_annotation(
             connection,
             project,
             at=BEGIN + timedelta(days=days - 2),
@@ -110,7 +112,7 @@ def judged(store, project, days):
     with store.write() as connection:
         inputs = {"runs": {}}
         for name, run in pair.items():
-            kept = runs.add_run(connection, store.blobs, project, read_run(run), name=name)
+            kept = stored_runs.add_run(connection, store.blobs, project, read_run(run), name=name)
             inputs["runs"][name] = kept.sha256
         for kind, result in (("comparison", both.to_dict(lists=True)),
                              ("verdict", verdict.to_dict() | named)):  # fmt: skip

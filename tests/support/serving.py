@@ -74,8 +74,8 @@ def served(store, *, http="h11", **settings):
     import uvicorn
 
     from rankgate.workspace.web.app import create_application
-    from rankgate.workspace.web.config import ServerConfig
     from rankgate.workspace.web.server import open_listener
+    from rankgate.workspace.web.server_config import ServerConfig
 
     place = open_listener("127.0.0.1", 0)
     app = create_application(ServerConfig(store, **settings))

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from rankgate.store.store import Store
-from rankgate.store.tables.people import settings
+from rankgate.store.tables.people_tables import settings
 
 EMPTY = "empty_store"
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]

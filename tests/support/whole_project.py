@@ -3,9 +3,9 @@
 import json
 from datetime import timedelta
 
-from rankgate.judging.models.endpoints import Endpoint
-from rankgate.store.material import projects, queries
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.judging.models.model_queue import Endpoint
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.records.records import NewRecord, Value
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.recorded import BEGIN, history
 from support.waiting import until
@@ -205,7 +205,7 @@ class Buttons:
         self.press("archive-delete", f"{path}/delete", confirm="sent")
         with self.store.write() as connection:
             number = projects.get_by_name(connection, "whole").id
-            queries.ensure_queries(connection, number, ["unwanted", "unused"])
+            queries_documents.ensure_queries(connection, number, ["unwanted", "unused"])
         at = f"{PATH}/archive/queries"
         self.press("archive-queries", at, queries="unwanted\nunused", archived=1)
         self.press("archive-queries", at, queries="unused")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rankgate
-from rankgate.decisions.sweeps.front import LatencyQuantiles, front_of
-from rankgate.engines.snapshots import asking
-from rankgate.engines.snapshots.take import configuration_of
+from rankgate.decisions.sweeps.point_latencies import LatencyQuantiles, front_of
+from rankgate.engines.snapshots import query_sender
+from rankgate.engines.snapshots.snapshot_verb import configuration_of
 
 QUERIES = {f"q{i}": str(i) for i in range(40)}
 QRELS = {query: {"good": 1} for query in QUERIES}
@@ -32,7 +32,7 @@ class Engine:
 
     def sweep(self, monkeypatch, folder=None, dials=(4, 5, 6, 7, 8)):
         clock = SimpleNamespace(perf_counter=lambda: self.now)
-        monkeypatch.setattr(asking, "time", clock)
+        monkeypatch.setattr(query_sender, "time", clock)
         plan = {
             "sweep": {
                 "engine": declared(self),

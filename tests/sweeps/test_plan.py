@@ -4,7 +4,7 @@ import pytest
 
 import rankgate
 from rankgate.decisions.sweeps.dials import Dial, RangeKeys, grid_points, is_same_value
-from rankgate.decisions.sweeps.plan import read_plan
+from rankgate.decisions.sweeps.sweep_plan import read_plan
 from support.wording import raises
 
 from .conftest import DIALS, HEAD

@@ -8,7 +8,7 @@ import pytest
 
 import rankgate
 from rankgate.data.streams.journal import Journal
-from rankgate.decisions.sweeps.settings import Step
+from rankgate.decisions.sweeps.dials import Step
 
 SECRET = "tok3n-of-the-server"  # noqa: S105 - of a server that only the tests see
 

@@ -25,9 +25,9 @@ _HEAD = '''\
 from collections.abc import Mapping
 from typing import Literal
 
-from rankgate.measurement.metrics.catalogue import CATALOGUE as CATALOGUE
-from rankgate.measurement.metrics.declare import Metric as Metric
-from rankgate.measurement.metrics.names import parse as parse
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE as CATALOGUE
+from rankgate.measurement.metrics.metric_declaration import Metric as Metric
+from rankgate.measurement.metrics.metric_name_parser import parse as parse
 '''
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.measurement.stats.crossed import crossed
-from rankgate.measurement.stats.facets import facets, skewed_interval_ends
-from rankgate.measurement.stats.interval import guarded_interval
+from rankgate.measurement.stats.mean_intervals import guarded_interval
+from rankgate.measurement.stats.variance_components import crossed, facets, skewed_interval_ends
 
 RNG = np.random.default_rng(8)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rankgate import compare, total_error
-from rankgate.data.repeated import RepeatedJudgments
-from rankgate.decisions.uncertainty.total import TotalError
-from rankgate.measurement.stats.interval import guarded_interval
+from rankgate.data.qrels import RepeatedJudgments
+from rankgate.decisions.unjudged.total_error import TotalError
+from rankgate.measurement.stats.mean_intervals import guarded_interval
 from support.wording import raises
 
 RNG = np.random.default_rng(21)

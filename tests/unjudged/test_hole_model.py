@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.core.present.write import FORMS, render_result
+from rankgate.core.present.write_results import FORMS, render_result
 from rankgate.decisions.unjudged.calibration import calibration
-from rankgate.decisions.unjudged.hole_model import DEPARTURES, model_holes
-from rankgate.decisions.unjudged.relevance_model import fit_relevance
+from rankgate.decisions.unjudged.hole_model import DEPARTURES, fit_relevance, model_holes
 from rankgate.measurement.evaluation.scored_system import Scorer
 
 TRUE = np.array([-0.5, -0.6, 1.0, 0.4, 0.5])

@@ -6,7 +6,7 @@ import pytest
 
 from rankgate.store.material import projects
 from rankgate.store.records import records
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.records.records import NewRecord, Value
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rankgate.store.records import alerts, notifications
+from rankgate.store.records import alerts
 from rankgate.workspace.records.alerts.alert_check import check_alerts
-from rankgate.workspace.records.alerts.kinds import ALERTS
-from rankgate.workspace.records.alerts.rules import read_rules
+from rankgate.workspace.records.alerts.alert_kinds import ALERTS
+from rankgate.workspace.records.alerts.alert_rules import read_rules
 from support.wording import raises
 
 LOW = '[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.5\n'
@@ -24,7 +24,7 @@ def changes(history, moment=None):
 
 def waiting(history, moment):
     with history.store.read() as connection:
-        due = notifications.find_due(connection, moment, project=history.project)
+        due = alerts.find_due(connection, moment, project=history.project)
     return [(each.event, each.channel) for each in due]
 
 

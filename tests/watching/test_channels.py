@@ -16,14 +16,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from rankgate.store.records import alerts, notifications
-from rankgate.workspace.records.alerts import addresses, mail, webhook
-from rankgate.workspace.records.alerts.addresses import Networks
+from rankgate.store.records import alerts
+from rankgate.workspace.records.alerts import alert_channels
+from rankgate.workspace.records.alerts.alert_channels import Message, Networks
 from rankgate.workspace.records.alerts.alert_check import check_alerts
-from rankgate.workspace.records.alerts.deliver import RETRY_DELAYS, DeliveryCounts, deliver
-from rankgate.workspace.records.alerts.deliver import test_channel as try_channel
-from rankgate.workspace.records.alerts.message import Message
-from rankgate.workspace.records.alerts.rules import Channel
+from rankgate.workspace.records.alerts.alert_rules import Channel
+from rankgate.workspace.records.alerts.delivery import RETRY_DELAYS, DeliveryCounts, deliver
+from rankgate.workspace.records.alerts.delivery import test_channel as try_channel
 from support.waiting import PATIENCE, free_port
 from support.wording import raises
 
@@ -85,7 +84,7 @@ def channel(server, host="127.0.0.1", scheme="http", secret=None):
 def test_a_webhook_is_signed(monkeypatch):
     monkeypatch.setenv("RANKGATE_WEBHOOK_KEY", "s3cret")
     with hook() as server:
-        webhook.post_webhook(channel(server, secret="RANKGATE_WEBHOOK_KEY"), TEST, LOOPBACK)  # noqa: S106 - a name
+        alert_channels.post_webhook(channel(server, secret="RANKGATE_WEBHOOK_KEY"), TEST, LOOPBACK)  # noqa: S106 - a name
     [(path, headers, body)] = server.got
     headers = {name.lower(): value for name, value in headers.items()}
     moment, _, given = headers["x-rankgate-signature"].partition(",v1=")
@@ -95,7 +94,7 @@ def test_a_webhook_is_signed(monkeypatch):
     assert json.loads(body)["project"] == "shop"
     monkeypatch.delenv("RANKGATE_WEBHOOK_KEY")
     with raises("missing-key"):
-        webhook.post_webhook(channel(server, secret="RANKGATE_WEBHOOK_KEY"), TEST, LOOPBACK)  # noqa: S106
+        alert_channels.post_webhook(channel(server, secret="RANKGATE_WEBHOOK_KEY"), TEST, LOOPBACK)  # noqa: S106
 
 
 def test_a_webhook_follows_no_redirect_and_reports_failures(monkeypatch):
@@ -103,15 +102,15 @@ def test_a_webhook_follows_no_redirect_and_reports_failures(monkeypatch):
         server.statuses = [302, 500]
         for _ in range(2):
             with raises("webhook-failed"):
-                webhook.post_webhook(channel(server), TEST, LOOPBACK)
+                alert_channels.post_webhook(channel(server), TEST, LOOPBACK)
         assert len(server.got) == 2
     with raises("webhook-failed"):
-        webhook.post_webhook(channel(server), TEST, LOOPBACK)
-    monkeypatch.setattr(webhook, "_READ", 0.2)
+        alert_channels.post_webhook(channel(server), TEST, LOOPBACK)
+    monkeypatch.setattr(alert_channels, "_READ", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         with raises("webhook-failed"):
-            webhook.post_webhook(
+            alert_channels.post_webhook(
                 Channel("slow", "webhook", {"url": url, "secret_from": None}), TEST, LOOPBACK
             )
 
@@ -131,13 +130,13 @@ def test_private_addresses_are_not_reached(address):
 def test_public_and_allowed_addresses_are_reached(monkeypatch):
     for address in ("93.184.215.14", "2606:4700::1111"):
         assert Networks().may(ipaddress.ip_address(address))
-    monkeypatch.setenv(addresses.NETWORKS_VARIABLE, "10.0.0.0/8, fd00::/8")
-    allowed = addresses.read_allowed_networks()
+    monkeypatch.setenv(alert_channels.NETWORKS_VARIABLE, "10.0.0.0/8, fd00::/8")
+    allowed = alert_channels.read_allowed_networks()
     tried = ("10.1.1.1", "fd00::1", "192.168.0.1")
     assert [allowed.may(ipaddress.ip_address(e)) for e in tried] == [True, True, False]
-    monkeypatch.setenv(addresses.NETWORKS_VARIABLE, "everything")
+    monkeypatch.setenv(alert_channels.NETWORKS_VARIABLE, "everything")
     with raises("invalid-address"):
-        addresses.read_allowed_networks()
+        alert_channels.read_allowed_networks()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_public_and_allowed_addresses_are_reached(monkeypatch):
 def test_names_of_this_machine_are_refused_in_every_spelling(host):
     with hook() as server:
         with raises("private-address"):
-            webhook.post_webhook(channel(server, host), TEST, Networks())
+            alert_channels.post_webhook(channel(server, host), TEST, Networks())
         assert server.got == []
 
 
@@ -163,12 +162,12 @@ def test_a_name_is_resolved_once_and_all_its_addresses_count(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with hook() as server:
         answers = ["127.0.0.1"]
-        webhook.post_webhook(channel(server, "hooks.example.test"), TEST, LOOPBACK)
+        alert_channels.post_webhook(channel(server, "hooks.example.test"), TEST, LOOPBACK)
         assert len(asked) == 1
         assert server.got[0][1]["host"] == f"hooks.example.test:{server.server_port}"
         answers = ["127.0.0.1", "10.0.0.1"]
         with raises("private-address"):
-            webhook.post_webhook(channel(server, "hooks.example.test"), TEST, LOOPBACK)
+            alert_channels.post_webhook(channel(server, "hooks.example.test"), TEST, LOOPBACK)
 
 
 def test_tls_checks_the_name_although_it_connects_to_an_address(monkeypatch, certificate):
@@ -177,16 +176,20 @@ def test_tls_checks_the_name_although_it_connects_to_an_address(monkeypatch, cer
         "127.0.0.1" if host.endswith(".example.test") else host, *more, **how))  # fmt: skip
     with hook(certificate) as server:
         with raises("webhook-failed"):  # nobody vouches for it
-            webhook.post_webhook(channel(server, "hooks.example.test", "https"), TEST, LOOPBACK)
+            alert_channels.post_webhook(
+                channel(server, "hooks.example.test", "https"), TEST, LOOPBACK
+            )
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-        webhook.post_webhook(channel(server, "hooks.example.test", "https"), TEST, LOOPBACK)
+        alert_channels.post_webhook(channel(server, "hooks.example.test", "https"), TEST, LOOPBACK)
         assert len(server.got) == 1
         with raises("webhook-failed"):  # its certificate is of another name
-            webhook.post_webhook(channel(server, "other.example.test", "https"), TEST, LOOPBACK)
+            alert_channels.post_webhook(
+                channel(server, "other.example.test", "https"), TEST, LOOPBACK
+            )
 
 
 def test_messages_are_sent_and_tried_again(history, monkeypatch):
-    monkeypatch.setenv(addresses.NETWORKS_VARIABLE, "127.0.0.1/32")
+    monkeypatch.setenv(alert_channels.NETWORKS_VARIABLE, "127.0.0.1/32")
     with hook() as server:
         url = f"http://127.0.0.1:{server.server_port}/"
         history.rules(f'[[channels]]\nname = "team"\nkind = "webhook"\nurl = "{url}"\n{LOW}')
@@ -223,7 +226,7 @@ def test_after_the_last_try_a_message_has_failed(history):
     assert deliver(history.store, moment=at) == DeliveryCounts(failed=1)
     with history.store.read() as connection:
         [alert] = alerts.list_alerts(connection, history.project)
-        [one] = notifications.notifications_of_alert(connection, alert.id)
+        [one] = alerts.notifications_of_alert(connection, alert.id)
     assert (one.state, one.tries) == ("failed", len(RETRY_DELAYS) + 1)
     with raises("private-address"):
         try_channel(history.store, "shop", "team", allow_http=True)
@@ -297,32 +300,32 @@ def test_mail_is_handed_over(certificate, tls, monkeypatch):
             signed |= {"USER": "rank", "PASSWORD": "gate", "CA": str(certificate[0])}
         for name, value in signed.items():
             monkeypatch.setenv(f"RANKGATE_SMTP_{name}", value)
-        mail.send_mail(to, TEST)
+        alert_channels.send_mail(to, TEST)
         [(sender, receivers, content)] = box.got
         assert (sender, receivers) == ("rankgate@example.org", ["a@example.org", "b@example.org"])
         assert "Subject: [shop] test of rankgate's alerts" in content
         if tls != "none":
-            assert "gate" not in repr(mail.read_mail_server()).replace("rankgate", "")
-            monkeypatch.setattr(mail, "_TIMEOUT", 1.0)  # the server answers no more
+            assert "gate" not in repr(alert_channels.read_mail_server()).replace("rankgate", "")
+            monkeypatch.setattr(alert_channels, "_TIMEOUT", 1.0)  # the server answers no more
             monkeypatch.setenv("RANKGATE_SMTP_PASSWORD", "wrong")
             with raises("mail-failed"):
-                mail.send_mail(to, TEST)
+                alert_channels.send_mail(to, TEST)
             monkeypatch.delenv("RANKGATE_SMTP_CA")
             monkeypatch.delenv("SSL_CERT_FILE", raising=False)
             with raises("mail-failed"):  # nobody vouches for its certificate
-                mail.send_mail(to, TEST)
+                alert_channels.send_mail(to, TEST)
     assert len(box.got) == 1
 
 
 def test_mail_is_never_sent_in_clear_to_another_machine(monkeypatch):
     with raises("missing-input"):
-        mail.read_mail_server()
+        alert_channels.read_mail_server()
     monkeypatch.setenv("RANKGATE_SMTP_HOST", "mail.example.org")
     monkeypatch.setenv("RANKGATE_SMTP_FROM", "rankgate@example.org")
-    assert mail.read_mail_server().tls == "starttls"
+    assert alert_channels.read_mail_server().tls == "starttls"
     monkeypatch.setenv("RANKGATE_SMTP_TLS", "none")
     with raises("insecure-address"):
-        mail.read_mail_server()
+        alert_channels.read_mail_server()
 
 
 def test_titles_hold_no_second_header(history, monkeypatch):
@@ -332,13 +335,13 @@ def test_titles_hold_no_second_header(history, monkeypatch):
     with history.store.read() as connection:
         [alert] = alerts.list_alerts(connection, history.project)
     box = []
-    monkeypatch.setattr(mail, "_send_message", lambda *given: box.append(given[-1]))
+    monkeypatch.setattr(alert_channels, "_send_message", lambda *given: box.append(given[-1]))
     with socket.create_server(("127.0.0.1", 0)) as greeting:
         port = greeting.getsockname()[1]
         threading.Thread(target=_greet, args=(greeting,), daemon=True).start()
-        where = mail.MailServer("127.0.0.1", "rankgate@example.org", "none", port)
+        where = alert_channels.MailServer("127.0.0.1", "rankgate@example.org", "none", port)
         to = Channel("m", "email", {"to": ["a@example.org"]})
-        mail.send_mail(to, Message(1, "fired", "shop", alert), where)
+        alert_channels.send_mail(to, Message(1, "fired", "shop", alert), where)
     [made] = box
     assert "Bcc: evil" in made["Subject"]
     assert made["Bcc"] is None

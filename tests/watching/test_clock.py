@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from rankgate.store import leases
-from rankgate.store.records import alerts, job_runs, jobs, notifications
+from rankgate.store import rows
+from rankgate.store.records import alerts, scheduled_jobs
 from rankgate.store.rows import now
-from rankgate.workspace.records.alerts.rules import QuietHours
+from rankgate.workspace.records.alerts.alert_rules import QuietHours
+from rankgate.workspace.records.moments import last_due, parse_schedule
 from rankgate.workspace.records.schedule import scheduler as scheduler_module
-from rankgate.workspace.records.schedule.clock import last_due, parse_schedule
-from rankgate.workspace.records.schedule.jobs import read_jobs, set_jobs
+from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.waiting import until
 
@@ -193,20 +193,20 @@ def test_jobs_go_on_when_the_clock_is_put_back(history, monkeypatch):
 
     def ended(store, _job, run, _folder, **_):
         with store.write() as connection:
-            job_runs.mark_done(connection, run.id, run.owner, log="")
+            scheduled_jobs.mark_done(connection, run.id, run.owner, log="")
         return run
 
     monkeypatch.setattr(scheduler_module, "execute_run", ended)
     scheduler = Scheduler(history.store, None)
     with history.store.write() as connection:
         set_jobs(connection, history.project, read_jobs(JOB))
-        job = jobs.get_job(connection, history.project, "nightly")
+        job = scheduled_jobs.get_job(connection, history.project, "nightly")
 
     def look(moment):
         scheduler.look(moment)
         scheduler.wait()
         with history.store.read() as connection:
-            return [run.due_at for run in reversed(job_runs.list_runs(connection, job.id))]
+            return [run.due_at for run in reversed(scheduled_jobs.list_runs(connection, job.id))]
 
     first = parse_schedule(JOB.split('"')[5], "UTC").next_after(job.changed_at)
     wrong = first + timedelta(days=300)
@@ -225,26 +225,24 @@ def test_jobs_go_on_when_the_clock_is_put_back(history, monkeypatch):
 def test_what_waits_for_a_moment_of_a_wrong_clock_is_taken_up(history):
     wrong = timedelta(days=300)
     with history.store.write() as connection:
-        assert leases.acquire(connection, "schedule", "gone:1", wrong)
-        assert leases.acquire(connection, "schedule", "new:2", timedelta(minutes=1))
-        assert not leases.acquire(connection, "schedule", "gone:1", timedelta(minutes=1))
+        assert rows.acquire(connection, "schedule", "gone:1", wrong)
+        assert rows.acquire(connection, "schedule", "new:2", timedelta(minutes=1))
+        assert not rows.acquire(connection, "schedule", "gone:1", timedelta(minutes=1))
         set_jobs(connection, history.project, read_jobs(JOB))
-        job = jobs.get_job(connection, history.project, "nightly")
-        job_runs.plan_run(connection, job.id, now())
-        assert job_runs.take_run(
+        job = scheduled_jobs.get_job(connection, history.project, "nightly")
+        scheduled_jobs.plan_run(connection, job.id, now())
+        assert scheduled_jobs.take_run(
             connection, "gone:1", lease=timedelta(minutes=2), moment=now() + wrong
         )
-        assert job_runs.take_run(connection, "new:2", lease=timedelta(minutes=2))
-        assert job_runs.take_run(connection, "other:3", lease=timedelta(minutes=2)) is None
+        assert scheduled_jobs.take_run(connection, "new:2", lease=timedelta(minutes=2))
+        assert scheduled_jobs.take_run(connection, "other:3", lease=timedelta(minutes=2)) is None
         fired = alerts.fire_alert(
             connection, history.project, "key", rule="low", message="low", record=None,
             metric="nDCG@10", system="new", slice="", evidence={}, at=now(),
         )  # fmt: skip
-        note = notifications.add_notification(
-            connection, fired.alert.id, "fired", "team", not_before=None
-        )
-        assert notifications.claim_notifications(connection, now() + wrong, timedelta(minutes=2))
-        assert [one.id for one in notifications.find_due(connection, now())] == [note.id]
+        note = alerts.add_notification(connection, fired.alert.id, "fired", "team", not_before=None)
+        assert alerts.claim_notifications(connection, now() + wrong, timedelta(minutes=2))
+        assert [one.id for one in alerts.find_due(connection, now())] == [note.id]
 
 
 def test_alerts_are_checked_again_when_the_clock_is_put_back(history, monkeypatch):

@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.store import leases
-from rankgate.store.hashes import hashes
-from rankgate.store.records import alerts, job_runs, jobs
+from rankgate.store import rows
+from rankgate.store.backup import hashes
+from rankgate.store.records import alerts, scheduled_jobs
 from rankgate.store.rows import now
-from rankgate.workspace.records.schedule import clock
-from rankgate.workspace.records.schedule.clock import last_due, next_due
-from rankgate.workspace.records.schedule.jobs import read_jobs, set_jobs
-from rankgate.workspace.records.schedule.kind import JobKind
-from rankgate.workspace.records.schedule.kinds import JOBS
-from rankgate.workspace.records.schedule.run import RETRY_DELAYS, run_job_now
-from rankgate.workspace.records.schedule.scheduler import Scheduler
+from rankgate.workspace.records import moments
+from rankgate.workspace.records.moments import last_due, next_due
+from rankgate.workspace.records.schedule.job_kinds import JOBS, JobKind
+from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
+from rankgate.workspace.records.schedule.scheduler import RETRY_DELAYS, Scheduler, run_job_now
 from support.waiting import until
 from support.wording import raises
 
@@ -33,13 +31,13 @@ def at(*parts):
 def put(history, text):
     with history.store.write() as connection:
         set_jobs(connection, history.project, read_jobs(text))
-        return {each.name: each for each in jobs.list_jobs(connection, history.project)}
+        return {each.name: each for each in scheduled_jobs.list_jobs(connection, history.project)}
 
 
 def runs(history, name="nightly"):
     with history.store.read() as connection:
-        job = jobs.get_job(connection, history.project, name)
-        return job_runs.list_runs(connection, job.id)
+        job = scheduled_jobs.get_job(connection, history.project, name)
+        return scheduled_jobs.list_runs(connection, job.id)
 
 
 @pytest.fixture
@@ -83,9 +81,9 @@ def test_of_many_moments_the_last_counts():
     assert last_due("0 0 1 1 *", "UTC", at(2025, 6, 1), at(2026, 5, 1)) == at(2026, 1, 1)
     for wrong in ("0 3 * *", "61 * * * *", "0 3 * * * *", "x * * * *"):
         with raises("invalid-schedule"):
-            clock.parse_schedule(wrong, "UTC")
+            moments.parse_schedule(wrong, "UTC")
     with raises("invalid-schedule"):
-        clock.parse_schedule("0 3 * * *", "Mars")
+        moments.parse_schedule("0 3 * * *", "Mars")
 
 
 @pytest.mark.parametrize(
@@ -191,10 +189,10 @@ def test_a_run_whose_server_died_is_taken_over_but_not_for_ever(history, schedul
     job = put(history, CHOSEN + "retries = 1\n")["nightly"]
     due = next_due(job.schedule, job.timezone, job.changed_at)
     with history.store.write() as connection:
-        job_runs.plan_run(connection, job.id, due)
+        scheduled_jobs.plan_run(connection, job.id, due)
         for each in range(2):
             later = due + timedelta(hours=each)
-            job_runs.take_run(connection, "gone:1", lease=timedelta(minutes=2), moment=later)
+            scheduled_jobs.take_run(connection, "gone:1", lease=timedelta(minutes=2), moment=later)
     scheduler.look(due + timedelta(hours=3))
     scheduler.wait()
     [run] = runs(history)
@@ -205,7 +203,7 @@ def test_a_run_whose_server_died_is_taken_over_but_not_for_ever(history, schedul
 def test_a_job_is_stopped_at_its_limit(history, tmp_path, commands, monkeypatch):
     commands[:] = [["serve", "--port", "0", "--store", str(tmp_path / "x.db")]]
     put(history, CHOSEN)
-    from rankgate.workspace.records.schedule import run as module
+    from rankgate.workspace.records.schedule import scheduler as module
 
     clock_ = time.monotonic
     begin = clock_()
@@ -255,12 +253,12 @@ def test_one_process_of_several_has_the_turn(history, tmp_path):
     first.stop()
     assert [second.look(), first.look()] == [True, False]
     with history.store.write() as connection:
-        assert not leases.acquire(connection, "schedule", "c:3", timedelta(seconds=1))
-        leases.release(connection, "schedule", "a:1")
-        assert not leases.acquire(connection, "schedule", "c:3", timedelta(seconds=1))
-        leases.release(connection, "schedule", "b:2")
-        assert leases.acquire(connection, "schedule", "c:3", timedelta(seconds=-1))
-        assert leases.acquire(connection, "schedule", "d:4", timedelta(seconds=1))
+        assert not rows.acquire(connection, "schedule", "c:3", timedelta(seconds=1))
+        rows.release(connection, "schedule", "a:1")
+        assert not rows.acquire(connection, "schedule", "c:3", timedelta(seconds=1))
+        rows.release(connection, "schedule", "b:2")
+        assert rows.acquire(connection, "schedule", "c:3", timedelta(seconds=-1))
+        assert rows.acquire(connection, "schedule", "d:4", timedelta(seconds=1))
 
 
 def test_jobs_that_a_file_no_longer_has_are_disabled(history):

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from argon2 import PasswordHasher
 
-from rankgate.data.scales import GRADED
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.people import secrets, users
+from rankgate.data.qrels import GRADED
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.store.store import Store
 from support.serving import PASSWORD, Visitor, served
@@ -21,7 +21,7 @@ def quick_passwords():
     """Passwords whose hashes cost little, as they are of no use to anybody."""
     with pytest.MonkeyPatch.context() as patch:
         cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-        patch.setattr(secrets, "_hasher", lambda: cheap)
+        patch.setattr(sign_in, "_hasher", lambda: cheap)
         yield
 
 
@@ -43,11 +43,11 @@ class Team:
         with self.store.write() as connection:
             made = projects.add(connection, name, title=f"Project {name}", scale=GRADED)
             rows = [("q1", f"d{i}") for i in range(pairs)]
-            queries.add_queries(
+            queries_documents.add_queries(
                 connection, made.id, pl.DataFrame({"query_id": ["q1"], "text": ["a bike"]})
             )
             texts = {"doc_id": [d for _, d in rows], "title": [f"bike {d}" for _, d in rows]}
-            documents.add_documents(connection, made.id, pl.DataFrame(texts))
+            queries_documents.add_documents(connection, made.id, pl.DataFrame(texts))
             batch = batches.add_batch(connection, made.id, "first", strategy=strategy, **more)
             table = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row")
             batches.add_pairs(connection, batch, table)
@@ -61,7 +61,7 @@ class Team:
 def team(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before the server
     place = tmp_path_factory.mktemp("team") / "judging.db"
     with new_file(place) as store:
-        hashed = secrets.password_hash(PASSWORD)
+        hashed = sign_in.password_hash(PASSWORD)
         with store.write() as connection:
             users.add(connection, "root", hashed, admin=True)
             for name in (*ROLES, "stranger"):

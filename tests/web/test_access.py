@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from rankgate.store.people import audit, sessions, tokens, users
-from rankgate.workspace.web.route import ADMIN, ANYONE, SIGNED_IN
+from rankgate.store.people import audit, sign_in, users
 from rankgate.workspace.web.routes import ROUTES
+from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN
 from support.serving import PASSWORD, Visitor
 
 ROLES = ("admin", "manager", "rater", "viewer")
@@ -130,10 +130,10 @@ def test_tokens_allow_what_they_say(team):
     with team.store.write() as connection:
         user = users.get_by_name(connection, "manager").id
         secrets = {
-            scope: tokens.issue_token(connection, user, scope, [scope])[1]
-            for scope in tokens.SCOPES
+            scope: sign_in.issue_token(connection, user, scope, [scope])[1]
+            for scope in sign_in.SCOPES
         }
-        only = tokens.issue_token(connection, user, "only", ["read"], project=shop.id)[1]
+        only = sign_in.issue_token(connection, user, "only", ["read"], project=shop.id)[1]
     expected = {"read": (200, 403, 403), "rate": (403, 200, 403), "manage": (200, 403, 200),
                 "admin": (200, 200, 200)}  # fmt: skip
     for scope, statuses in expected.items():
@@ -158,10 +158,10 @@ def test_a_token_ends(team):
 
     with team.store.write() as connection:
         user = users.get_by_name(connection, "viewer").id
-        _, old = tokens.issue_token(
+        _, old = sign_in.issue_token(
             connection, user, "old", expires_at=now() - timedelta(seconds=1)
         )
-        kept, secret = tokens.issue_token(connection, user, "kept")
+        kept, secret = sign_in.issue_token(connection, user, "kept")
     visitor = Visitor(team.address, secret)
     assert Visitor(team.address, old).get("/projects.json").status == 401
     assert visitor.get("/projects.json").status == 200
@@ -203,9 +203,7 @@ def test_a_session_begins_anew(team):
     answer = visitor.send("/sign-out", "/account")
     assert answer.status == 303
     with team.store.read() as connection:
-        assert (
-            sessions.find_session(connection, visitor.cookies.get("rankgate_session", "")) is None
-        )
+        assert sign_in.find_session(connection, visitor.cookies.get("rankgate_session", "")) is None
 
 
 def test_guessing_is_slowed_down(team):

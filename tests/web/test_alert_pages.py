@@ -8,7 +8,7 @@ import pytest
 
 from rankgate.store.people import audit
 from rankgate.store.records import records
-from rankgate.store.records.new_record import NewRecord, Value
+from rankgate.store.records.records import NewRecord, Value
 from support.serving import Visitor
 
 RULES = (

@@ -8,10 +8,10 @@ import pytest
 
 from rankgate.data import read_qrels, read_run
 from rankgate.store import archive
-from rankgate.store.check import check
-from rankgate.store.kept import judgments, runs
+from rankgate.store.blobs import stored_runs
 from rankgate.store.people import audit
 from rankgate.store.rating import ratings
+from rankgate.store.store_integrity import check
 from rankgate.workspace.web.routes import ROUTES
 
 RUN = {"q1": {"d0": 2.0, "d1": 1.0}}
@@ -24,8 +24,10 @@ def made(team, request):
     project = team.project(name, strategy="1")
     with team.store.write() as connection:
         for run in ("old", "new"):
-            runs.add_run(connection, team.store.blobs, project.id, read_run(RUN, run), name=run)
-        judgments.add_judgments(
+            stored_runs.add_run(
+                connection, team.store.blobs, project.id, read_run(RUN, run), name=run
+            )
+        stored_runs.add_judgments(
             connection, team.store.blobs, project.id, read_qrels({"q1": {"d0": 1}}), name="gold"
         )
     return project
@@ -98,7 +100,7 @@ def test_a_batch_goes_with_its_tasks(new_store):
     import polars as pl
 
     from rankgate.store.material import projects
-    from rankgate.store.people import raters
+    from rankgate.store.people import users
     from rankgate.store.rating import batches, next_task
 
     with new_store.write() as connection:
@@ -106,7 +108,7 @@ def test_a_batch_goes_with_its_tasks(new_store):
         batch = batches.add_batch(connection, project, "first")
         pairs = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"]})
         batches.add_pairs(connection, batch, pairs)
-        rater = raters.ensure(connection, "ann").id
+        rater = users.ensure(connection, "ann").id
         assert next_task.take(connection, project, rater) is not None
         item = archive.get(connection, project, "batch", batch.id)
         archive.set_archived(connection, item, archived=True)
@@ -247,14 +249,14 @@ def test_an_admin_deletes_one_query(team, made):
 
 
 def test_archiving_a_project_cancels_its_jobs(team, made):
-    from rankgate.store.models import jobs
-    from rankgate.store.people import raters
+    from rankgate.store.models import model_jobs_table
+    from rankgate.store.people import users
 
     with team.store.write() as connection:
-        rater = raters.ensure(connection, "m archived", kind="model").id
-        job = jobs.add(connection, made.id, rater, [], name="first").id
+        rater = users.ensure(connection, "m archived", kind="model").id
+        job = model_jobs_table.add(connection, made.id, rater, [], name="first").id
     admin = team.visitor("admin")
     assert admin.post(f"/projects/{made.name}/archive", archived=True).status == 200
     with team.store.read() as connection:
-        assert jobs.get(connection, job).state == "cancelled"
+        assert model_jobs_table.get(connection, job).state == "cancelled"
     assert admin.post(f"/projects/{made.name}/delete", confirm=made.name).status == 200

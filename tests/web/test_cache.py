@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from rankgate.workspace.web.cache import Cache, ProjectCache
+from rankgate.workspace.web.value_cache import Cache, ProjectCache
 
 
 class Clock:

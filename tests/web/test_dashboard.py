@@ -9,7 +9,7 @@ import re
 import pytest
 
 from rankgate.data import read_qrels, read_run
-from rankgate.store.kept import judgments, runs
+from rankgate.store.blobs import stored_runs
 from rankgate.store.people import audit, users
 from rankgate.store.records import records
 from rankgate.workspace.web.routes import ROUTES
@@ -355,12 +355,13 @@ def test_runs_without_judged_queries_are_named(team):
     made = team.project("apart", pairs=0)
     with team.store.write() as connection:
         for name, query in (("a", "q1"), ("z", "z9")):
-            runs.add_run(connection, team.store.blobs, made.id,
+            stored_runs.add_run(connection, team.store.blobs, made.id,
                      read_run({query: {"d1": 1.0, "d2": 0.5}}), name=name)  # fmt: skip
-        judgments.add_judgments(connection, team.store.blobs, made.id,
+        stored_runs.add_judgments(connection, team.store.blobs, made.id,
                       read_qrels({"q1": {"d1": 1}, "q2": {"d2": 1}}), name="gold")  # fmt: skip
-        judgments.add_judgments(connection, team.store.blobs, made.id, read_qrels({"x": {"d1": 1}}),
-                      name="other")  # fmt: skip
+        stored_runs.add_judgments(
+            connection, team.store.blobs, made.id, read_qrels({"x": {"d1": 1}}), name="other"
+        )
     viewer = team.visitor("viewer")
     path = "/projects/apart/judgments"
     found = viewer.get(f"{path}/gold/evaluation.json").json()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rankgate.workspace.web.command import command as serve_command
+from rankgate.workspace.web.commands import serve_command
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

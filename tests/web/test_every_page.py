@@ -10,9 +10,9 @@ from contextlib import closing, contextmanager
 import pytest
 
 from rankgate.data.formats import registry
-from rankgate.interface.demo.build import build
-from rankgate.interface.demo.history import record_history
-from rankgate.store.people import secrets, users
+from rankgate.interface.demo.demo_build import build
+from rankgate.interface.demo.demo_story import record_history
+from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
 from rankgate.workspace.web.routes import ROUTES
@@ -35,7 +35,7 @@ ADDRESSES = {"evaluate", "compare", "gate", "explain-value"}
 
 def add_users(store):
     """An admin and a rater."""
-    hashed = secrets.password_hash(PASSWORD)
+    hashed = sign_in.password_hash(PASSWORD)
     with store.write() as connection:
         for name in ("root", "rater", "leaver"):
             users.add(connection, name, hashed, admin=name == "root")

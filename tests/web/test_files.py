@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from rankgate.store.material import documents, queries
+from rankgate.store.material import queries_documents
 from rankgate.store.rating import ratings
 from support.serving import Visitor, served
 
@@ -181,11 +181,11 @@ def test_texts_come_in_under_columns_that_are_named(team, fresh, manager, conten
     assert sent(manager, fresh, content, columns=columns).status == 303
     with team.store.read() as connection:
         if "bike" in content:
-            query = queries.get_query(connection, fresh.id, "q1")
+            query = queries_documents.get_query(connection, fresh.id, "q1")
             assert (query.text, query.information_need) == ("red bike", "to buy one")
             assert (query.frequency, query.tags) == (3.0, {})
         else:
-            document = documents.documents_of_query(connection, fresh.id, "", ["d1"])["d1"]
+            document = queries_documents.documents_of_query(connection, fresh.id, "", ["d1"])["d1"]
             assert document.fields == {"title": "Bike", "description": "long"}
             assert (document.image, document.url) == ("https://e.org/i.png", "https://e.org")
 
@@ -320,7 +320,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(team):
 def test_the_csv_twin_of_a_page_marks_formulas_unless_it_is_raw(team):
     project = team.project("twins", pairs=0)
     with team.store.write() as connection:
-        queries.add_queries(
+        queries_documents.add_queries(
             connection, project.id, pl.DataFrame({"query_id": ["=1+1"], "text": ["@x"]})
         )
     viewer = team.visitor("manager")

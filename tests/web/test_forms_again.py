@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rankgate.data import read_run
-from rankgate.store.kept import runs
+from rankgate.store.blobs import stored_runs
 from rankgate.workspace.web.routes import ROUTES
 
 TEXTS = {"text", "long", "number", "whole", "moment"}
@@ -102,7 +102,7 @@ def test_a_list_of_words_stays_a_list(team, path, sent, field, words):
     with team.store.write() as connection:
         for name in ("old", "new"):
             run = read_run({"q0": {"d0": 1.0}}, name)
-            runs.add_run(connection, team.store.blobs, project.id, run, name=name)
+            stored_runs.add_run(connection, team.store.blobs, project.id, run, name=name)
     visitor = team.visitor("manager")
     files = {"file": ("x.bin", b"?")} if path == "material" else {}
     answer = visitor.send(f"/projects/{project.name}/{path}", "/account", **sent, **files)

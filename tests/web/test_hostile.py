@@ -14,13 +14,13 @@ import pytest
 import sqlalchemy as sa
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.people import secrets, users
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.workspace.web.endpoint import _refusal_of
-from rankgate.workspace.web.guidelines import render_guideline
-from rankgate.workspace.web.limits import RequestBuckets, SharedRequestBuckets
-from rankgate.workspace.web.patience import PatientProtocol
+from rankgate.workspace.web.header_timeout import PatientProtocol
+from rankgate.workspace.web.rendering import render_guideline
+from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
 from support.serving import PASSWORD, Visitor, served
 from support.waiting import PATIENCE
 
@@ -40,10 +40,10 @@ def hostile(team):
         asked = {"query_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))],
                  "text": [SCRIPT] * len(LINKS), "information_need": [SCRIPT] * len(LINKS),
                  SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
-        queries.add_queries(connection, made.id, pl.DataFrame(asked))
+        queries_documents.add_queries(connection, made.id, pl.DataFrame(asked))
         docs = {"doc_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))], "url": LINKS,
                 "image": LINKS, SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
-        documents.add_documents(connection, made.id, pl.DataFrame(docs))
+        queries_documents.add_documents(connection, made.id, pl.DataFrame(docs))
         batch = batches.add_batch(connection, made.id, SCRIPT, strategy="2", blind=False)
         pairs = {"query_id": asked["query_id"], "doc_id": docs["doc_id"],
                  "why": [SCRIPT] * len(LINKS)}  # fmt: skip
@@ -301,7 +301,7 @@ def test_the_place_of_the_store_is_in_the_log_only(code, caplog):
 def test_a_full_disk_does_not_show_its_path(tmp_path, new_file, caplog):
     with new_file(tmp_path / "secret-place.db") as store:
         with store.write() as connection:
-            users.add(connection, "root", secrets.password_hash(PASSWORD), admin=True)
+            users.add(connection, "root", sign_in.password_hash(PASSWORD), admin=True)
 
         def fill(connection, _):
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
@@ -345,7 +345,7 @@ def test_a_database_that_is_away_does_not_show_its_address(
 def test_tokens_are_for_projects_of_ones_own(team):
     team.project("secret-plans")
     with team.store.write() as connection:
-        hashed = secrets.password_hash(PASSWORD)
+        hashed = sign_in.password_hash(PASSWORD)
         users.add(connection, "outsider", hashed)
     outsider = team.visitor("outsider")
     answers = [outsider.post("/account/tokens", name="ci", project=name)

@@ -3,12 +3,12 @@
 import polars as pl
 import pytest
 
-from rankgate.data.scales import GRADED
-from rankgate.store.check import check
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.people import tokens, users
+from rankgate.data.qrels import GRADED
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
+from rankgate.store.store_integrity import check
 from support.model_server import model_server
 from support.serving import Visitor, started
 from support.waiting import PATIENCE, until
@@ -23,15 +23,15 @@ def prepared(url, tmp_path):
         root = users.add(connection, "root", admin=True)
         made = projects.add(connection, "shop", scale=GRADED)
         names = [f"d{i}" for i in range(DOCS)]
-        queries.add_queries(
+        queries_documents.add_queries(
             connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
         )
         texts = {"doc_id": names, "title": [f"the text of {each}" for each in names]}
-        documents.add_documents(connection, made.id, pl.DataFrame(texts))
+        queries_documents.add_documents(connection, made.id, pl.DataFrame(texts))
         batch = batches.add_batch(connection, made.id, "first")
         pairs = {"query_id": ["q"] * DOCS, "doc_id": names}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
-        return tokens.issue_token(connection, root.id, "t", ["admin"])[1]
+        return sign_in.issue_token(connection, root.id, "t", ["admin"])[1]
 
 
 def test_a_job_goes_on_after_a_kill(url, tmp_path):

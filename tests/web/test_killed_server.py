@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 import urllib3
 
-from rankgate.data.scales import GRADED
-from rankgate.store.check import check
+from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects
-from rankgate.store.people import sessions, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store import Store
+from rankgate.store.store_integrity import check
 from support.serving import Visitor, started
 
 pytestmark = pytest.mark.slow
@@ -68,7 +68,7 @@ def prepared(url, tmp_path, count):
         for i in range(RATERS):
             user = users.add(connection, f"rater{i}")
             users.grant(connection, project.id, user.id, "rater")
-            session, secret = sessions.begin_session(connection, user.id)
+            session, secret = sign_in.begin_session(connection, user.id)
             cookies.append((secret, session.csrf))
     return project.id, cookies
 

@@ -2,7 +2,7 @@
 
 import random
 
-from rankgate.workspace.web.dashboard.label_rows import place_labels
+from rankgate.workspace.web.dashboard.trend_chart import place_labels
 
 EDGE = 1000.0
 MARKS = [(random.Random(i).uniform(64, 984), "w" * (i % 27 + 1)) for i in range(40)]

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankgate.workspace.web.dashboard.levels import find_level
-from rankgate.workspace.web.dashboard.lines import TrendLine
+from rankgate.workspace.web.dashboard.trend_pages import TrendLine, find_level
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 

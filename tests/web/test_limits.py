@@ -10,13 +10,13 @@ import pytest
 import urllib3
 from argon2 import PasswordHasher
 
-from rankgate.store.people import secrets, sessions, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import ratings
 from rankgate.store.rows import now
-from rankgate.store.tables.work import tasks
-from rankgate.workspace.records.alerts import webhook
-from rankgate.workspace.records.alerts.addresses import Networks
-from rankgate.workspace.records.alerts.rules import read_rules
+from rankgate.store.tables.rating_tables import tasks
+from rankgate.workspace.records.alerts import alert_channels
+from rankgate.workspace.records.alerts.alert_channels import Networks
+from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import PASSWORD, Visitor
 from support.wording import raises
@@ -26,7 +26,7 @@ FIFTEEN = timedelta(minutes=15)
 
 def test_simultaneous_attempts_are_no_more_tries(team):
     with team.store.write() as connection:
-        users.add(connection, "target", secrets.password_hash(PASSWORD))
+        users.add(connection, "target", sign_in.password_hash(PASSWORD))
     visitors = [Visitor(team.address) for _ in range(60)]
     words = [visitor.csrf("/sign-in") for visitor in visitors]
 
@@ -47,14 +47,14 @@ def test_simultaneous_attempts_are_no_more_tries(team):
 def test_attempts_are_counted_one_after_the_other(new_store):
     def attempt(number):
         with new_store.write() as connection:
-            return sessions.begin_attempt(connection, f"name{number % 2}", "192.0.2.7", tries=4,
+            return sign_in.begin_attempt(connection, f"name{number % 2}", "192.0.2.7", tries=4,
                                           from_one=6, since=FIFTEEN)  # fmt: skip
 
     with ThreadPoolExecutor(8) as pool:
         given = [number for number in pool.map(attempt, range(24)) if number is not None]
     assert len(given) == len(set(given)) == 6
     with new_store.write() as connection:
-        sessions.mark_success(connection, given[0])
+        sign_in.mark_success(connection, given[0])
     assert attempt(0) is not None
 
 
@@ -69,12 +69,12 @@ def test_a_password_that_is_right_gets_a_new_hash(team):
         with team.store.read() as connection:
             after = users.password_of(connection, "longtime")
         assert after != before
-        assert secrets.renewed_hash(after, PASSWORD) is None
+        assert sign_in.renewed_hash(after, PASSWORD) is None
 
 
 def test_another_password_ends_sessions_and_tokens_if_asked(team):
     with team.store.write() as connection:
-        users.add(connection, "mover", secrets.password_hash(PASSWORD))
+        users.add(connection, "mover", sign_in.password_hash(PASSWORD))
     one, other = team.visitor("mover"), team.visitor("mover")
     token = one.post("/account/tokens", name="ci").json()["token"]
     form = {"before": PASSWORD, "password": f"{PASSWORD} 2"}
@@ -189,5 +189,7 @@ def test_webhooks_are_encrypted_unless_plain_http_is_allowed():
     channel = read_rules(text, "rules").channels["team"]
     anywhere = Networks((ipaddress.ip_network("192.0.2.0/24"),))
     with raises("insecure-address"):
-        webhook._connection_pool(channel.values["url"], anywhere, allow_http=False)
-    assert webhook._connection_pool(channel.values["url"], anywhere, allow_http=True).port == 80
+        alert_channels._connection_pool(channel.values["url"], anywhere, allow_http=False)
+    assert (
+        alert_channels._connection_pool(channel.values["url"], anywhere, allow_http=True).port == 80
+    )

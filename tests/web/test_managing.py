@@ -9,9 +9,9 @@ import pytest
 
 from rankgate.data import read_qrels, read_run
 from rankgate.decisions.gating.gate import gate
-from rankgate.store.kept import judgments, results, runs
-from rankgate.store.people import raters, users
-from rankgate.store.rating import batches, pairs, preferences, ratings, tasks
+from rankgate.store.blobs import stored_results, stored_runs
+from rankgate.store.people import users
+from rankgate.store.rating import batches, preferences, rating_answers, ratings, tasks
 from support.serving import PASSWORD, Visitor
 
 OLD = {"q1": {"d0": 3.0, "d1": 2.0, "d2": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
@@ -23,7 +23,9 @@ def fresh(team, request):
     made = team.project(re.sub(r"\W|_", "-", request.node.name)[:60].strip("-"))
     with team.store.write() as connection:
         for name, table in (("old", OLD), ("new", NEW)):
-            runs.add_run(connection, team.store.blobs, made.id, read_run(table, name), name=name)
+            stored_runs.add_run(
+                connection, team.store.blobs, made.id, read_run(table, name), name=name
+            )
     return made
 
 
@@ -66,13 +68,15 @@ def test_which_run_is_better(team, fresh, kind, first, second):
 def test_a_difference_of_two_raters_is_a_result(team, fresh):
     with team.store.write() as connection:
         batch = batches.add_batch(connection, fresh.id, "two", kind="lists", strategy="2")
-        one, other = (runs.find_run(connection, fresh.id, name).id for name in ("old", "new"))
+        one, other = (
+            stored_runs.find_run(connection, fresh.id, name).id for name in ("old", "new")
+        )
         sides = [("q1", batches.Side(run=one), batches.Side(run=other))]
         batches.add_preferences(connection, batch, sides)
         (task,) = [each for each in range(1, 10_000)
                    if _batch_of(connection, each) == batch.id][:1]  # fmt: skip
         for name, choice in (("ann", "left"), ("bob", "right")):
-            rater = raters.ensure(connection, name).id
+            rater = users.ensure(connection, name).id
             preferences.prefer(connection, task, rater, preference_id=f"{name} {task}",
                                choice=choice)  # fmt: skip
         assert tasks.progress(connection, fresh.id, batch.id).done == 1
@@ -129,9 +133,9 @@ def test_answers_are_taken_back_by_filter(team, fresh):
     assert done == {"taken_back": 3}
     with team.store.read() as connection:
         assert len(list(ratings.list_ratings(connection, fresh.id))) == 6  # nothing is removed
-        number = raters.raters_of_project(connection, fresh.id)
+        number = users.raters_of_project(connection, fresh.id)
         assert number == {}
-        chosen = pairs.list_pairs(connection, fresh.id, pairs.TaskFilter())
+        chosen = rating_answers.list_pairs(connection, fresh.id, rating_answers.TaskFilter())
         assert [each.answers for each in chosen] == [[]] * 4
     assert manager.post(f"{path}/pairs/reset", rater="nobody").status == 400
     assert rater.post(f"{path}/pairs/reset", rater="rater").status == 403
@@ -160,8 +164,8 @@ def test_an_open_verdict_becomes_a_batch(team, fresh):
     verdict = gate(qrels, read_run(OLD, "old"), read_run(NEW, "new"))
     assert verdict.verdict != "pass"
     with team.store.write() as connection:
-        judgments.add_judgments(connection, team.store.blobs, fresh.id, qrels, name="gold")
-        results.add_result(connection, team.store.blobs, fresh.id, verdict.to_dict())
+        stored_runs.add_judgments(connection, team.store.blobs, fresh.id, qrels, name="gold")
+        stored_results.add_result(connection, team.store.blobs, fresh.id, verdict.to_dict())
     manager = team.visitor("manager")
     path = f"/projects/{fresh.name}"
     found = manager.get(f"{path}/next.json").json()

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
-from rankgate.judging.models.endpoints import Endpoint, read_endpoints
-from rankgate.store.kept import runs
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.models import admissions, jobs
-from rankgate.store.people import secrets, users
+from rankgate.judging.models.model_queue import Endpoint, read_endpoints
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.models import model_admissions, model_jobs_table
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store import Store
 from support.model_server import model_server
@@ -42,19 +42,19 @@ def opened(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     with model_server() as server, Store.create(str(folder / "judging.db")) as store:
         with store.write() as connection:
-            hashed = secrets.password_hash(PASSWORD)
+            hashed = sign_in.password_hash(PASSWORD)
             made = projects.add(
                 connection, "shop", scale=[projects.Grade(float(i)) for i in (0, 1, 2)]
             )
             for role in ("manager", "rater", "viewer"):
                 user = users.add(connection, role, hashed)
                 users.grant(connection, made.id, user.id, role)
-            queries.add_queries(
+            queries_documents.add_queries(
                 connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
             )
             names = [f"d{i}" for i in range(PAIRS)]
             texts = {"doc_id": names, "title": [f"the text of {each}" for each in names]}
-            documents.add_documents(connection, made.id, pl.DataFrame(texts))
+            queries_documents.add_documents(connection, made.id, pl.DataFrame(texts))
             batch = batches.add_batch(connection, made.id, "first", strategy="1")
             pairs = {"query_id": ["q"] * 6, "doc_id": names[:6]}
             batches.add_pairs(connection, batch, pl.DataFrame(pairs))
@@ -114,7 +114,7 @@ def test_a_manager_starts_a_job_sees_it_and_admits_the_model(own_place):
     assert shown["evidence"]["verdict"] == "inconclusive"
     assert shown["model"]["admitted"] is False
     with store.write() as connection:
-        admissions.record_admission(connection, 1, model["rater"], "pass")
+        model_admissions.record_admission(connection, 1, model["rater"], "pass")
     page = manager.post(f"/projects/shop/models/{model['rater']}/withdrawal")
     assert page.status == 200
     assert manager.get("/projects/shop/models.json").json()["models"][0]["admission"] == "withdrawn"
@@ -143,7 +143,7 @@ def test_a_job_is_cancelled_and_resumed(place):
     assert ended(manager, number)["done"] == 6
     with store.read() as connection:
         facts = [each for each in ratings.list_ratings(connection, 1)
-                 if each.rater == jobs.get(connection, number).rater]  # fmt: skip
+                 if each.rater == model_jobs_table.get(connection, number).rater]  # fmt: skip
     assert len(facts) == 6
 
 
@@ -154,7 +154,7 @@ def test_new_runs_are_rated_to_the_depth_of_the_project(place):
     assert manager.post("/projects/shop/models/rule", **rule).status == 200
     with store.write() as connection:
         run = read_run({"q": {f"d{i}": 20.0 - i for i in range(PAIRS)}}, "new")
-        runs.add_run(connection, store.blobs, 1, run)
+        stored_runs.add_run(connection, store.blobs, 1, run)
 
     def finished():
         listed = manager.get("/projects/shop/models.json").json()["jobs"]

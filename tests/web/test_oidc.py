@@ -12,9 +12,9 @@ from joserfc.jwk import ECKey
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.store.people import audit, invitations, users
-from rankgate.workspace.web.oidc import pending
-from rankgate.workspace.web.oidc.provider import Provider
-from rankgate.workspace.web.oidc.settings import OidcSettings, read_oidc_settings
+from rankgate.workspace.web.oidc import oidc_users
+from rankgate.workspace.web.oidc.oidc_provider import Provider
+from rankgate.workspace.web.oidc.oidc_users import OidcSettings, read_oidc_settings
 from support.oidc_provider import SECRET, provided
 from support.serving import Visitor, served
 
@@ -80,7 +80,7 @@ def test_a_button_leads_to_the_provider_and_back(team, address, provider):
     answer = visitor.get(path)
     assert (answer.status, answer.headers["location"]) == (303, "/account")
     assert b"ann@example.org" in visitor.get("/account").data
-    assert pending.COOKIE not in visitor.cookies
+    assert oidc_users.COOKIE not in visitor.cookies
     again, answer = signed_in(address, provider, claims("ann", email="other@example.org"))
     assert answer.status == 200  # the subject is what counts from now on
     assert b"ann@example.org" in again.get("/account").data
@@ -169,18 +169,18 @@ def test_an_answer_is_used_once_and_where_it_was_asked_for(address, provider):
     answer = visitor.get(path, headers=headers)
     assert (answer.status, code_of(answer)) == (403, "unknown-state")
     forged = Visitor(address)
-    body, _, signature = kept[pending.COOKIE].rpartition(".")
-    forged.cookies = {pending.COOKIE: f"{body[:-4]}AAAA.{signature}"}
+    body, _, signature = kept[oidc_users.COOKIE].rpartition(".")
+    forged.cookies = {oidc_users.COOKIE: f"{body[:-4]}AAAA.{signature}"}
     assert code_of(forged.get(path, headers=headers)) == "unknown-state"
 
 
 def test_a_sign_in_that_takes_too_long_has_ended(settings):
-    cookie = pending.seal_cookie(settings, {"state": "x"}, 1_000)
-    assert pending.open_cookie(settings, cookie, 1_500)["state"] == "x"
-    assert pending.open_cookie(settings, cookie, 1_601) is None
+    cookie = oidc_users.seal_cookie(settings, {"state": "x"}, 1_000)
+    assert oidc_users.open_cookie(settings, cookie, 1_500)["state"] == "x"
+    assert oidc_users.open_cookie(settings, cookie, 1_601) is None
     other = dataclasses.replace(settings, client_secret="another")  # noqa: S106 - of a test
-    assert pending.open_cookie(other, cookie, 1_500) is None
-    assert pending.open_cookie(settings, "", 1_500) is None
+    assert oidc_users.open_cookie(other, cookie, 1_500) is None
+    assert oidc_users.open_cookie(settings, "", 1_500) is None
 
 
 def test_an_answer_of_another_issuer_is_refused(address, provider):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemathesis import checks
 from schemathesis.generation import GenerationMode
 
-from rankgate.store.people import tokens, users
+from rankgate.store.people import sign_in, users
 from rankgate.workspace.web.openapi import describe_api
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
@@ -44,7 +44,7 @@ def operations():
 def token(team):
     with team.store.write() as connection:
         user = users.get_by_name(connection, "root").id
-        return tokens.issue_token(connection, user, "fuzz", ["admin"])[1]
+        return sign_in.issue_token(connection, user, "fuzz", ["admin"])[1]
 
 
 @pytest.mark.parametrize("operation", operations(), ids=lambda each: each.label)

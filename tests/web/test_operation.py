@@ -15,7 +15,7 @@ from rankgate.store.material import projects
 from rankgate.store.people import invitations
 from rankgate.store.records import alerts
 from rankgate.store.store import Store
-from rankgate.workspace.web import checks
+from rankgate.workspace.web import monitoring
 from support.serving import Visitor, served, started
 from support.waiting import PATIENCE, until
 
@@ -48,7 +48,7 @@ def test_health_says_what_is_wrong(store, monkeypatch, tmp_path):
         visitor = Visitor(address)
         assert visitor.get("/health.json").json()["checks"] == {
             "database": "ok", "disk": "ok", "migrations": "ok"}  # fmt: skip
-        monkeypatch.setattr(checks, "MIN_FREE_BYTES", 2**80)
+        monkeypatch.setattr(monitoring, "MIN_FREE_BYTES", 2**80)
         full = visitor.get("/health.json")
         assert (full.status, full.json()["error"]["code"]) == (503, "disk-full")
         assert str(tmp_path) not in full.data.decode()
@@ -140,7 +140,7 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
 def test_an_exception_is_one_json_line():
     code = (
         "import logging, logging.config\n"
-        "from rankgate.workspace.web.logs import REQUEST_NUMBER, json_logging\n"
+        "from rankgate.workspace.web.server_config import REQUEST_NUMBER, json_logging\n"
         "logging.config.dictConfig(dict(json_logging()))\n"
         "REQUEST_NUMBER.set('abc')\n"
         "try:\n    1 / 0\nexcept ZeroDivisionError:\n"

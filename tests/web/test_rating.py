@@ -10,9 +10,9 @@ import pytest
 
 from rankgate import Client
 from rankgate.core.errors import UsageError
-from rankgate.data.scales import parse_scale
-from rankgate.store.material import documents, projects
-from rankgate.store.people import tokens, users
+from rankgate.data.qrels import parse_scale
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches, ratings
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
@@ -41,7 +41,7 @@ def test_a_retry_counts_once(team, fresh):
 def test_many_ratings_in_one_request(team, fresh):
     with team.store.write() as connection:
         user = users.get_by_name(connection, "rater").id
-        secret = tokens.issue_token(connection, user, "many", ["rate"])[1]
+        secret = sign_in.issue_token(connection, user, "many", ["rate"])[1]
     with Client(team.address, fresh.name, token=secret) as client:
         shown = client.get("rate/query")["tasks"]
         answers = [{"task": each["id"], "grade": 1, "rating_id": f"many-{each['id']}"}
@@ -147,14 +147,14 @@ def test_which_of_two_documents_is_better(team, fresh):
     assert html.index(f"<code>{left}<") < html.index(f"<code>{task['sides'][1]['doc_id']}<")
     answer = rater.post(f"{path}/ratings", task=task["id"], choice="left")
     assert answer.json()["new"] is True
-    from rankgate.store.material import documents
+    from rankgate.store.material import queries_documents
     from rankgate.store.rating import preferences
 
     with team.store.read() as connection:
         found = preferences.list_preferences(connection, fresh.id)
         assert [each.choice for each in found] == ["left"]
         number = int(found[0].left.removeprefix("d"))
-        assert documents.document_by_number(connection, number).doc_id == left
+        assert queries_documents.document_by_number(connection, number).doc_id == left
 
 
 def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
@@ -184,7 +184,7 @@ def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
 def test_the_client_does_what_the_pages_do(team, fresh, tmp_path):
     with team.store.write() as connection:
         user = users.get_by_name(connection, "manager").id
-        secret = tokens.issue_token(connection, user, "all", ["manage", "rate"])[1]
+        secret = sign_in.issue_token(connection, user, "all", ["manage", "rate"])[1]
     pool = tmp_path / "pool.csv"
     pool.write_text("query,document\nq7,d7\nq7,d8\n")
     run = tmp_path / "bm25.run"
@@ -235,7 +235,7 @@ def test_single_ratings_come_out_complete(team, form, tmp_path):
     assert answer.status == 200, answer.data
     place = tmp_path / answer.headers["content-disposition"].split('"')[1]
     place.write_bytes(answer.data)
-    from rankgate.data.read_ratings import read_ratings
+    from rankgate.data.read import read_ratings
 
     said = read_ratings(str(place), from_=form).table
     assert sorted(said.select("rater", "grade").rows()) == [("manager", 3.0)] * 3 + [
@@ -321,7 +321,7 @@ def test_disagreements_have_keys_and_agreement_begins_with_one_figure(team):
     long = "a bike " * 100
     with team.store.write() as connection:
         texts = pl.DataFrame({"doc_id": ["long"], "title": ["bike"], "text": [long]})
-        documents.add_documents(connection, project.id, texts)
+        queries_documents.add_documents(connection, project.id, texts)
         batch = batches.add_batch(connection, project.id, "one", strategy="2")
         batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q1"], "doc_id": ["long"]}))
         projects.add_guideline(connection, project.id, "1", "Grade *bikes* only.")

@@ -5,13 +5,13 @@ import json
 import pytest
 
 import rankgate
-from rankgate.data.scales import GRADED
-from rankgate.store.check import check
+from rankgate.data.qrels import GRADED
 from rankgate.store.client.client import Client
 from rankgate.store.material import projects
-from rankgate.store.people import secrets, tokens, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
-from rankgate.workspace.records.places.remote import ServerStorage
+from rankgate.store.store_integrity import check
+from rankgate.workspace.records.storages.server_storage import ServerStorage
 from support.serving import PASSWORD, served
 from support.wording import raises
 
@@ -30,17 +30,19 @@ def server(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the serv
         with store.write() as connection:
             for name in ("shop", "other"):
                 made = projects.add(connection, name, scale=GRADED)
-            user = users.add(connection, "mia", secrets.password_hash(PASSWORD))
-            viewer = users.add(connection, "vic", secrets.password_hash(PASSWORD))
+            user = users.add(connection, "mia", sign_in.password_hash(PASSWORD))
+            viewer = users.add(connection, "vic", sign_in.password_hash(PASSWORD))
             for each in projects.list_projects(connection):
                 users.grant(connection, each.id, user.id, "manager")
             users.grant(connection, made.id, viewer.id, "viewer")
             shop = projects.get_by_name(connection, "shop").id
             for scope in ("record", "read", "manage"):
-                secret[scope] = tokens.issue_token(connection, user.id, "t", [scope], project=shop)[
-                    1
-                ]
-            secret["viewer"] = tokens.issue_token(connection, viewer.id, "t", ["record", "read"])[1]
+                secret[scope] = sign_in.issue_token(
+                    connection, user.id, "t", [scope], project=shop
+                )[1]
+            secret["viewer"] = sign_in.issue_token(connection, viewer.id, "t", ["record", "read"])[
+                1
+            ]
         with served(store, per_minute=1_000_000) as address:
             yield store, address, str(place), secret
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from rankgate.data.scales import GRADED
+from rankgate.data.qrels import GRADED
 from rankgate.measurement.store_options import is_server
-from rankgate.store.kept import results
+from rankgate.store.blobs import stored_results
 from rankgate.store.material import projects
-from rankgate.store.people import secrets, tokens, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import ratings
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
@@ -27,9 +27,9 @@ def shop(run, tmp_path, monkeypatch, new_file, quick_passwords):  # noqa: ARG001
     with new_file(tmp_path / "judging.db") as store, served(store, per_minute=1_000_000) as address:
         with store.write() as connection:
             made = projects.add(connection, "shop", scale=GRADED)
-            user = users.add(connection, "mia", secrets.password_hash(PASSWORD))
+            user = users.add(connection, "mia", sign_in.password_hash(PASSWORD))
             users.grant(connection, made.id, user.id, "manager")
-            _, secret = tokens.issue_token(connection, user.id, "t", ["manage", "rate"])
+            _, secret = sign_in.issue_token(connection, user.id, "t", ["manage", "rate"])
         monkeypatch.setenv("RANKGATE_TOKEN", secret)
 
         def call(*words, server=True, **how):
@@ -62,7 +62,7 @@ def test_from_runs_to_a_verdict_on_a_server(shop):
         assert found.made_by["rule"] == "mean"
     with store.read() as connection:
         facts = [each.reason for each in ratings.list_ratings(connection, 1)]
-        kept = results.list_results(connection, 1)
+        kept = stored_results.list_results(connection, 1)
     assert "withdrawn" in facts
     assert [each.kind for each in kept] == ["verdict", "evaluation"]
     assert kept[0].summary["verdict"] in {"pass", "fail", "inconclusive"}

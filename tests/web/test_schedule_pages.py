@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from rankgate.store.records import job_runs, jobs
+from rankgate.store.records import scheduled_jobs
 from rankgate.store.rows import now
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.waiting import until
@@ -58,8 +58,10 @@ def test_jobs_are_checked_disabled_and_of_one_project(team, planned):
     assert manager.send(path, "/projects/planned/schedule", enabled="1").status == 303
     team.project("unplanned")
     with team.store.write() as connection:
-        found = jobs.get_job(connection, planned.id, "nightly")
-        run = job_runs.plan_run(connection, found.id, now() - timedelta(days=1), state="missed")
+        found = scheduled_jobs.get_job(connection, planned.id, "nightly")
+        run = scheduled_jobs.plan_run(
+            connection, found.id, now() - timedelta(days=1), state="missed"
+        )
     for other in ("schedule/jobs/nightly", "schedule/jobs/nightly/start"):
         assert manager.post(f"/projects/unplanned/{other}").status == 404
     assert manager.get(f"/projects/unplanned/schedule/runs/{run.id}.json").status == 404
@@ -68,8 +70,8 @@ def test_jobs_are_checked_disabled_and_of_one_project(team, planned):
 
 def test_the_scheduler_of_a_server_runs_what_is_due(team, planned):
     with team.store.write() as connection:
-        found = jobs.get_job(connection, planned.id, "nightly")
-        run = job_runs.plan_run(connection, found.id, now())
+        found = scheduled_jobs.get_job(connection, planned.id, "nightly")
+        run = scheduled_jobs.plan_run(connection, found.id, now())
     scheduler = Scheduler(team.store, None, seconds=0.1)
     scheduler.start()
     try:
@@ -80,4 +82,4 @@ def test_the_scheduler_of_a_server_runs_what_is_due(team, planned):
 
 def state(store, number):
     with store.read() as connection:
-        return job_runs.get_job_run(connection, number).state
+        return scheduled_jobs.get_job_run(connection, number).state

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from rankgate.data import read_run
-from rankgate.data.scales import SCALES
-from rankgate.store.kept import runs
+from rankgate.data.qrels import SCALES
+from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
-from rankgate.store.people import tokens, users
+from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from support.serving import Visitor
 
@@ -47,7 +47,7 @@ def test_a_golden_case(team, signed_in, metric, scale, slots, expected):
         batches.add_pairs(connection, batch, pairs)
         scores = [float(len(slots) - i) for i in range(len(slots))]
         run = read_run(pairs.with_columns(score=pl.Series(scores)), "list")
-        runs.add_run(connection, team.store.blobs, made.id, run)
+        stored_runs.add_run(connection, team.store.blobs, made.id, run)
         for person in PEOPLE:
             users.grant(connection, made.id, users.get_by_name(connection, person).id, person)
     for place, person in enumerate(PEOPLE[: max(map(len, slots))]):
@@ -71,6 +71,6 @@ def signed_in(team):
     with team.store.write() as connection:
         for name in PEOPLE:
             user = users.get_by_name(connection, name).id
-            secret = tokens.issue_token(connection, user, "tests", ["admin"])[1]
+            secret = sign_in.issue_token(connection, user, "tests", ["admin"])[1]
             found[name] = Visitor(team.address, secret)
     return found

@@ -16,8 +16,13 @@ import urllib3
 from rankgate.core.errors import UsageError
 from rankgate.store.people import audit, users
 from rankgate.store.store import Store
-from rankgate.workspace.web.first import first_link
-from rankgate.workspace.web.server import check_proxies, is_local, make_config, open_listener
+from rankgate.workspace.web.server import (
+    check_proxies,
+    first_link,
+    is_local,
+    make_config,
+    open_listener,
+)
 from support.serving import PASSWORD, Visitor, started
 from support.waiting import PATIENCE, free_port, until
 

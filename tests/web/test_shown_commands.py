@@ -14,12 +14,12 @@ from rankgate.interface.cli import rankgate as program
 from rankgate.store.material import projects
 from rankgate.store.store import Store
 from rankgate.store.stored_project import StoredProject
-from rankgate.workspace.web import render
-from rankgate.workspace.web.shown_commands import COMMANDS, command_text
+from rankgate.workspace.web import rendering
+from rankgate.workspace.web.rendering import COMMANDS, command_text
 from support.model_server import model_server
 from support.serving import started
 
-TEMPLATES = Path(render.__file__).parent / "templates"
+TEMPLATES = Path(rendering.__file__).parent / "templates"
 
 FILES = {
     "qrels.txt": "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n",

@@ -8,9 +8,9 @@ import pytest
 import rankgate
 from rankgate.data import read_qrels, read_run
 from rankgate.decisions.gating.policy import parse_policy
-from rankgate.store.kept import judgments, runs
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.people import tokens, users
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.people import sign_in, users
 from rankgate.store.stored_project import StoredProject
 from support.serving import Visitor
 
@@ -35,19 +35,21 @@ def market(team):
     """A project with judgments, runs, tagged queries and documents; a visitor with a token."""
     with team.store.write() as connection:
         project = projects.add(connection, "market").id
-        queries.add_queries(connection, project, pl.DataFrame({
+        queries_documents.add_queries(connection, project, pl.DataFrame({
             "query_id": QUERIES, "text": QUERIES, "part": list(TAGS.values()),
             "frequency": list(FREQUENCIES.values())}))  # fmt: skip
-        documents.add_documents(connection, project, pl.DataFrame({
+        queries_documents.add_documents(connection, project, pl.DataFrame({
             "doc_id": list(CATEGORIES), "kind": list(CATEGORIES.values())}))  # fmt: skip
-        judgments.add_judgments(
+        stored_runs.add_judgments(
             connection, team.store.blobs, project, read_qrels(QRELS), name="gold"
         )
         for name, rankings in RUNS.items():
-            runs.add_run(connection, team.store.blobs, project, read_run(rankings, name), name=name)
+            stored_runs.add_run(
+                connection, team.store.blobs, project, read_run(rankings, name), name=name
+            )
         viewer = users.get_by_name(connection, "viewer").id
         users.grant(connection, project, viewer, "viewer")
-        secret = tokens.issue_token(connection, viewer, "verbs", ["read"])[1]
+        secret = sign_in.issue_token(connection, viewer, "verbs", ["read"])[1]
     visitor = Visitor(team.address, secret)
     return lambda verb, **values: visitor.post(f"/projects/market/{verb}", **values)
 

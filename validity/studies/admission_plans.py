@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import Qrels
-from rankgate.judging.admission.admit_plan import admit_plan
-from rankgate.judging.admission.agreement_figures import FIGURES
+from rankgate.judging.admission.admit_plan import FIGURES, admit_plan
 from tables import percent, table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.judging.admission.agreement_figures import AgreementFigure
+    from rankgate.judging.admission.admit_plan import AgreementFigure
 
     Grades = NDArray[np.int64]
 

@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data import read_qrels
-from rankgate.measurement.stats.agreement.intervals import intervals
-from rankgate.measurement.stats.agreement.kappa import conger, gwet
-from rankgate.measurement.stats.agreement.krippendorff import alpha
-from rankgate.measurement.stats.agreement.ratings import RatingMatrix, Tallies
+from rankgate.measurement.stats.rater_agreement import (
+    RatingMatrix,
+    Tallies,
+    alpha,
+    conger,
+    gwet,
+    intervals,
+)
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.workspace.records.attribute import attribute
+from rankgate.workspace.records.attribution import attribute
 from rankgate.workspace.records.provenance import Provenance
 from rankgate.workspace.records.record import record
 

@@ -15,10 +15,9 @@ import numpy as np
 import polars as pl
 from scipy.stats import kendalltau
 
-from rankgate.online.clicks.grades import Grading
-from rankgate.online.clicks.judge import judgments
-from rankgate.online.clicks.packed import PackedSearches
-from rankgate.online.clicks.products import CellCounts
+from rankgate.online.clicks.judge_clicks import Grading, judgments
+from rankgate.online.clicks.packed_searches import PackedSearches
+from rankgate.online.clicks.product_fit import CellCounts
 
 RUNS = 20
 QUERIES, DOCUMENTS, RANKS = 10, 12, 7

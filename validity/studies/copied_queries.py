@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.sample import Sample
+from rankgate.data.query_sample import Sample
 from rankgate.decisions.comparison.design import Design
-from rankgate.decisions.gating.bounds import scale_into_range
-from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import decide_statuses
-from rankgate.measurement.stats.clusters import QueryClusters
-from rankgate.measurement.stats.interval import student_quantile
+from rankgate.decisions.gating.bounds import decide_statuses, scale_into_range
+from rankgate.decisions.gating.rule import Terms
+from rankgate.measurement.stats.mean_intervals import student_quantile
+from rankgate.measurement.stats.weighted_means import QueryClusters
 from tables import marked, percent, table
 
 if TYPE_CHECKING:

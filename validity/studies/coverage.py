@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.interval import t_interval
-from rankgate.measurement.stats.resampling.bootstrap import bootstrap_interval
+from rankgate.measurement.stats.mean_intervals import t_interval
+from rankgate.measurement.stats.resampling_tests import bootstrap_interval
 from studies.populations import differences
 from tables import marked, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.measurement.stats.interval import Intervals
+    from rankgate.measurement.stats.mean_intervals import Intervals
     from studies.populations import Floats
 
 LEVEL, REPLICATIONS, RESAMPLES = 0.95, 10_000, 1000

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, estimate_population
+from rankgate.measurement.stats.mean_intervals import guarded_interval
+from rankgate.measurement.stats.weighted_means import Population, estimate_population
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from rankgate.measurement.stats.interval import corrected_skewness, guarded_interval
+from rankgate.measurement.stats.mean_intervals import corrected_skewness, guarded_interval
 from studies.gate import ALPHA, FOLDER, REPLICATIONS, SIZES, populations
 from tables import percent, table
 

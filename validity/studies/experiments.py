@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from rankgate.measurement.stats.experiments.always_valid import half_width
-from rankgate.measurement.stats.experiments.group_sequential import spending_bounds
-from rankgate.measurement.stats.experiments.quantiles import quantile
-from rankgate.measurement.stats.experiments.sample_ratio import sample_ratio
-from rankgate.online.experiments.effect import independent_effect
-from rankgate.online.experiments.means import compare_means
-from rankgate.online.experiments.moments import compute_moments
+from rankgate.measurement.stats.experiment_arms import quantile
+from rankgate.measurement.stats.sequential_experiments import (
+    half_width,
+    sample_ratio,
+    spending_bounds,
+)
+from rankgate.online.experiments.effects import compare_means, compute_moments, independent_effect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,18 +15,21 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri, stdtr
 
-from rankgate.measurement.stats.experiments.quantiles import quantile
-from rankgate.measurement.stats.experiments.two_arms import TwoMeans
-from rankgate.online.experiments.effect import independent_effect
-from rankgate.online.experiments.means import compare_means, covariate_slope, pooled_central_moments
-from rankgate.online.experiments.measure import Measure
-from rankgate.online.experiments.moments import compute_moments
-from rankgate.online.experiments.resampling import bootstrap_effect
+from rankgate.measurement.stats.experiment_arms import TwoMeans, quantile
+from rankgate.online.experiments.effects import (
+    compare_means,
+    compute_moments,
+    covariate_slope,
+    independent_effect,
+    pooled_central_moments,
+)
+from rankgate.online.experiments.estimate_effects import bootstrap_effect
+from rankgate.online.experiments.units import Measure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.online.experiments.effect import Effect
+    from rankgate.online.experiments.effects import Effect
 
     Floats = NDArray[np.float64]
     Draw = Callable[[np.random.Generator, int], dict[str, Floats]]

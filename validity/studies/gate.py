@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import decide_statuses
+from rankgate.decisions.gating.bounds import decide_statuses
+from rankgate.decisions.gating.rule import Terms
 from tables import marked, percent, table
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.data import read_qrels, read_run
-from rankgate.data.comparison import LISTS, QUERIES, SCORES, ScoredRun
+from rankgate.data.run_scores import LISTS, QUERIES, SCORES, ScoredRun
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import sign_test, student_test
-from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.measurement.stats.paired_tests import sign_test, student_test
+from rankgate.online.clicks.simulated_users import USERS, grades_of_lists, simulate_clicks
 from rankgate.online.interleaving.interleave import interleave
-from rankgate.online.interleaving.pair_test import pair_test
+from rankgate.online.interleaving.interleaving_methods import METHODS
+from rankgate.online.interleaving.score_interleaving import pair_test
 from rankgate.online.interleaving.simulate_tests import credits_of_clicks
-from rankgate.online.interleaving.simulated import grades_of_lists, simulate_clicks
-from rankgate.online.simulation.users import USERS
 from tables import marked, table
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rankgate.online.interleaving.assignment import Assignment
+    from rankgate.online.interleaving.interleaving_method import Assignment
 
     Floats = NDArray[np.float64]
 

@@ -17,11 +17,10 @@ from scipy.stats import beta, binom, gamma, poisson
 
 from rankgate.decisions.gating.kpi_check import check_kpi
 from rankgate.decisions.gating.kpi_evidence import KpiEvidence
-from rankgate.measurement.stats.experiments.always_valid import half_width
-from rankgate.measurement.stats.experiments.two_arms import MOST_SKEWED
-from rankgate.online.experiments.means import MIN_SKEWNESS
-from rankgate.online.experiments.measure import measure_from_kpi
-from rankgate.online.experiments.units import Units
+from rankgate.measurement.stats.experiment_arms import MOST_SKEWED
+from rankgate.measurement.stats.sequential_experiments import half_width
+from rankgate.online.experiments.effects import MIN_SKEWNESS
+from rankgate.online.experiments.units import Units, measure_from_kpi
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import decide_statuses
-from rankgate.measurement.stats.interval import student_quantile
-from rankgate.measurement.stats.proportion import wilson_interval
-from rankgate.online.interleaving.pair_test import wins_preference
+from rankgate.decisions.gating.bounds import decide_statuses
+from rankgate.decisions.gating.rule import Terms
+from rankgate.measurement.stats.mean_intervals import student_quantile, wilson_interval
+from rankgate.online.interleaving.score_interleaving import wins_preference
 from rankgate.online.off_policy.bandit_log import BanditLog
-from rankgate.online.off_policy.estimator import EstimatorSettings
-from rankgate.online.off_policy.estimators.weighting import SNIPS
+from rankgate.online.off_policy.estimators import SNIPS, EstimatorSettings
 from studies.launch_ramp import Ramp, ramp_results
 
 if TYPE_CHECKING:

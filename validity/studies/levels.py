@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import sign_test, student_test, wilcoxon_test
-from rankgate.measurement.stats.resampling.bootstrap import bootstrap_test
-from rankgate.measurement.stats.resampling.randomization import randomization
+from rankgate.measurement.stats.paired_tests import sign_test, student_test, wilcoxon_test
+from rankgate.measurement.stats.resampling_tests import bootstrap_test, randomization
 from studies.populations import differences, matrices
 from tables import marked, table
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.decisions.gating.bounds import check_bound
-from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import decide_statuses
+from rankgate.decisions.gating.bounds import check_bound, decide_statuses
+from rankgate.decisions.gating.rule import Terms
 from studies.gate import FOLDER, populations
 from tables import marked, percent, table
 

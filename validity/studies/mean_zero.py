@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import student_test
-from rankgate.measurement.stats.resampling.randomization import randomization
+from rankgate.measurement.stats.paired_tests import student_test
+from rankgate.measurement.stats.resampling_tests import randomization
 from studies.populations import matrices
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.measurement.stats.interval import student_quantile
-from rankgate.online.off_policy.evaluate import ope
+from rankgate.measurement.stats.mean_intervals import student_quantile
+from rankgate.online.off_policy.evaluate_policy import ope
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.online.offline_online.prediction import (
+from rankgate.online.experiments.online_prediction import (
     corrected_correlation,
     corrected_interval,
     pearson,

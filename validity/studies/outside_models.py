@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.data.ratings import Ratings
-from rankgate.decisions.sweeps.choice import choose
+from rankgate.data.qrels import Ratings
+from rankgate.decisions.sweeps.sweep import choose
 from rankgate.judging.admission.lineage import Lineage, family_bias
+from rankgate.judging.agreement.agreement_alarms import rater_alarms
 from rankgate.judging.agreement.rated_pairs import rated_pairs
-from rankgate.judging.agreement.rater_alarms import rater_alarms
-from rankgate.measurement.stats.facets import facets, skewed_interval_ends
+from rankgate.measurement.stats.variance_components import facets, skewed_interval_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,7 +152,7 @@ def _narrower(people: Floats, judge: Floats, own: NDArray[np.bool_]) -> float:
 
 def _alarms(seed: int, replications: int = 60) -> Iterator[Cell]:
     """Alarms that a rater reverses the scale; before: the jackknife's interval lies below 0."""
-    import rankgate.judging.agreement.rater_alarms as code
+    from rankgate.judging.agreement import agreement_alarms as code
 
     for queries, pairs in ((3, 60), (8, 80), (20, 100)):
         for bad, least, most in (("reversed", 0.9, 1.0), ("random", 0.0, 0.05)):

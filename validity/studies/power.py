@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.paired import student_test
-from rankgate.measurement.stats.planning.power import power
-from rankgate.measurement.stats.resampling.randomization import randomization
+from rankgate.measurement.stats.paired_tests import student_test
+from rankgate.measurement.stats.query_power import power
+from rankgate.measurement.stats.resampling_tests import randomization
 from studies.populations import differences
 from tables import percent, table
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data import read_qrels
-from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, estimate_population
+from rankgate.measurement.stats.mean_intervals import guarded_interval
+from rankgate.measurement.stats.weighted_means import Population, estimate_population
 from studies.populations import FOLDER, differences
 
 if TYPE_CHECKING:

@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.agreement.kappa import cohen_values
-from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, chance_of_sample, estimate_population
+from rankgate.measurement.stats.mean_intervals import guarded_interval
+from rankgate.measurement.stats.rater_agreement import cohen_values
+from rankgate.measurement.stats.weighted_means import (
+    Population,
+    chance_of_sample,
+    estimate_population,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +35,7 @@ SIZES = {400: (40, 150), 1000: (100, 50)}
 UNSOUND = 2.5
 """Models that must be found, mostly are: fewer replications by this show it, and no power."""
 AGREEMENT, CHANCES = 0.9, {"unknown": 0.01, "none": 0.001, "file": 0.001}
-"""As of rankgate.measurement.evaluation.model_saw."""
+"""As of rankgate.measurement.evaluation.model_judgments."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,7 @@ def _excludes(people: Floats, model: Floats, every: Floats) -> bool:
 
 
 def _seen(people: Floats, model: Floats, sample: Flags, stated: str) -> bool:
-    """Whether the checks of rankgate.measurement.evaluation.model_saw refuse."""
+    """Whether the checks of rankgate.measurement.evaluation.model_judgments refuse."""
     table = np.zeros((1, 4, 4))
     np.add.at(table[0], (people.astype(int).ravel(), model[sample].astype(int).ravel()), 1.0)
     if stated == "unknown" and cohen_values(table, GRADES)[0] >= AGREEMENT:

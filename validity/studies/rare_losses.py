@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import decide_statuses
-from rankgate.measurement.stats.bounded import unseen_share
-from rankgate.measurement.stats.interval import SKEWED, skewness
+from rankgate.decisions.gating.bounds import decide_statuses
+from rankgate.decisions.gating.rule import Terms
+from rankgate.measurement.stats.mean_intervals import SKEWED, skewness, unseen_share
 from studies.populations import matrices
 from tables import marked, percent, table
 

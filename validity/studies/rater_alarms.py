@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.data.ratings import Ratings
-from rankgate.judging.agreement.rated_pairs import rated_pairs
-from rankgate.judging.agreement.rater_alarms import rater_alarms
-from rankgate.judging.agreement.rater_checks import FALSE_ALARMS
+from rankgate.data.qrels import Ratings
+from rankgate.judging.agreement.agreement_alarms import rater_alarms
+from rankgate.judging.agreement.rated_pairs import FALSE_ALARMS, rated_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

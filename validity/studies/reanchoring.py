@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankgate.data.files.document_anchors import Texts
 from rankgate.data.files.reanchor import reanchor
-from rankgate.data.files.text_overlap import Texts
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.online.clicks.packed import PackedSearches
-from rankgate.online.counterfactual.replay import replay
+from rankgate.online.clicks.packed_searches import PackedSearches
+from rankgate.online.off_policy.replay import replay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

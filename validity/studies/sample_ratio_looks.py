@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from rankgate.measurement.stats.experiments.sample_ratio import ANY_LOOK, SampleRatio, log_e_value
+from rankgate.measurement.stats.sequential_experiments import ANY_LOOK, SampleRatio, log_e_value
 
 RUNS = 10_000
 LOOKS = 28

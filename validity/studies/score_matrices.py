@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.stats.interval import SKEWED, guarded_interval, skewness, t_interval
+from rankgate.measurement.stats.mean_intervals import SKEWED, guarded_interval, skewness, t_interval
 from studies.populations import FOLDER
 from tables import percent, table
 

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data import read_qrels, read_run
-from rankgate.decisions.advice.settling.prices import Prices
-from rankgate.decisions.advice.settling.terms import look_levels
-from rankgate.measurement.stats.inclusion import inclusion_probabilities
-from rankgate.measurement.stats.interval import guarded_interval
+from rankgate.decisions.advice.settlement_plan import Prices, look_levels
+from rankgate.measurement.stats.mean_intervals import guarded_interval
+from rankgate.measurement.stats.sampling_design import inclusion_probabilities
 from studies.populations import FOLDER
 from studies.settling_loop import loop
 

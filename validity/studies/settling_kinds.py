@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rankgate.decisions.advice.settling.prices import Prices
+from rankgate.decisions.advice.settlement_plan import Prices
 from studies.populations import FOLDER
 from studies.settling import _firsts, pairs_of
 from studies.settling_loop import loop

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.decisions.advice.settling.plan import Plan
-from rankgate.decisions.advice.settling.terms import Terms
-from rankgate.measurement.stats.inclusion import inclusion_probabilities
-from rankgate.measurement.stats.interval import guarded_interval
-from rankgate.measurement.stats.represented import Population, estimate_population
-from rankgate.measurement.stats.two_stage import SamplingPlan, TwoStage
+from rankgate.decisions.advice.settlement_plan import Plan, Terms
+from rankgate.measurement.stats.mean_intervals import guarded_interval
+from rankgate.measurement.stats.sampling_design import (
+    SamplingPlan,
+    TwoStage,
+    inclusion_probabilities,
+)
+from rankgate.measurement.stats.weighted_means import Population, estimate_population
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.decisions.advice.settling.prices import Prices
+    from rankgate.decisions.advice.settlement_plan import Prices
     from studies.settling import _Pair
 
     Floats = NDArray[np.float64]

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtr
 
-from rankgate.measurement.stats.corrections import corrected_rows
-from rankgate.measurement.stats.interval import guarded_ends
-from rankgate.measurement.stats.planning.power import queries_for_power
-from rankgate.measurement.stats.planning.sample_size import Samples, queries_for
+from rankgate.measurement.stats.mean_intervals import guarded_ends
+from rankgate.measurement.stats.multiple_comparisons import corrected_rows
+from rankgate.measurement.stats.query_power import Samples, queries_for, queries_for_power
 from studies.populations import FOLDER
 
 if TYPE_CHECKING:

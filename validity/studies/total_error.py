@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.stats.facets import facets
-from rankgate.measurement.stats.interval import t_interval
+from rankgate.measurement.stats.mean_intervals import t_interval
+from rankgate.measurement.stats.variance_components import facets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

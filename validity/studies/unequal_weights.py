@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.decisions.gating.evidence import Terms
-from rankgate.decisions.gating.intervals import decide_statuses
-from rankgate.measurement.stats.inclusion import inclusion_probabilities
-from rankgate.measurement.stats.interval import guarded_ends, skewness, student_quantile, t_interval
-from rankgate.measurement.stats.represented import WeightPrecision, estimate_population
+from rankgate.decisions.gating.bounds import decide_statuses
+from rankgate.decisions.gating.rule import Terms
+from rankgate.measurement.stats.mean_intervals import (
+    guarded_ends,
+    skewness,
+    student_quantile,
+    t_interval,
+)
+from rankgate.measurement.stats.sampling_design import inclusion_probabilities
+from rankgate.measurement.stats.weighted_means import WeightPrecision, estimate_population
 from tables import marked, percent, table
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from rankgate.extend import Cutoff, Judged, Range, metric
-from rankgate.measurement.metrics.judged import Floats, total
+from rankgate.measurement.metrics.judged_block import Floats, total
 
 Probability = Annotated[float, Range(0, 1)]
 Seconds = Annotated[float, Range(0)]

@@ -5,14 +5,14 @@ Names are imported when they are first used, so that a command without tables lo
 
 from __future__ import annotations
 
-from rankgate.core.present.resolve import lazy_names
+from rankgate.core.present.lazy_names import lazy_names
 
 _HOMES = {
-    "rankgate.data.contents": ["FileContents"],
+    "rankgate.data.file_contents": ["FileContents"],
     "rankgate.data.qrels": ["Qrels"],
     "rankgate.data.read": ["contents_of", "read_qrels", "read_run"],
     "rankgate.data.run": ["Run"],
-    "rankgate.data.scores": ["Counts", "RunScores"],
+    "rankgate.data.run_scores": ["Counts", "RunScores"],
 }
 """Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 

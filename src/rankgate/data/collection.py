@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
-from rankgate.core.declare.toml import TomlFile
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.data.collection_fields import (
@@ -25,11 +25,11 @@ from rankgate.data.collection_fields import (
 )
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.formats import registry
-from rankgate.data.objects import is_read_once, read_rankings, read_table
-from rankgate.data.spark_tables import SparkTable, is_on_spark, refuse_on_spark
+from rankgate.data.input_types import SparkTable, is_on_spark, refuse_on_spark
+from rankgate.data.library_objects import is_read_once, read_rankings, read_table
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import (
+    from rankgate.data.input_types import (
         ColumnsLike,
         QrelsLike,
         RunLike,
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
         TagsLike,
     )
     from rankgate.data.logs.interactions import LogLike
-    from rankgate.data.logs.items import DescribedTable
+    from rankgate.data.logs.item_tables import DescribedTable
     from rankgate.data.qrels import Qrels
+    from rankgate.data.query_sample import Sample
     from rankgate.data.run import Run
-    from rankgate.data.sample import Sample
 
 UNKNOWN = "unknown"
 """The word for a model if it is unknown which judgments of people the model saw."""

@@ -11,12 +11,12 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.declare.signature import parse_docstring_section
+from rankgate.core.declare.parameter import parse_docstring_section
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.core.declare.toml import TomlFile
+    from rankgate.core.declare.toml_file import TomlFile
 
 RESERVED_TEXTS: Mapping[str, tuple[str, ...]] = {"sample": ("random",), "saw": ("none", "unknown")}
 """By field, the texts that are not the name of a table."""

@@ -16,14 +16,13 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.click_logs import log_mapping, refuse_click_log
-from rankgate.data.column_names import guess_grades, name_fit
-from rankgate.data.columns import NAME_SEPARATOR, map_columns
+from rankgate.data.column_names import guess_grades, log_mapping, name_fit, refuse_click_log
+from rankgate.data.table_columns import NAME_SEPARATOR, match_columns
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
-    from rankgate.data.rows import Part
     from rankgate.data.streams.source import InputFile
+    from rankgate.data.table_rows import Part
 
 UNKNOWN = "?"
 """The placeholder for a column that nothing fits, for the user to replace."""
@@ -289,7 +288,7 @@ def _column_fit(name: str, column: str, facts: _ColumnFacts, names: Sequence[str
     """The fit of a column; 0 if its values rule it out."""
     if not facts.rows or not _is_possible(column, facts):
         return 0.0
-    if map_columns(names, (column,)).get(column) == name:
+    if match_columns(names, (column,)).get(column) == name:
         return float(_USUAL_NAME_FIT)
     fit = float(name_fit(name, column))
     if column == "doc_id" and not facts.ids:

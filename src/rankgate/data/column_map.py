@@ -18,19 +18,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.columns import ALIASES, NAME_SEPARATOR, is_header, rename_columns
-from rankgate.data.dataframes import is_frame, lazy_frame, polars_frame
 from rankgate.data.formats import registry
-from rankgate.data.streams.part_files import is_folder, list_part_files
+from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
-from rankgate.data.text.utf8 import BOM, decode_utf8
+from rankgate.data.table_columns import (
+    ALIASES,
+    NAME_SEPARATOR,
+    is_frame,
+    is_header,
+    lazy_frame,
+    polars_frame,
+    rename_columns,
+)
+from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.data.aspects import Aspects
     from rankgate.data.formats.format import Format
-    from rankgate.data.inputs import ColumnsLike
+    from rankgate.data.grades_from_columns import Aspects
+    from rankgate.data.input_types import ColumnsLike
 
 Kind = Literal["qrels", "run", "ratings", "any"]
 
@@ -102,7 +109,7 @@ class ColumnMap:
         """The rule by which several columns become one grade, if the map has one."""
         if "aspects" not in self.theirs:
             return None
-        from rankgate.data.aspects import Aspects  # few sheets have several
+        from rankgate.data.grades_from_columns import Aspects  # few sheets have several
 
         return Aspects.of(self.theirs["aspects"])
 
@@ -382,18 +389,18 @@ def _read_kind(
 ) -> Any:
     """The contents of the file if its kind is known; labels become grades."""
     if grades and kind in {"qrels", "any"}:
-        from rankgate.data.grade_labels import map_labels
+        from rankgate.data.grades_from_columns import map_labels
 
         input_file, form = map_labels(input_file, form, grades), None
     if kind == "any":
         return input_file
-    from rankgate.data import read, read_ratings
+    from rankgate.data import read
 
     if kind == "qrels":
         return read.read_qrels(input_file, from_=form, subtopics=True)
     if kind == "run":
         return read.read_run(input_file, from_=form)
-    return read_ratings.read_ratings(input_file, from_=form)
+    return read.read_ratings(input_file, from_=form)
 
 
 def _path_format(input_file: InputFile, name: str | None) -> Format | None:
@@ -435,7 +442,10 @@ def _read_header(
     first_bytes = input_file.head().removeprefix(BOM)
     if first_bytes.lstrip()[:1] in (b"{", b"[") or b"\x00" in first_bytes[:4096]:
         return "", ()
-    from rankgate.data.text.records import SEPARATORS, first_fields  # here only: a slow import
+    from rankgate.data.text.delimited_records import (  # here only: a slow import
+        SEPARATORS,
+        first_fields,
+    )
 
     wanted_names = {name.lower() for column in column_patterns for name in column}
     best: tuple[str, tuple[str, ...]] = ("", ())
@@ -533,7 +543,7 @@ def _melt_raters(
     Raises:
         InputError: as of `map_columns`.
     """
-    from rankgate.data.text.numbers import number_fault
+    from rankgate.data.text.text_values import number_fault
 
     out = io.StringIO()
     single = [name for name in column_indexes if name != "grade"]

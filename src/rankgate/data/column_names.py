@@ -1,18 +1,22 @@
-"""Names that tables from many tools give to columns and labels, in several languages.
+"""Column names of many tools, in several languages, and tables of shown results with clicks.
 
-They serve only for guesses that a user confirms; names that are read without asking are in
-`rankgate.data.columns`.
+Tables from many tools give these names to columns and labels. They serve only for guesses that
+a user confirms; names that are read without a question are in `rankgate.data.table_columns`.
+
+Judgments are learned from the tables of shown results with clicks.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
-from rankgate.data.columns import map_columns
+from rankgate.core.errors import InputError
+from rankgate.data.table_columns import match_columns
 
 _NUMBER = re.compile(r"[-+]?[\d.]")
 
@@ -101,7 +105,7 @@ def names_columns(names: Sequence[str]) -> bool:
     clear_columns = [
         column
         for column in roles
-        if map_columns(names, (column,)) or any(name_fit(name, column) for name in names)
+        if match_columns(names, (column,)) or any(name_fit(name, column) for name in names)
     ]
     return len(clear_columns) > 1
 
@@ -197,3 +201,102 @@ def guess_grades(labels: list[str]) -> dict[str, int | None]:
 _LEVEL_OF_LABEL = {
     normalize_name(name): level for level, names in _LABEL_LEVELS for name in names.split()
 }
+
+
+_COLUMN_ALIASES: Mapping[str, str] = {
+    "session": "session sessionid sessid visit visitid visitorsession",
+    "user": "user userid uid visitor visitorid client clientid customer customerid",
+    "variant": "arm variant abvariant testvariant bucket testgroup abgroup experimentgroup",
+    "at": "timestamp time ts datetime at eventtime createdat date",
+    "click": "clicked click clicks isclick isclicked wasclicked hasclick",
+    "purchase": "purchased purchase bought ordered ispurchase converted conversion",
+    "add_to_cart": "addtocart addedtocart cart incart",
+}
+"""Column names for fields of a mapping and kinds of events, in the form of `normalize_name`."""
+
+_FLAGS = ("click", "add_to_cart", "purchase")
+
+
+def mapping_lines(names: Sequence[str]) -> tuple[str, ...]:
+    """The lines of a mapping for ``--mapping`` that the names suggest; none without clicks.
+
+    >>> mapping_lines(["session", "query", "rank", "doc", "clicked"])[-1]
+    'click = "clicked"'
+    """
+    by_name = {normalize_name(name): name for name in reversed(names)}
+    column_of_field: dict[str, str] = {
+        field: by_name[word]
+        for field, alias_text in _COLUMN_ALIASES.items()
+        for word in reversed(alias_text.split())
+        if word in by_name
+    }
+    known_columns = match_columns(
+        [name for name in names if name not in column_of_field.values()],
+        ("query_id", "doc_id", "rank"),
+    )
+    for field in ("query_id", "doc_id", "rank"):
+        fits = [
+            name for name in names if name_fit(name, field) and name not in column_of_field.values()
+        ]
+        if field not in known_columns and fits:
+            known_columns[field] = fits[0]
+    if "click" not in column_of_field or not {"query_id", "doc_id", "rank"} <= set(known_columns):
+        return ()
+    columns: dict[str, str] = {
+        "query": known_columns["query_id"],
+        "doc_id": known_columns["doc_id"],
+        "rank": known_columns["rank"],
+        **{
+            field: column_of_field[field]
+            for field in ("session", "user", "variant", "at")
+            if field in column_of_field
+        },
+    }
+    if owner_column := column_of_field.get("session") or column_of_field.get("user"):
+        columns["query_event_id"] = f"{owner_column}+{known_columns['query_id']}"
+    flags = {kind: column_of_field[kind] for kind in _FLAGS if kind in column_of_field}
+    return (
+        "[log]",
+        'kind = "impression"',
+        "[columns]",
+        *(f"{field} = {_quote(name)}" for field, name in columns.items()),
+        "[flags]",
+        *(f"{kind} = {_quote(name)}" for kind, name in flags.items()),
+    )
+
+
+def log_mapping(names: Sequence[str]) -> tuple[str, ...]:
+    """The lines of a mapping for a table with clicks and sessions; none for other tables."""
+    lines = mapping_lines(names)
+    return lines if any(line.startswith("query_event_id") for line in lines) else ()
+
+
+def refuse_click_log(names: Sequence[str], label: str) -> None:
+    """Check that a table is not a log of shown results with clicks.
+
+    Args:
+        names: its columns.
+        label: the file.
+
+    Raises:
+        InputError: it is one; with the mapping and the command that learns judgments from it.
+    """
+    lines = log_mapping(names)
+    if not lines:
+        return
+    problem = (
+        f"a log of shown results with clicks ({', '.join(names[:8])}), from which judgments are "
+        "learned; if this guess is right, save it as log.toml:"
+    )
+    command = f"rankgate online judgments {label} --mapping log.toml -o qrels.csv"
+    raise InputError(
+        problem,
+        source=label,
+        line=1,
+        code="log-not-judgments",
+        suggestions=(*lines, "and run", command),
+    )
+
+
+def _quote(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)

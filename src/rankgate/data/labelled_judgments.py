@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
-from rankgate.data import frames
+from rankgate.data import memory_tables
 from rankgate.data.column_map import ColumnMap, map_columns
-from rankgate.data.columns import rename_columns
-from rankgate.data.dataframes import is_frame, polars_frame
-from rankgate.data.grade_labels import label_grade, map_label_column
+from rankgate.data.grades_from_columns import label_grade, map_label_column
+from rankgate.data.table_columns import is_frame, polars_frame, rename_columns
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import ColumnsLike, QrelsLike
+    from rankgate.data.input_types import ColumnsLike, QrelsLike
     from rankgate.data.qrels import Qrels
 
 
@@ -39,7 +38,7 @@ def graded_judgments(
             }
             for query, documents in labels_by_query.items()
         }
-        return frames.qrels_of(by_query)
+        return memory_tables.qrels_of_table(by_query)
     if isinstance(judgments, str | Path):
         qrels: Qrels = map_columns(judgments, columns, "qrels", grades)
         return qrels
@@ -49,4 +48,6 @@ def graded_judgments(
     column_map = ColumnMap.of(columns)
     frame_columns = column_map.of_frames if column_map else None
     table = polars_frame(rename_columns(polars_frame(judgments, "judgments"), frame_columns))
-    return frames.qrels_of(map_label_column(table, grades, "judgments", lines=False), "qrels")
+    return memory_tables.qrels_of_table(
+        map_label_column(table, grades, "judgments", lines=False), "qrels"
+    )

@@ -1,22 +1,27 @@
-"""Judgments: grades of documents for queries."""
+"""Judgments (grades of documents for queries), with their scales, ratings and repetitions.
+
+Judgments come first, then scales of grades (named scales, and the notation of other tools).
+Ratings are the grades that single raters gave, before anything is resolved. Repeated judgments
+are by raters, judges and prompts, each combination once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.data.duplicates import hash_pairs, refuse_duplicates
-from rankgate.data.place import RowLocation
-from rankgate.data.stretches import unique_range_starts
+from rankgate.data.table_rows import RowLocation, hash_pairs, refuse_duplicates, unique_range_starts
 
-SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+QRELS_SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 """The columns of every set of judgments."""
 
 OPTIONAL = {
@@ -102,10 +107,12 @@ class Qrels(ByContent):
         """A hash of the canonical table: the same for the same judgments in any file."""
         optional_columns = [name for name in OPTIONAL if name in self.table.columns]
         subtopic = [name for name in optional_columns if name == "subtopic"]
-        from rankgate.data.digest import hash_table
+        from rankgate.data.table_rows import hash_table
 
         return hash_table(
-            self.table.select(*SCHEMA, *optional_columns).sort("query_id", "doc_id", *subtopic)
+            self.table.select(*QRELS_SCHEMA, *optional_columns).sort(
+                "query_id", "doc_id", *subtopic
+            )
         )
 
 
@@ -181,3 +188,233 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
             location.file(first_row + row),
         )
         raise InputError(problem, source=file, line=line, code="not-a-number")
+
+
+BINARY = Scale(0, 1, ((0, "irrelevant"), (1, "relevant")))
+GRADED = Scale(0, 3, ((0, "poor"), (1, "fair"), (2, "good"), (3, "perfect")))
+DETAIL = Scale(1, 10, tuple((grade, str(grade)) for grade in range(1, 11)))
+
+SCALES = {"binary": BINARY, "graded": GRADED, "detail": DETAIL}
+"""The named scales."""
+
+MOST_GRADES = 10
+"""The most grades of a listed scale: a scale with more is a range, not a list."""
+
+
+def on_scale(grade: pl.Expr, scale: Scale) -> pl.Expr:
+    """True if a grade lies on a scale; with labels, if it is one of them. Null stays null."""
+    is_on_scale = grade.is_between(scale.lowest, scale.highest)
+    if scale.labels:
+        label_grades = pl.Series([grade for grade, _ in scale.labels], dtype=pl.Float64)
+        is_on_scale &= grade.is_in(label_grades.implode())
+    return is_on_scale
+
+
+def possible_grades(scale: Scale) -> tuple[float, ...]:
+    """Every grade that a scale has: those with labels, or the whole numbers of a short range.
+
+    Empty if they cannot be listed.
+    """
+    grades = tuple(float(grade) for grade, _ in scale.labels)
+    is_whole = float(scale.lowest).is_integer() and float(scale.highest).is_integer()
+    if not grades and is_whole and scale.highest - scale.lowest < MOST_GRADES:
+        grades = tuple(float(grade) for grade in range(int(scale.lowest), int(scale.highest) + 1))
+    return grades
+
+
+def parse_scale(scale_text: str) -> Scale:
+    """A scale by name, ``lowest..highest``, or its grades: ``0,1,10,100``.
+
+    Raises:
+        UsageError: the text is not a scale.
+
+    >>> parse_scale("0..3")
+    Scale(lowest=0.0, highest=3.0, labels=())
+    """
+    if scale_text in SCALES:
+        return SCALES[scale_text]
+    try:
+        if ".." in scale_text:
+            lowest, highest = (float(bound) for bound in scale_text.split(".."))
+            grades: list[float] = []
+        else:
+            grades = sorted(float(grade) for grade in scale_text.split(","))
+            lowest, highest = grades[0], grades[-1]
+    except ValueError:
+        lowest, highest, grades = 1.0, 0.0, []
+    if not lowest < highest:
+        raise UsageError(
+            f"{scale_text!r} is not a scale; use {', '.join(SCALES)}, a range such as 0..3, or its "
+            "grades, as in 0,1,10,100.",
+            code="unknown-scale",
+        )
+    return Scale(lowest, highest, tuple((grade, f"{grade:g}") for grade in grades))
+
+
+RATINGS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "rater": pl.String,
+    "grade": pl.Float64,
+    "reason": pl.String,
+    "at": pl.Datetime("us", "UTC"),
+    "seconds": pl.Float64,
+    "comment": pl.String,
+    "guideline": pl.String,
+}
+"""The columns of ratings; all but the first three may be null."""
+
+_REQUIRED = ("query_id", "doc_id", "rater")
+
+
+@dataclass(frozen=True)
+class Ratings(ByContent):
+    """What raters said, one row a rating; a correction is a later row.
+
+    Attributes:
+        table: the columns of ``SCHEMA``; those that are missing are added as null. A null
+            grade says that the rater gave none, with the ``reason`` where there is one.
+        name: what to call the set.
+        scale: the grades that were possible, where the source says so.
+        place: where the rows come from.
+
+    Raises:
+        InputError: a missing id or rater, a grade that is not finite.
+    """
+
+    table: pl.DataFrame
+    name: str = "ratings"
+    scale: Scale | None = None
+    place: RowLocation = field(default=RowLocation("ratings"))
+
+    def __post_init__(self) -> None:
+        missing = [name for name in _REQUIRED if name not in self.table.columns]
+        if missing:
+            problem = f"no column {missing[0]}; ratings need {', '.join(_REQUIRED)}."
+            raise InputError(problem, source=self.place.label, code="missing-column")
+        columns = [
+            (pl.col(name) if name in self.table.columns else pl.lit(None)).cast(dtype).alias(name)
+            for name, dtype in RATINGS_SCHEMA.items()
+        ]
+        object.__setattr__(self, "table", self.table.select(columns))
+        self._refuse_holes()
+
+    def _refuse_holes(self) -> None:
+        for name in _REQUIRED:
+            is_empty = self.table[name].fill_null("") == ""
+            if is_empty.any():
+                row = int(is_empty.arg_max() or 0)
+                line = self.place.line(row)
+                raise InputError(
+                    f"{name} is empty.", source=self.place.label, line=line, code="empty-value"
+                )
+        is_wrong = ~self.table["grade"].is_finite().fill_null(value=True)
+        if is_wrong.any():
+            row = int(is_wrong.arg_max() or 0)
+            grade, line = self.table["grade"][row], self.place.line(row)
+            problem = f"grade {grade} is not a finite number."
+            raise InputError(problem, source=self.place.label, line=line, code="not-a-number")
+
+
+JUDGMENTS = "judgments"
+"""The facet of judgments without a facet."""
+
+
+@dataclass(frozen=True)
+class RepeatedJudgments:
+    """Judgments by the levels of their facets.
+
+    Attributes:
+        facets: the levels of each facet by its name, in the order given.
+        qrels: the judgments by the level of each facet, in order.
+    """
+
+    facets: Mapping[str, tuple[str, ...]]
+    qrels: Mapping[tuple[str, ...], Any]
+
+    @classmethod
+    def of(cls, source: Any) -> RepeatedJudgments:
+        """From one set of judgments, several, or several by label, such as judge:A,prompt:1.
+
+        Raises:
+            UsageError: labels of other facets, the same label twice, a combination that is missing.
+        """
+        if isinstance(source, Mapping) and source and all(map(_is_label, source)):
+            labelled_sets = [(_parse_levels(str(label)), qrels) for label, qrels in source.items()]
+        else:
+            judgment_sets = list(source) if isinstance(source, list | tuple) else [source]
+            labelled_sets = [
+                _split_label(judgments, number) for number, judgments in enumerate(judgment_sets, 1)
+            ]
+        names = tuple(labelled_sets[0][0])
+        for levels, _ in labelled_sets:
+            if tuple(levels) != names:
+                raise UsageError(
+                    f"judgments are of the facets {', '.join(names)} and {', '.join(levels)}; give "
+                    "all of them the same facets in the same order.",
+                    code="invalid-design",
+                )
+        qrels_by_levels: dict[tuple[str, ...], Any] = {}
+        for levels, qrels in labelled_sets:
+            level_names = tuple(levels.values())
+            if level_names in qrels_by_levels:
+                raise UsageError(
+                    f"two sets of judgments are {_format_levels(names, level_names)}; give each "
+                    "its own "
+                    "level.",
+                    code="invalid-design",
+                )
+            qrels_by_levels[level_names] = qrels
+        facets = {
+            name: tuple(dict.fromkeys(level_names[i] for level_names in qrels_by_levels))
+            for i, name in enumerate(names)
+        }
+        for level_names in product(*facets.values()):
+            if level_names not in qrels_by_levels:
+                raise UsageError(
+                    f"no judgments are {_format_levels(names, level_names)}: every level goes "
+                    "with every "
+                    "level of "
+                    "the other facets; add them, or make one facet of both.",
+                    code="invalid-design",
+                )
+        return cls(facets, qrels_by_levels)
+
+
+def _format_levels(names: Sequence[str], level_names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in zip(names, level_names, strict=True))
+
+
+def _is_label(label: object) -> bool:
+    return isinstance(label, str) and ":" in label
+
+
+def _split_label(source: Any, number: int) -> tuple[dict[str, str], Any]:
+    """``judge:A,prompt:1=FILE``, or any source of `read_qrels`."""
+    if isinstance(source, str) and not Path(source).exists():
+        label, equals, path = source.partition("=")
+        if equals and _is_label(label):
+            return _parse_levels(label), path
+    name = str(source) if isinstance(source, str | Path) else str(number)
+    return {JUDGMENTS: name}, source
+
+
+def _parse_levels(label: str) -> dict[str, str]:
+    """The levels by facet.
+
+    Raises:
+        UsageError: not of the form FACET:LEVEL,...
+
+    >>> _parse_levels("judge:A,prompt:1")
+    {'judge': 'A', 'prompt': '1'}
+    """
+    levels: dict[str, str] = {}
+    for word in label.split(","):
+        facet, colon, level = word.strip().partition(":")
+        if not (facet and colon and level) or facet in levels:
+            raise UsageError(
+                f"{label!r}: say FACET:LEVEL, several between commas, as in judge:A,prompt:1.",
+                code="invalid-syntax",
+            )
+        levels[facet] = level
+    return levels

@@ -1,27 +1,86 @@
-"""Read judgments and runs from files of any format, frames and dicts."""
+"""Read judgments, runs and ratings from files of any format and from frames.
+
+Judgments and runs may also be dicts. Before them is the refusal to work in a process that was
+forked after the first use: Polars keeps threads, and a fork copies none of them, so that
+whatever waits for them waits forever.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rankgate.core.errors import InputError
-from rankgate.data.contents import FileContents
-from rankgate.data.forked import refuse_forked
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.data.file_contents import FileContents
 from rankgate.data.formats import registry
-from rankgate.data.place import RowLocation
-from rankgate.data.qrels import Qrels
+from rankgate.data.input_types import refuse_on_spark
+from rankgate.data.qrels import RATINGS_SCHEMA, Qrels, Ratings
 from rankgate.data.run import Run
-from rankgate.data.spark_tables import refuse_on_spark
 from rankgate.data.streams.source import InputFile, limit_judgments
+from rankgate.data.table_columns import is_frame, lazy_frame, match_columns, one_document_column
+from rankgate.data.table_rows import RowLocation
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
-    from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.data.rows import Part
+    from rankgate.data.input_types import QrelsLike, RatingsLike, RunLike
+    from rankgate.data.table_rows import Part
+
+
+_state = {"used": False, "forked": False, "doubtful": False}
+_TIMEOUT_SECONDS = 10  # in which threads that are alive answer, on any machine
+
+
+def refuse_forked() -> None:
+    """Note that the library is used, and stop in a fork of a process that had used it.
+
+    Raises:
+        UsageError: this process was forked after the first use.
+    """
+    if _state["doubtful"]:
+        _state["doubtful"], _state["forked"] = False, not _has_live_threads()
+    if _state["forked"]:
+        problem = (
+            "this process was forked after rankgate or Polars had been used, and their threads "
+            "do not survive a fork; start workers with multiprocessing.get_context('spawn'), or "
+            "fork before the first use."
+        )
+        raise UsageError(problem, code="forked-process")
+    _state["used"] = True
+
+
+def _has_live_threads() -> bool:
+    """True if the threads of Polars are alive: a caller may have used it before the fork."""
+    has_answered = threading.Event()
+
+    def ask() -> None:
+        import polars as pl
+
+        pl.LazyFrame({"a": [1, 2], "b": [1, 2]}).group_by("a").agg(pl.col("b").sum()).collect()
+        has_answered.set()
+
+    threading.Thread(target=ask, daemon=True).start()
+    return has_answered.wait(_TIMEOUT_SECONDS)
+
+
+def _note_fork() -> None:
+    _state["forked"] = _state["used"]
+    _state["doubtful"] = not _state["used"] and "polars" in sys.modules
+
+
+if type(multiprocessing.current_process()).__name__ == "ForkProcess":  # imported after the fork
+    _state["doubtful"] = "polars" in sys.modules
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_note_fork)
+
 
 Content = TypeVar("Content")
 
@@ -85,7 +144,7 @@ def read_qrels(
     qrels = _read_qrels(table, name, from_, subtopics=subtopics)
     if scale is None:
         return qrels
-    from rankgate.data.scales import parse_scale
+    from rankgate.data.qrels import parse_scale
 
     return replace(qrels, scale=parse_scale(scale))
 
@@ -101,9 +160,9 @@ def _read_qrels(
         qrels = _read_file_qrels(input_file, format_ or registry.detect_format(input_file)[0])
         return qrels if subtopics else _require_documents(qrels)
     refuse_on_spark(table)
-    from rankgate.data import frames
+    from rankgate.data import memory_tables
 
-    return _from_memory(frames.qrels_of, table, name or "qrels", "qrels")
+    return _from_memory(memory_tables.qrels_of_table, table, name or "qrels", "qrels")
 
 
 def read_run(
@@ -156,9 +215,9 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
             )
         return _read_file_run(input_file, format_ or registry.detect_format(input_file)[0])
     refuse_on_spark(table)
-    from rankgate.data import frames
+    from rankgate.data import memory_tables
 
-    return _from_memory(frames.run_of, table, name or "run", "run")
+    return _from_memory(memory_tables.run_of_table, table, name or "run", "run")
 
 
 def _from_memory(
@@ -169,8 +228,8 @@ def _from_memory(
     Raises:
         InputError: as of the reader.
     """
-    from rankgate.data.dataframes import is_frame, lazy_frame
-    from rankgate.data.objects import read_rankings
+    from rankgate.data.library_objects import read_rankings
+    from rankgate.data.table_columns import is_frame, lazy_frame
 
     rankings = read_rankings(table, input_kind)
     try:
@@ -248,8 +307,11 @@ def _with_companions(run: Run, input_file: InputFile) -> Run:
     path = input_file.path
     if path is None or not any(Path(f"{path}{suffix}").is_file() for suffix in _COMPANIONS):
         return run
-    from rankgate.data.formats.run_meta import with_meta
-    from rankgate.data.formats.snapshot_files import read_cautions, refuse_unfinished_file
+    from rankgate.data.formats.run_companions import (
+        read_cautions,
+        refuse_unfinished_file,
+        with_meta,
+    )
 
     refuse_unfinished_file(path)
     return replace(with_meta(run, input_file), cautions={**run.cautions, **read_cautions(path)})
@@ -267,3 +329,52 @@ def _is_list_of_ids(ids: object) -> bool:
     """True for a list of ids, but not for a list of runs or of rows of an array."""
     first = next(iter(ids), None) if isinstance(ids, list | tuple | set | frozenset) else ()
     return first is None or isinstance(first, str | Number)
+
+
+def read_ratings(
+    table: RatingsLike | InputFile, name: str | None = None, from_: str | None = None
+) -> Ratings:
+    """The ratings of single raters, from a path (``-`` is standard input) or a frame.
+
+    Args:
+        table: where they are; a path may be ``NAME:PATH`` to name its format.
+        name: what to call them where they have no name of their own.
+        from_: the name of the file's format; found by looking into it if not given.
+
+    Raises:
+        InputError: what is wrong, with file and line; or that nobody knows who rated what.
+        UsageError: no such format.
+    """
+    if isinstance(table, Ratings):
+        return table
+    if isinstance(table, str | Path | InputFile):
+        content = contents_of(table, from_)
+        if content.ratings is None:
+            problem = (
+                "it does not say who rated what; ratings need a column rater besides query_id, "
+                "doc_id and grade."
+            )
+            label = table.label if isinstance(table, InputFile) else str(table)
+            raise InputError(problem, source=label, code="missing-column")
+        return content.ratings
+    return _ratings_of_frame(table, name or "ratings")
+
+
+def _ratings_of_frame(table: Any, name: str) -> Ratings:
+    if not is_frame(table):
+        problem = f"a {type(table).__name__} is no table of ratings; give a path or a frame."
+        raise InputError(problem, source=name, code="wrong-type")
+    frame = lazy_frame(table, name)
+    columns = frame.collect_schema().names()
+    one_document_column(columns, name)
+    column_map = match_columns(columns, ("query_id", "doc_id", "rater", "grade"))
+    columns_read = [pl.col(file_column).alias(column) for column, file_column in column_map.items()]
+    other_columns = [
+        column for column in RATINGS_SCHEMA if column in columns and column not in column_map
+    ]
+    try:
+        return Ratings(frame.select(*columns_read, *other_columns).collect(), name=name)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"the columns cannot be read as ratings: {error}.", source=name, code="invalid-syntax"
+        ) from None

@@ -1,10 +1,14 @@
-"""Rankings: the documents that a system returned for each query, with its scores."""
+"""Rankings: the documents that a system returned for each query, with its scores.
+
+Rankings as a dictionary of dictionaries come first; they are scored without a table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,21 +16,95 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.columns import one_document_column
-from rankgate.data.duplicates import hash_pairs, refuse_duplicates
-from rankgate.data.place import RowLocation
-from rankgate.data.streams.prefetch import read_ahead
-from rankgate.data.stretches import range_starts, unique_range_starts
+from rankgate.data.streams.source import read_ahead
+from rankgate.data.table_columns import one_document_column
+from rankgate.data.table_rows import (
+    RowLocation,
+    hash_pairs,
+    range_starts,
+    refuse_duplicates,
+    unique_range_starts,
+)
+from rankgate.data.text.text_values import refuse_surrogates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.rankings import Rankings
+
+@dataclass(frozen=True)
+class Rankings:
+    """``{query_id: {doc_id: score}}``, where a document cannot appear twice.
+
+    Attributes:
+        query_ids: the queries.
+        rows: their documents with scores.
+        lengths: ``(T,)``, the number of documents of each query.
+        scores: all scores, query after query, in the order of the dictionaries.
+    """
+
+    query_ids: list[str]
+    rows: list[Mapping[str, float]]
+    lengths: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, table: Mapping[Any, Mapping[Any, Any]], label: str, *, finite: bool = True
+    ) -> Rankings:
+        """Check a dictionary.
+
+        Only one document id per query is checked: a dictionary has keys of one kind.
+
+        Args:
+            table: the dictionary.
+            label: its name in errors.
+            finite: True if a score that is not finite is an error.
+
+        Raises:
+            InputError: an id that is no string, a score that is not a finite number.
+        """
+        query_ids, rows = list(table), list(table.values())
+        for query, row in zip(query_ids, rows, strict=True):
+            if not isinstance(query, str) or not isinstance(next(iter(row), ""), str):
+                problem = f"ids must be strings (query {query!r}); turn them into strings first."
+                raise InputError(problem, source=label, code="invalid-id")
+        refuse_surrogates(query_ids, label)
+        lengths, scores = lengths_and_values(rows, "score", label)
+        if finite and not (is_finite := np.isfinite(scores)).all():
+            first_bad = int(np.argmin(is_finite))
+            query = query_ids[int(np.searchsorted(np.cumsum(lengths), first_bad, side="right"))]
+            problem = f"score {scores[first_bad]} of query '{query}' is not a finite number."
+            raise InputError(problem, source=label, code="not-a-number")
+        return cls(query_ids, rows, lengths, scores)
+
+
+def lengths_and_values(
+    rows: Sequence[Mapping[Any, float]], number: str, label: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The lengths of dictionaries, and their values in order.
+
+    Args:
+        rows: the dictionaries.
+        number: the name of a value in errors.
+        label: the name of the source in errors.
+
+    Raises:
+        InputError: a value that is no number.
+    """
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    values = chain.from_iterable(row.values() for row in rows)
+    try:
+        return lengths, np.fromiter(values, np.float64, int(lengths.sum()))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
+        ) from None
+
 
 NUMBERED = "numbered-queries"
 """The code of the caution for a run without query ids, where queries are numbered."""
 
-SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
+RUN_SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 """The columns of every run."""
 
 
@@ -148,7 +226,7 @@ class Run:
     def sha256(self) -> str:
         """A hash of the canonical table: the same for the same rankings in any file."""
         order = ["query_id", "score", "doc_id"]
-        from rankgate.data.digest import hash_table
+        from rankgate.data.table_rows import hash_table
 
         return hash_table(self.table.sort(order, descending=[False, True, True]))
 
@@ -163,7 +241,7 @@ class Run:
             InputError, DuplicateError: as ``table``.
         """
         seen_queries = _SeenQueries()
-        pending, first_row = pl.DataFrame(schema=SCHEMA), 0
+        pending, first_row = pl.DataFrame(schema=RUN_SCHEMA), 0
         for frame_or_end in self._with_end():
             is_last = frame_or_end is None
             frame = (
@@ -283,7 +361,9 @@ class Run:
         return run
 
     def _rows(self) -> pl.DataFrame:
-        return pl.concat([pl.DataFrame(schema=SCHEMA), *read_ahead(self.pieces())], rechunk=False)
+        return pl.concat(
+            [pl.DataFrame(schema=RUN_SCHEMA), *read_ahead(self.pieces())], rechunk=False
+        )
 
     def _with_end(self) -> Iterator[pl.DataFrame | None]:
         yield from read_ahead(self.pieces())

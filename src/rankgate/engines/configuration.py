@@ -1,24 +1,119 @@
-"""Read an engine from TOML; errors name the line."""
+"""Read an engine from TOML; the kinds of engines, and the pace of requests.
+
+The kinds of engines come first: those of rankgate, then those of installed plug-ins. The pace
+is the rate, concurrency and retries of requests to an engine. Errors in the TOML name the
+line.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from rankgate.core.declare import fields_of
-from rankgate.core.declare.parameter import parse_literal
-from rankgate.core.declare.toml import TomlFile
+from rankgate.core.declare import Declared, Parameter, Range, Registry, fields_of
+from rankgate.core.declare.parameter import parse_docstring_section, parse_literal
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.engines.catalogue import ENGINES
-from rankgate.engines.pace import Pace
 
 if TYPE_CHECKING:
     from rankgate.engines.engine import Engine
+
+
+@dataclass(frozen=True)
+class EngineKind(Declared):
+    """A kind of engine.
+
+    Attributes:
+        declaration: the class whose fields are the keys of ``[engine]``.
+    """
+
+    declaration: type[Engine]
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The keys of ``[engine]``."""
+        from rankgate.engines.engine import Engine
+
+        shared_help = parse_docstring_section(Engine.__doc__ or "", "Attributes")
+        parameters = {
+            name: parameter
+            if parameter.help
+            else replace(parameter, help=shared_help.get(name, ""))
+            for name, parameter in fields_of(self.declaration).items()
+        }
+        order = sorted(
+            parameters, key=lambda name: (not parameters[name].required, name in shared_help)
+        )
+        return {name: parameters[name] for name in order}
+
+
+def _kinds() -> Iterator[EngineKind]:
+    import pkgutil
+    from importlib import import_module
+
+    from rankgate.engines import kinds
+    from rankgate.engines.engine import Engine
+
+    for module_info in pkgutil.iter_modules(kinds.__path__):
+        module = import_module(f"{kinds.__name__}.{module_info.name}")
+        for value in vars(module).values():
+            is_of_module = isinstance(value, type) and value.__module__ == module.__name__
+            if is_of_module and issubclass(value, Engine):
+                declaration = cast("type[Engine]", value)
+                yield EngineKind(
+                    declaration.engine_kind,
+                    declaration,
+                    title=declaration.title,
+                    source=declaration.source,
+                    aliases=declaration.aliases,
+                )
+
+
+ENGINES: Registry[EngineKind] = Registry(EngineKind, "kind of engine", _kinds, "rankgate.engines")
+"""Every kind of engine by name."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The pace of requests to an engine: the keys of ``[snapshot]``.
+
+    Attributes:
+        concurrency: Queries that are asked at the same time.
+        rate: Queries a second, at most; unlimited without it.
+        retries: How many times a query is tried again after a failure.
+        backoff: Seconds before the first of them; doubled each time.
+        warm_up: Queries asked before, whose answers and latencies are thrown away.
+        give_up: Failed queries in a row after which the engine counts as down.
+        scores: The scores of the run: the engine's, equal ones lowered by the least step so that
+            their documents stay in the order in which they were served (served); the engine's as
+            they are (engine); or made of the ranks (rank).
+    """
+
+    concurrency: Annotated[int, Range(1, 256)] = 4
+    rate: Annotated[float, Range(0, exclusive=True)] | None = None
+    retries: Annotated[int, Range(0, 100)] = 3
+    backoff: Annotated[float, Range(0, 3600)] = 0.5
+    warm_up: Annotated[int, Range(0, 100_000)] = 0
+    give_up: Annotated[int, Range(1)] = 10
+    scores: Literal["served", "engine", "rank"] = "served"
+
+    def slower(self, other_pace: Pace) -> Pace:
+        """The pace that neither of two engines' files exceeds."""
+        rates = [rate for rate in (self.rate, other_pace.rate) if rate is not None]
+        return Pace(
+            concurrency=min(self.concurrency, other_pace.concurrency),
+            rate=min(rates, default=None),
+            retries=max(self.retries, other_pace.retries),
+            backoff=max(self.backoff, other_pace.backoff),
+            warm_up=max(self.warm_up, other_pace.warm_up),
+            give_up=min(self.give_up, other_pace.give_up),
+        )
+
 
 _TABLES = ("engine", "snapshot")
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from rankgate.core.declare import Range
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.answers.answer import Answer, Failure
-from rankgate.engines.requests.secrets import Secrets
-from rankgate.engines.requests.template import template_names
+from rankgate.data.answers.engine_answers import Answer, Failure
+from rankgate.engines.requests.secrets import Secrets, template_names
 
 if TYPE_CHECKING:
     from rankgate.engines.requests.transport import Transport

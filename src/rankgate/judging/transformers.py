@@ -11,11 +11,10 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.scales import SCALES, on_scale
+from rankgate.data.qrels import SCALES, on_scale
 
 if TYPE_CHECKING:
-    from rankgate.data.qrels import Scale
-    from rankgate.data.ratings import Ratings
+    from rankgate.data.qrels import Ratings, Scale
 
 _MAX_EXAMPLES = 5
 _LINES = re.compile(r"\s*-?[\d.]+\s*:[^;\n]*([;\n][^;\n]*)*")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.core.console.options import from_formats
-from rankgate.core.console.pairs import parse_labelled_numbers
-from rankgate.core.console.sections import COLLECTION, RUNS, SectionOption
-from rankgate.core.declare.signature import parse_docstring_section
+from rankgate.core.console.declared_options import parse_labelled_numbers
+from rankgate.core.console.option_types import COLLECTION, RUNS, SectionOption
+from rankgate.core.console.shared_options import from_formats
+from rankgate.core.declare.parameter import parse_docstring_section
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.data.collection import CANDIDATES, SELECTIONS, UNKNOWN, Collection, Items, Predicted
 from rankgate.data.collection_fields import field_kinds
@@ -202,7 +202,7 @@ def _table_finder(project: Project | None) -> Callable[[str, str], Any]:
 
 def _refuse_overwritten(stated: dict[str, tuple[str, ...]], output: str | None) -> None:
     """Check that the output replaces no run of an option; errors as of ``refuse_clashes``."""
-    from rankgate.core.console.places import check_paths, input_paths
+    from rankgate.core.console.shared_options import check_paths, input_paths
 
     paths = [_split_system(text)[1] for texts in stated.values() for text in texts]
     check_paths((*input_paths(), *paths), output)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.core.console.name_types import CONVENTION, METRIC
-from rankgate.core.console.options import RenamedOption
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.chosen import chosen_convention
+from rankgate.core.console.option_types import CONVENTION, METRIC
+from rankgate.core.console.shared_options import RenamedOption
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
 
 if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -64,9 +64,11 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def with_metrics(*args: Any, metrics_from: str | None, **options: Any) -> Any:
         if metrics_from is not None:
-            from rankgate.core.declare.plugins import using
-            from rankgate.measurement.metrics.names import check_new_names as refuse_taken_names
-            from rankgate.measurement.metrics.plugins import from_file
+            from rankgate.core.declare.registries import using
+            from rankgate.measurement.metrics.custom import from_file
+            from rankgate.measurement.metrics.metric_name_parser import (
+                check_new_names as refuse_taken_names,
+            )
 
             metrics = from_file(metrics_from)
             refuse_taken_names(metrics)

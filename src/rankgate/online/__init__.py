@@ -6,32 +6,31 @@ commands ``rankgate online …``; everything is imported when it is first used.
 
 from __future__ import annotations
 
-from rankgate.core.present.resolve import lazy_names
+from rankgate.core.present.lazy_names import lazy_names
 
 _HOMES = {
     "rankgate.decisions.gating.ramps.watch": ["watch"],
-    "rankgate.online.clicks.grades": ["Grading"],
-    "rankgate.online.clicks.judge": ["judgments"],
-    "rankgate.online.counterfactual.replay": ["replay"],
+    "rankgate.online.clicks.judge_clicks": ["Grading", "judgments"],
+    "rankgate.online.clicks.simulate": ["simulate"],
+    "rankgate.online.events.diagnosis": ["doctor"],
+    "rankgate.online.events.event_sql": ["Privacy"],
     "rankgate.online.events.events": ["Events"],
     "rankgate.online.events.ingest": ["ingest"],
-    "rankgate.online.events.privacy": ["Privacy"],
-    "rankgate.online.experiments.ab": ["ab"],
-    "rankgate.online.experiments.design": ["Design", "ExperimentTest"],
-    "rankgate.online.experiments.plan": ["plan"],
-    "rankgate.online.faults.diagnose": ["doctor"],
-    "rankgate.online.indicators.compute": ["kpi"],
+    "rankgate.online.experiments.compare_arms": ["ab"],
+    "rankgate.online.experiments.experiment_design": ["Design", "ExperimentTest"],
+    "rankgate.online.experiments.measure_agreement": ["agreement"],
+    "rankgate.online.experiments.plan_experiment": ["plan"],
+    "rankgate.online.indicators.kpi_table": ["kpi"],
     "rankgate.online.interleaving.interleave": ["interleave"],
-    "rankgate.online.interleaving.mix": ["mix"],
-    "rankgate.online.interleaving.score": ["preference"],
+    "rankgate.online.interleaving.mixed_lists": ["mix"],
+    "rankgate.online.interleaving.score_interleaving": ["preference"],
     "rankgate.online.interleaving.simulate_tests": ["sensitivity"],
-    "rankgate.online.off_policy.evaluate": ["ope"],
-    "rankgate.online.offline_online.agreement": ["agreement"],
-    "rankgate.online.shown.lists": ["lists"],
-    "rankgate.online.simulation.simulate": ["simulate"],
-    "rankgate.online.users.intents": ["intents"],
-    "rankgate.online.users.personalization": ["personalization"],
-    "rankgate.online.users.weeks": ["weeks"],
+    "rankgate.online.off_policy.evaluate_policy": ["ope"],
+    "rankgate.online.off_policy.replay": ["replay"],
+    "rankgate.online.users.intent_diversity": ["intents"],
+    "rankgate.online.users.personalization_impact": ["personalization"],
+    "rankgate.online.users.satisfaction": ["weeks"],
+    "rankgate.online.users.shown_lists": ["lists"],
 }
 """Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 

@@ -1,4 +1,4 @@
-"""Accuracy of predicted ratings: the verb ``rating_accuracy``."""
+"""The verb ``rating_accuracy``, the accuracy of predicted ratings, and its document."""
 
 from __future__ import annotations
 
@@ -10,13 +10,24 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import make_frame
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import (
+    Document,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import format_column
+from rankgate.core.present.result_frames import make_frame
 from rankgate.data import read_qrels, read_run
-from rankgate.measurement.metrics.ratings import RATING_METRICS, RatingMetric
+from rankgate.measurement.metrics.rating_errors import RATING_METRICS, RatingMetric
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.data.input_types import QrelsLike, RunLike
+
 
 DEFAULT = ("RMSE", "MAE", "R2", "ExplainedVariance", "NDPM", "Spearman", "Kendall")
 """The default metrics; the others need probabilities."""
@@ -38,7 +49,7 @@ class RatingAccuracy(Result):
     """
 
     kind: ClassVar[str] = "rating_accuracy"
-    document_from: ClassVar[str] = "rankgate.recommenders.documents.rating_accuracy:document"
+    document_from: ClassVar[str] = "rankgate.recommenders.rating_accuracy:rating_accuracy_document"
 
     qrels: str
     run: str
@@ -81,7 +92,7 @@ def rating_accuracy(
     Args:
         qrels: the ratings: a path, a frame, ``{user: {item: rating}}``, a matrix.
         run: the predictions, as scores of a run in any form.
-        metrics: names of `rankgate.measurement.metrics.ratings.RATING_METRICS`.
+        metrics: names of `rankgate.measurement.metrics.rating_errors.RATING_METRICS`.
 
     Raises:
         InputError: data that cannot be read; no rated pair is predicted; ratings that are not 0
@@ -140,3 +151,24 @@ def _refuse_unlikely(joined: pl.DataFrame, ratings_label: str, predictions_label
     if not joined["score"].is_between(0, 1).all():
         problem = "a prediction outside 0 to 1; LogLoss and CalibrationError need probabilities."
         raise InputError(problem, source=predictions_label, code="out-of-range")
+
+
+def rating_accuracy_document(result: RatingAccuracy) -> Document:
+    """A row a metric, with the side that is better."""
+    arrows = ["↑" if RATING_METRICS[name].higher_is_better else "↓" for name in result.values]
+    grid = Grid.of(
+        {
+            "metric": [
+                f"{name} {arrow}" for name, arrow in zip(result.values, arrows, strict=True)
+            ],
+            "value": format_column(result.values.values()),
+        }
+    )
+    basis = (
+        f"{result.pairs:,} rated pairs of {result.users:,} users of "
+        f"{make_printable(result.qrels)}, "
+        f"predicted by {make_printable(result.run)}"
+    )
+    rows = PlainRows(("metric", "value"), list(result.values.items()))
+    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    return made("Predicted ratings", Table("", grid), warnings, lead=(basis,), rows=rows)

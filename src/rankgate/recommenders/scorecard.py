@@ -10,33 +10,33 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode
-from rankgate.core.present.result import Notice, Result
 from rankgate.data.collection import Collection
-from rankgate.data.spark_tables import any_on_spark, run_on_spark
+from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.lists.declare import split_list_metrics
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
-from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.recommenders.sampled_correction import correct_cards
+from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
 from rankgate.recommenders.scorecard_figures import (
     DIFFERENCES,
     FIGURES,
+    GAPS,
+    SLICES,
+    SliceFigures,
     compute_figures,
     find_dominated,
 )
-from rankgate.recommenders.scorecard_parts import GAPS, SLICES, SliceFigures
 from rankgate.recommenders.scorecard_slices import HISTORY, slice_segments
-from rankgate.recommenders.scorecard_systems import ScorecardSystems
-from rankgate.recommenders.scorecard_warnings import warnings_of
+from rankgate.recommenders.scorecard_systems import ScorecardSystems, correct_cards, warnings_of
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RunsLike
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import QrelsLike, RunsLike
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
-_DOCUMENTS = "rankgate.recommenders.documents.scorecard"
+_DOCUMENTS = "rankgate.recommenders.scorecard_document"
 
 ACCURACY = ("nDCG@10", "R@10", "RR@10")
 LISTS = (
@@ -85,11 +85,11 @@ class Scorecard(Result):
     """
 
     kind: ClassVar[str] = "scorecard"
-    document_from: ClassVar[str] = f"{_DOCUMENTS}:document"
-    report_from: ClassVar[str] = f"{_DOCUMENTS}_report:document"
+    document_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_document"
+    report_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_report_document"
     charts: ClassVar[Mapping[str, str]] = {
-        "scorecard": "rankgate.measurement.evaluation.charts.tradeoff:scorecard",
-        "pareto": "rankgate.measurement.evaluation.charts.tradeoff:pareto",
+        "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
+        "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
     }
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "figures": FIGURES,

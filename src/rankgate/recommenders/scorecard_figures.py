@@ -1,22 +1,32 @@
-"""Compute a scorecard: values, intervals, tests and dominance."""
+"""Compute a scorecard: values, intervals, tests and dominance, also for groups.
+
+The figures of the whole scorecard come first, then those for groups of users and items, and
+the gaps between users.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import make_frame
-from rankgate.measurement.evaluation.dominance import dominators
-from rankgate.measurement.evaluation.lists.resampled import resample_users
-from rankgate.measurement.metrics.lists.declare import split_list_metrics
+from rankgate.core.present.result_frames import make_frame
+from rankgate.measurement.evaluation.lists.list_resamples import resample_users
+from rankgate.measurement.evaluation.tradeoff import dominators
+from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
+from rankgate.measurement.metrics.lists.listed import restrict_lists
+from rankgate.measurement.scoring.first_items import measure_lists
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.declare import Metric
+    from numpy.typing import NDArray
+
     from rankgate.measurement.metrics.lists.listed import Floats, Listed
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.recommenders.scorecard_slices import Segment
+
 
 FIGURES = {
     "system": pl.String,
@@ -137,8 +147,8 @@ def find_dominated(
 
 def _mean_interval(values: Floats, level: float) -> tuple[float, float, float]:
     """Student's interval and p of a mean."""
-    from rankgate.measurement.stats.interval import t_interval
-    from rankgate.measurement.stats.paired import student_test
+    from rankgate.measurement.stats.mean_intervals import t_interval
+    from rankgate.measurement.stats.paired_tests import student_test
 
     known_values = values[~np.isnan(values)]
     if len(known_values) < 2:  # one value has no variance
@@ -153,7 +163,7 @@ def _mean_interval(values: Floats, level: float) -> tuple[float, float, float]:
 
 def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     """Differences with p corrected over all of them."""
-    from rankgate.measurement.stats.corrections import correct
+    from rankgate.measurement.stats.multiple_comparisons import correct
 
     raw = np.array([row[5] for row in rows], np.float64)
     is_known = ~np.isnan(raw)
@@ -164,3 +174,175 @@ def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
         (*row[:6], float(p_value), row[6]) for row, p_value in zip(rows, p, strict=True)
     ]
     return make_frame(corrected_rows, DIFFERENCES)
+
+
+SLICES = {
+    "slice": pl.String,
+    "of": pl.String,
+    "part": pl.String,
+    "size": pl.Int64,
+    **FIGURES,
+    "delta": pl.Float64,
+    "delta_low": pl.Float64,
+    "delta_high": pl.Float64,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "better": pl.Boolean,
+}
+"""The columns of figures by part; a difference is with the first system, in the same part."""
+GAPS = {
+    "slice": pl.String,
+    "part": pl.String,
+    "system": pl.String,
+    "metric": pl.String,
+    "gap": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "better": pl.Boolean,
+}
+"""The columns of gaps: the mean of some users less that of all others, for one system."""
+
+
+@dataclass(frozen=True)
+class SliceFigures:
+    """Figures of parts of the users and items.
+
+    Attributes:
+        cards: of every system, with all users and items.
+        metrics: by label.
+        rescored: the function that computes the accuracy of every system in a part, as cards.
+        level: of the intervals.
+        resamples: for numbers about all lists together.
+        seed: of the drawing.
+    """
+
+    cards: Sequence[Card]
+    metrics: Mapping[str, Metric]
+    rescored: Callable[[Segment], list[Card]]
+    level: float
+    resamples: int
+    seed: int
+
+    def figures(self, parts: Sequence[Segment]) -> pl.DataFrame:
+        """Every metric of every system in every part, the columns of `SLICES`.
+
+        p is corrected over a slice: all its parts, systems and metrics (Benjamini-Hochberg).
+        """
+        tables = [self._part(segment) for segment in parts]
+        all_parts = pl.concat([pl.DataFrame(schema=SLICES), *tables])
+        slices = all_parts.partition_by("slice", maintain_order=True)
+        return pl.concat([pl.DataFrame(schema=SLICES), *map(correct_p_values, slices)])
+
+    def gaps(self, parts: Sequence[Segment]) -> pl.DataFrame:
+        """The difference between the mean of each part's users and that of all others, `GAPS`.
+
+        Of metrics with a value for each user, and corrected as `compute_figures`.
+        """
+        from rankgate.measurement.stats.multiple_comparisons import mean_difference
+
+        rows: list[tuple[Any, ...]] = []
+        for segment in parts:
+            for card in self.cards if segment.of == "users" else ():
+                for label, values in card.values.items():
+                    is_known = ~np.isnan(values)
+                    result = mean_difference(
+                        values[is_known & segment.mask],
+                        values[is_known & ~segment.mask],
+                        self.level,
+                    )
+                    better = (result[0] > 0) == self.metrics[label].higher_is_better
+                    rows.append(
+                        (segment.slice, segment.value, card.name, label, *result, None, better)
+                    )
+        gap_rows = pl.DataFrame(rows, schema=GAPS, orient="row").fill_nan(None)
+        slices = gap_rows.partition_by("slice", maintain_order=True)
+        return pl.concat([pl.DataFrame(schema=GAPS), *map(correct_p_values, slices)])
+
+    def _part(self, segment: Segment) -> pl.DataFrame:
+        groups = self._users(segment) if segment.of == "users" else self._others(segment)
+        frames = []
+        for cards, metrics in groups:
+            part_figures, differences, _ = compute_figures(
+                cards, metrics, level=self.level, resamples=self.resamples, seed=self.seed
+            )
+            delta_columns = differences.rename({"low": "delta_low", "high": "delta_high"})
+            frames.append(
+                part_figures.join(
+                    delta_columns, on=["system", "metric"], how="left", maintain_order="left"
+                )
+            )
+        part_columns = {
+            "slice": segment.slice,
+            "of": segment.of,
+            "part": segment.value,
+            "size": segment.mask.sum(),
+        }
+        if not frames:  # metrics of lists have no parts of pairs
+            return pl.DataFrame(schema=SLICES)
+        part_rows = pl.concat(frames).with_columns(
+            pl.lit(value).alias(n) for n, value in part_columns.items()
+        )
+        index_of_metric = {label: index for index, label in enumerate(self.metrics)}
+        order = pl.col("metric").replace_strict(index_of_metric, return_dtype=pl.Int64)
+        return part_rows.sort(order, maintain_order=True).select(
+            pl.col(name).cast(dtype) for name, dtype in SLICES.items()
+        )
+
+    def _users(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+        """The lists and values of these users."""
+        rows = np.flatnonzero(segment.mask)
+        cards = []
+        for card in self.cards:
+            item_lists = card.listed.rows(rows)
+            values = {label: column[rows] for label, column in card.values.items()}
+            cards.append(
+                Card(card.name, values, _means(values, self.metrics, item_lists), item_lists)
+            )
+        yield cards, dict(self.metrics)
+
+    def _others(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+        """Accuracy by relevance in the part; for items also lists, cut and then restricted."""
+        accuracy, lists = split_list_metrics(self.metrics)
+        if accuracy:
+            yield self.rescored(segment), accuracy
+        if segment.of == "pairs":
+            return
+        for cutoff in dict.fromkeys(metric.cutoff for metric in lists.values()):
+            metrics = {name: metric for name, metric in lists.items() if metric.cutoff == cutoff}
+            cards = []
+            for card in self.cards:
+                item_lists = restrict_lists(card.listed.first(cutoff), segment.mask)
+                measured = measure_lists(metrics, item_lists)
+                cards.append(Card(card.name, measured.values, measured.numbers, item_lists))
+            yield cards, dict(metrics)
+
+
+def _means(
+    values: Mapping[str, NDArray[np.float64]],
+    metrics: Mapping[str, Metric],
+    item_lists: Any,  # noqa: ANN401
+) -> dict[str, float]:
+    """The number of each metric; NaN for one with its own aggregation."""
+    _, lists = split_list_metrics(
+        {label: metric for label, metric in metrics.items() if label not in values}
+    )
+    numbers = dict(measure_lists(lists, item_lists).numbers)
+    for label, user_values in values.items():
+        known_values = user_values[~np.isnan(user_values)]
+        is_plain_mean = metrics[label].aggregate == "mean" and len(known_values)
+        numbers[label] = float(known_values.mean()) if is_plain_mean else float("nan")
+    return numbers
+
+
+def correct_p_values(table: pl.DataFrame) -> pl.DataFrame:
+    """The same with p corrected over all its rows."""
+    from rankgate.measurement.stats.multiple_comparisons import correct
+
+    raw = table["p_raw"].to_numpy()
+    is_known = table["p_raw"].is_not_null().to_numpy()
+    p = np.full(len(raw), np.nan)
+    if is_known.any():
+        p[is_known] = correct(raw[is_known], "bh")
+    return table.with_columns(pl.Series("p_value", p).fill_nan(None))

@@ -16,10 +16,10 @@ from rankgate.measurement.metrics.lists.popularity import is_long_tail
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.logs.items import DescribedTable, TableKind
-    from rankgate.data.logs.user_items import UserItems
-    from rankgate.measurement.evaluation.lists.inputs import Tables
-    from rankgate.measurement.scoring.catalogue import Catalogue
+    from rankgate.data.logs.item_tables import DescribedTable, TableKind
+    from rankgate.data.logs.large_logs import UserItems
+    from rankgate.measurement.evaluation.lists.list_inputs import Tables
+    from rankgate.measurement.scoring.item_catalogue import Catalogue
 
 ACTIVITY, POPULARITY, HISTORY = "activity", "popularity", "history"
 REPEAT, NEW = "repeat", "new"

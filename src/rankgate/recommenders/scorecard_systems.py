@@ -1,8 +1,14 @@
-"""All systems of a scorecard over the same users and items, and their values."""
+"""Systems of a scorecard, corrections for sampled candidates, and warnings.
+
+All systems of a scorecard are over the same users and items, with their values. Metrics on
+sampled candidates, estimated for all items, are more rows of a scorecard. Warnings are about
+omissions, leakage and missing data.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +18,28 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
-from rankgate.data.logs.candidates import sampling_mark
-from rankgate.measurement.evaluation.lists.builder import ListBuilder
-from rankgate.measurement.evaluation.lists.parts import relevant_judgments
-from rankgate.measurement.evaluation.rankings import read_named_runs
-from rankgate.measurement.evaluation.training import restrict_run
-from rankgate.measurement.metrics.lists.declare import split_list_metrics
-from rankgate.measurement.metrics.views import SUBTOPICS
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.alignment.subtopics import judge_by_category, with_subtopics
-from rankgate.measurement.scoring.catalogue import find_positions
-from rankgate.measurement.scoring.facts import zeros_relevant
-from rankgate.measurement.scoring.job import Job
-from rankgate.measurement.scoring.lists import measure_lists
-from rankgate.measurement.scoring.score import score
+from rankgate.data.logs.splits import WARNING, sampling_mark
+from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
+from rankgate.measurement.evaluation.lists.list_inputs import (
+    catalogue_notice,
+    count_with_verb,
+    list_warnings,
+    zero_grades_notice,
+)
+from rankgate.measurement.evaluation.lists.list_resamples import relevant_judgments
+from rankgate.measurement.evaluation.rankings import read_named_runs, restrict_run
+from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
+from rankgate.measurement.metrics.lists.listed import count_shared
+from rankgate.measurement.metrics.metric_declaration import SUBTOPICS
+from rankgate.measurement.metrics.ranking.reciprocal_rank import RR
+from rankgate.measurement.metrics.sampled_ranks import OF_RANK, estimates
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.alignment.kernel_inputs import judge_by_category, with_subtopics
+from rankgate.measurement.scoring.first_items import measure_lists
+from rankgate.measurement.scoring.item_catalogue import find_positions
+from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.scoring.scoring_facts import zeros_relevant
+from rankgate.measurement.scoring.scoring_job import Job
 from rankgate.recommenders.scorecard_figures import Card
 from rankgate.recommenders.scorecard_slices import REPEAT
 
@@ -34,11 +48,12 @@ if TYPE_CHECKING:
 
     from rankgate.data import Qrels, Run
     from rankgate.data.collection import Collection
-    from rankgate.data.inputs import RunsLike
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import RunsLike
+    from rankgate.data.logs.item_tables import DescribedTable
     from rankgate.measurement.metrics.lists.listed import Listed
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.catalogue import Catalogue
+    from rankgate.measurement.scoring.item_catalogue import Catalogue
     from rankgate.recommenders.scorecard_slices import Segment
 
     Floats = NDArray[np.float64]
@@ -113,7 +128,7 @@ class ScorecardSystems:
             ),
             catalogue,
             builder,
-            tuple(_unjudged(run, index) for run in ranked),
+            tuple(_users_without_judgments(run, index) for run in ranked),
             builder.facts(catalogue, index, tops),
             builder.tables.mark or sampling_mark(topics.name),
             zeros_relevant(jobs, index),
@@ -236,10 +251,181 @@ class ScorecardSystems:
         }
 
 
-def _unjudged(run: Run, index: JudgmentIndex) -> pl.Series:
+def _users_without_judgments(run: Run, index: JudgmentIndex) -> pl.Series:
     """The users of a run, with or without lists, who have no judgments."""
     user_ids = [pl.Series("query_id", [], dtype=pl.String)]
     user_ids += [piece["query_id"].unique() for piece in run.pieces()]
     user_ids += [] if run.queries is None else [run.queries["query_id"]]
     users = pl.concat(user_ids).unique()
     return users.filter(pl.Series(index.codes(users) < 0))
+
+
+_NAME = re.compile(r"([A-Za-z]+)(@\d+)?")
+
+
+def correct_cards(
+    systems: ScorecardSystems, cards: Sequence[Card], metrics: Mapping[str, Metric]
+) -> tuple[list[Card], dict[str, Metric], str]:
+    """The cards with corrected values of each accuracy metric that has some.
+
+    A value of a user is the estimate for the rank among all items that represents the user's rank
+    among the sampled ones (Krichene and Rendle, KDD 2020); see `metrics.sampled`.
+
+    Returns:
+        the cards; the added metrics by label; and the reason why there are none, where candidates
+        are sampled and correction is impossible.
+    """
+    sample = re.fullmatch(r"sampled\((\d+)\)", systems.mark)
+    correctable = {
+        label: metric for label, metric in metrics.items() if _is_correctable(label, metric)
+    }
+    if sample is None or not correctable:
+        return list(cards), {}, ""
+    negatives, item_count = int(sample[1]), len(systems.catalogue.items)
+    corrected = []
+    for card, ranks in zip(cards, _ranks(systems), strict=True):
+        if ranks is None or np.nanmax(ranks, initial=1) > negatives + 1 or negatives >= item_count:
+            return (
+                list(cards),
+                {},
+                (
+                    "sampled metrics are not corrected: that needs one relevant item for each user "
+                    "that every run ranks among all sampled items."
+                ),
+            )
+        has_rank = ~np.isnan(ranks)
+        values, means = dict(card.values), dict(card.means)
+        for label in correctable:
+            user_values = np.full(len(ranks), np.nan)
+            _, user_values[has_rank] = estimates(
+                ranks[has_rank].astype(np.int64), label, item_count, negatives
+            )
+            name = _label(label, negatives)
+            values[name], means[name] = user_values, float(np.nanmean(user_values))
+        corrected.append(replace(card, values=values, means=means))
+    return (
+        corrected,
+        {_label(label, negatives): metric for label, metric in correctable.items()},
+        "",
+    )
+
+
+def _label(label: str, negatives: int) -> str:
+    return f"{label} corrected({negatives})"
+
+
+def _is_correctable(label: str, metric: Metric) -> bool:
+    """True if a metric is one of `OF_RANK` with no other parameter than a cutoff."""
+    return (
+        metric.name in OF_RANK
+        and _NAME.fullmatch(label) is not None
+        and label.partition("@")[0] == metric.name
+        and (metric.name != "P" or "@" in label)
+    )
+
+
+def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
+    """The rank of each user's relevant item in every run, ``(T,)``; None where one has none."""
+    assert systems.catalogue.relevant is not None
+    if (systems.catalogue.relevant.lengths[systems.judged] != 1).any():
+        return [None] * len(systems.runs)
+    ranks_by_run: list[NDArray[np.float64] | None] = []
+    for values in systems.values_of("RR", RR):
+        reciprocal_ranks = values[systems.judged]
+        has_all_ranks = (reciprocal_ranks > 0).all()
+        with np.errstate(divide="ignore"):
+            ranks_by_run.append(np.round(1 / values) if has_all_ranks else None)
+    return ranks_by_run
+
+
+def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+    """The warnings of a scorecard, a sentence each, with counts."""
+    warnings = [WARNING] if systems.mark else []
+    if systems.zeros:
+        warnings.append(f"{zero_grades_notice(systems.zeros, systems.how.name)}.")
+    warnings += _of_judgments(systems)
+    warnings += _of_items(systems, metrics)
+    for run, item_lists, unjudged in zip(
+        systems.runs, systems.lists, systems.unjudged, strict=True
+    ):
+        if len(unjudged):
+            warnings.append(
+                f"{run.name}: {count_with_verb(len(unjudged), 'user')} "
+                f"{_unjudged_sentence(systems)}"
+            )
+        warnings += [
+            f"{run.name}: {warning}" for warning in list_warnings(systems.catalogue, item_lists)
+        ]
+        if not systems.index.judges(run.pieces):
+            text = "no item of its lists is judged for its user; check that both use the same ids"
+            warnings.append(f"{run.name}: {text}.")
+    return tuple(warnings)
+
+
+def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
+    relevant, history = systems.catalogue.relevant, systems.catalogue.history
+    assert relevant is not None
+    without = int((relevant.lengths[systems.judged] == 0).sum())
+    if without:
+        yield (
+            f"{count_with_verb(without, 'user')} without a relevant item: accuracy counts them "
+            "as the "
+            "convention says, metrics of lists as any other user."
+        )
+    repeated_count = 0 if history is None else count_shared(relevant, history)
+    if repeated_count:
+        yield (
+            f"{count_with_verb(repeated_count, 'relevant item')} in their user's training too: "
+            "the split leaks "
+            "and rewards systems that repeat training; split the log again (rankgate split)."
+        )
+
+
+def _of_items(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> Iterator[str]:
+    catalogue = systems.catalogue
+    table = systems.builder.tables.items
+    yield from catalogue_warnings(catalogue.items, systems.catalogue_facts, table, metrics)
+    if systems.builder.tables.users is not None:
+        missing_count = len(catalogue.queries) - int(
+            catalogue.queries.is_in(systems.builder.tables.users.ids.implode()).sum()
+        )
+        if missing_count:
+            users = count_with_verb(missing_count, "user")
+            yield f"{users} not in the table of users, and in the part (none)."
+
+
+def catalogue_warnings(
+    item_ids: pl.Series,
+    facts: Mapping[str, Any],
+    table: DescribedTable | None,
+    metrics: Mapping[str, Metric],
+) -> Iterator[str]:
+    """Unusual facts about the items, a sentence each.
+
+    Args:
+        item_ids: the catalogue.
+        facts: as of `catalogue_facts`.
+        table: of items, if there is one.
+        metrics: the metrics of the card, by label.
+    """
+    size = len(item_ids)
+    _, lists = split_list_metrics(metrics)
+    if lists:
+        yield from (f"{notice}." for notice in catalogue_notice(facts))
+    long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
+    if long:
+        yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
+    missing_count = 0 if table is None else size - int(item_ids.is_in(table.ids.implode()).sum())
+    if missing_count:
+        yield (
+            f"{count_with_verb(missing_count, 'item')} not in the table of items: without "
+            "category and group, "
+            "with features of 0."
+        )
+
+
+def _unjudged_sentence(systems: ScorecardSystems) -> str:
+    """The treatment of users without judgments, as the end of a sentence."""
+    if systems.catalogue.judged is None:
+        return "without judgments, and left out."
+    return "without judgments: metrics of lists count them, accuracy leaves them out."

@@ -1,20 +1,44 @@
-"""Write a split to files: training set, test set, judgments, candidates."""
+"""Write a split to files: training set, test set, judgments, candidates.
+
+A log of any size is also split into files: it is sorted on disk and split by runs of users.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.target import replace_file
+from rankgate.core.output_files import replace_file
+from rankgate.data.input_types import SparkTable
+from rankgate.data.logs.large_logs import ROWS_PER_RANGE, sort_log
+from rankgate.data.logs.log_judgments import Truth
+from rankgate.data.logs.read_logs import open_log
+from rankgate.data.logs.splits import SplitPlan, sample
+from rankgate.recommenders.split import FoldCount, Split, warnings_of
+from rankgate.recommenders.split_parts import (
+    fold_masks_of,
+    no_judgments_error,
+    refuse_unknown_kinds,
+    split_parts,
+)
+from rankgate.recommenders.splitting import candidates_label, negative_count, split
 
 if TYPE_CHECKING:
-    from rankgate.recommenders.split import Fold, Split
+    from rankgate.data.logs.interactions import Interactions, LogLike, Unit
+    from rankgate.data.logs.large_logs import SortedLog
+    from rankgate.data.logs.splits import SplitMethodName
+    from rankgate.recommenders.split import Fold
+    from rankgate.recommenders.split_parts import FoldMasks
+    from rankgate.recommenders.splitting import EqualRows
+
 
 SUFFIXES = ("csv", "parquet")
 """The formats of the parts."""
@@ -170,3 +194,186 @@ def _write_table(table: pl.LazyFrame, folder: Path, name: str, suffix: str) -> s
     with replace_file(folder / f"{name}.{suffix}") as stream:
         table.sink_parquet(stream) if suffix == "parquet" else table.sink_csv(stream)
     return f"{name}.{suffix}"
+
+
+def split_into(
+    log: LogLike | SparkTable,
+    plan: SplitMethodName | SplitPlan = "global",
+    rule: Truth | None = None,
+    *,
+    folder: str | Path | None = None,
+    to: str = "csv",
+    candidates: str = "unseen",
+    negatives: int = 99,
+    columns: Mapping[str, str] | None = None,
+    from_: str | None = None,
+    time_unit: Unit | None = None,
+    equal_rows: EqualRows = "once",
+    rows: int = ROWS_PER_RANGE,
+) -> tuple[Split, tuple[str, ...]]:
+    """Split a log as `split` does, and write the parts as `written` does, in bounded memory.
+
+    Besides some whole users, memory holds the users and times of the log as numbers, twelve bytes
+    a row; the disk of the folder holds the log twice during the split.
+
+    Args:
+        log: a path (``-`` is standard input), a frame, or a table on Spark, which is split there.
+        plan: the split.
+        rule: the rule by which interactions become judgments.
+        folder: the target of the parts; None for the figures alone.
+        to: ``csv`` or ``parquet``, of the interactions and candidates.
+        candidates: as of `split`, like the next.
+        negatives: the number of items drawn for each user with ``sampled``.
+        columns: our column -> the log's.
+        from_: the name of the log's format.
+        time_unit: the unit of times that are numbers.
+        equal_rows: the count of rows that are equal in every column: ``once`` or ``each``.
+        rows: the number of rows that are split at once.
+
+    Returns:
+        the figures, and the names of the files.
+
+    Raises:
+        InputError, UsageError: as `split` and `written`.
+    """
+    if isinstance(log, SparkTable):
+        log = SparkTable(log.source, from_ or log.format)
+        figures = split(
+            log,
+            plan,
+            rule,
+            candidates=candidates,
+            negatives=negatives,
+            columns=columns,
+            time_unit=time_unit,
+            equal_rows=equal_rows,
+        )
+        return figures, () if folder is None else figures.write(folder, to)
+    plan, rule = SplitPlan.of(plan), rule or Truth()
+    number = negative_count(candidates, negatives)
+    raw = open_log(log, columns, from_=from_, unit=time_unit)
+    top = None if folder is None else folder_for(folder, to)
+    with TemporaryDirectory(prefix=".split-", dir=top) as work:
+        result = sort_log(raw, Path(work), equal_rows, rows)
+        plan = plan.dated(result.unit)
+        settings = _SplitSettings(plan, rule, candidates != "all", number)
+        folds = _folds(result, settings, None if top is None else Path(work))
+        fold_figures = tuple(fold.count.figures() for fold in folds)
+        figures = Split(
+            result.name,
+            result.unit,
+            result.repeated,
+            plan,
+            rule,
+            candidates_label(candidates, number),
+            fold_figures,
+            warnings_of(plan, candidates, fold_figures),
+        )
+        if top is None:
+            return figures, ()
+        return figures, write_tables(figures, [fold.tables() for fold in folds], top, to)
+
+
+@dataclass(frozen=True)
+class _SplitSettings:
+    """The settings of a split."""
+
+    plan: SplitPlan
+    rule: Truth
+    unseen: bool
+    negatives: int | None
+
+
+def _folds(result: SortedLog, settings: _SplitSettings, folder: Path | None) -> list[_GrowingFold]:
+    """Every fold, filled; its tables are kept in a folder of their own if `folder` is given."""
+    refuse_unknown_kinds(settings.rule, result.kinds)
+    folds = []
+    for number, fold_masks in enumerate(
+        fold_masks_of(result.narrow(items=settings.plan.way == "cold-items"), settings.plan)
+    ):
+        fold_folder = None if folder is None else folder / str(number)
+        if fold_folder is not None:
+            fold_folder.mkdir()
+        folds.append(_GrowingFold(fold_masks, result, settings, fold_folder))
+    begin = 0
+    for log in result:
+        for fold in folds:
+            fold.add(log, begin)
+        begin += len(log.table)
+    if any(fold.lacking for fold in folds):
+        raise no_judgments_error(settings.rule, result.place.label)
+    return folds
+
+
+class _GrowingFold:
+    """One fold that grows by runs of whole users: its figures, and its tables on disk.
+
+    Attributes:
+        count: the figures.
+        lacking: the parts without judgments so far.
+    """
+
+    def __init__(
+        self,
+        fold_masks: FoldMasks,
+        result: SortedLog,
+        settings: _SplitSettings,
+        folder: Path | None,
+    ) -> None:
+        self.count = FoldCount(settings.plan, result.unit)
+        self.lacking = {"test"} if fold_masks.validation is None else {"test", "validation"}
+        self._chosen, self._asked, self._items = fold_masks, settings, result.items
+        self._random = np.random.default_rng(settings.plan.seed)
+        self._files: dict[str, dict[str, list[Path]]] = {
+            "logs": {},
+            "qrels": {"validation": []},
+            "candidates": {},
+        }
+        self._folder = folder
+
+    def add(self, log: Interactions, begin: int) -> None:
+        """Add the next whole users, whose first row is row `begin` of the whole log."""
+        settings = self._asked
+        chunk_masks = self._chosen.rows(slice(begin, begin + len(log.table)))
+        fold_parts = split_parts(log, chunk_masks, settings.rule, unseen=settings.unseen)
+        candidate_sample = None
+        if fold_parts.judgments is not None and settings.negatives is not None:
+            candidate_sample = sample(
+                fold_parts.judgments.table,
+                log.table,
+                settings.negatives,
+                settings.plan.seed,
+                items=self._items,
+                random=self._random,
+            )
+        self.count.add(fold_parts, candidate_sample)
+        logs = {
+            "train": fold_parts.train,
+            "validation": fold_parts.validation,
+            "test": fold_parts.test,
+        }
+        for name, part_log in logs.items():
+            if part_log is not None:
+                self._keep("logs", name, part_log.table)
+        mark = "" if settings.negatives is None else f".sampled-{settings.negatives}"
+        for name, qrels in (("validation", fold_parts.tuning), ("test", fold_parts.judgments)):
+            if qrels is not None:
+                self.lacking.discard(name)
+                self._keep("qrels", f"{name}{mark * (name == 'test')}", qrels.table)
+        if candidate_sample:
+            self._keep("candidates", candidate_sample.name, candidate_sample.marked)
+
+    def tables(self) -> FoldTables:
+        """The tables of the kept files."""
+        return FoldTables(
+            **{
+                kind: {name: pl.scan_ipc(files) for name, files in files_by_name.items() if files}
+                for kind, files_by_name in self._files.items()
+            }
+        )
+
+    def _keep(self, kind: str, name: str, table: pl.DataFrame) -> None:
+        if self._folder is not None:
+            files = self._files[kind].setdefault(name, [])
+            files.append(self._folder / f"{kind}-{name}-{len(files)}.arrow")
+            table.write_ipc(files[-1], compression="lz4")

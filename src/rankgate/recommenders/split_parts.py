@@ -11,12 +11,12 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.relevance import truth
+from rankgate.data.logs.log_judgments import truth
 from rankgate.data.logs.splits import make_masks
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions
-    from rankgate.data.logs.relevance import Truth
+    from rankgate.data.logs.log_judgments import Truth
     from rankgate.data.logs.splits import Flags, SplitPlan
     from rankgate.data.logs.splits import Masks as Outer
     from rankgate.data.qrels import Qrels

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from rankgate.core.errors import UsageError
-from rankgate.data.logs.candidates import CANDIDATES, sample
-from rankgate.data.logs.reading import read_interactions
-from rankgate.data.logs.relevance import Truth
-from rankgate.data.logs.splits import SplitMethodName, SplitPlan
-from rankgate.data.spark_tables import is_on_spark, run_on_spark
+from rankgate.data.input_types import is_on_spark, run_on_spark
+from rankgate.data.logs.log_judgments import Truth
+from rankgate.data.logs.read_logs import read_interactions
+from rankgate.data.logs.splits import CANDIDATES, SplitMethodName, SplitPlan, sample
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
     FoldMasks,
@@ -22,9 +21,8 @@ from rankgate.recommenders.split_parts import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import OnSpark
-    from rankgate.data.logs.clock import Unit
-    from rankgate.data.logs.interactions import Interactions, LogLike
+    from rankgate.data.input_types import OnSpark
+    from rankgate.data.logs.interactions import Interactions, LogLike, Unit
 
 EqualRows = Literal["once", "each"]
 """The count of rows that are equal in every column: once, or each of them."""

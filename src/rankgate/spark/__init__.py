@@ -12,11 +12,11 @@ hash of the query, and scores them by the same plan as on one machine
 
 from __future__ import annotations
 
-from rankgate.core.present.resolve import lazy_names
+from rankgate.core.present.lazy_names import lazy_names
 
 _HOMES = {
-    "rankgate.data.spark_tables": ["SparkTable", "SparkTable as table"],
-    "rankgate.spark.clicks": ["click_counts"],
+    "rankgate.data.input_types": ["SparkTable", "SparkTable as table"],
+    "rankgate.spark.spark_events": ["click_counts"],
     "rankgate.spark.sessions": ["session"],
 }
 """Names by their modules; `tests/typing/make.py` writes them for type checkers."""

@@ -1,8 +1,8 @@
 # The names of this module, for type checkers; written by tests/typing/make.py.
 
-from rankgate.data.spark_tables import SparkTable as SparkTable
-from rankgate.data.spark_tables import SparkTable as table
-from rankgate.spark.clicks import click_counts as click_counts
+from rankgate.data.input_types import SparkTable as SparkTable
+from rankgate.data.input_types import SparkTable as table
+from rankgate.spark.spark_events import click_counts as click_counts
 from rankgate.spark.sessions import session as session
 
 __all__ = [

@@ -4,6 +4,6 @@ Raises:
     MissingExtraError: SQLAlchemy is not installed.
 """
 
-from rankgate.core.extras import require
+from rankgate.core.errors import require
 
 require("the store needs SQLAlchemy and Alembic", "sqlalchemy", "alembic")

@@ -1,8 +1,13 @@
-"""Archive or delete what a project no longer needs; archiving hides and keeps it."""
+"""Archive or delete what a project does not need any longer.
+
+Deleting takes rows with every row that depends on them, facts too: it is the one way past
+their triggers. Archiving hides and keeps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +15,89 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store import deletion
 from rankgate.store.material import projects as material
-from rankgate.store.models.jobs import UNDER_WAY
+from rankgate.store.models.model_jobs_table import UNDER_WAY
 from rankgate.store.rows import now, unknown_error
-from rankgate.store.tables.material import queries
-from rankgate.store.tables.models import job_tasks, model_jobs
-from rankgate.store.tables.people import projects
-from rankgate.store.tables.results import judgments, runs
-from rankgate.store.tables.work import batches, tasks
+from rankgate.store.tables import METADATA
+from rankgate.store.tables.model_tables import job_tasks, judgments, model_jobs, open_requests, runs
+from rankgate.store.tables.people_tables import audit_log, projects
+from rankgate.store.tables.rating_tables import assignments, batches, cursors, queries, tasks
+from rankgate.store.tables.record_tables import record_values
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+
+Rows = Mapping[sa.Table, sa.ColumnElement[bool]]
+"""Rows of tables, each by its condition; a table comes after those that its rows need."""
+
+_DETAILS = {assignments, cursors, job_tasks, open_requests, record_values}
+"""Rows that are part of tasks, jobs and records, which are counted themselves."""
+
+
+def dependent_rows(table: sa.Table, condition: sa.ColumnElement[bool]) -> Rows:
+    """The rows of other tables that need these rows by foreign keys; none of the audit log."""
+    rows = {table: condition}
+    for other_table in METADATA.sorted_tables:
+        if other_table in {table, audit_log}:
+            continue
+        keys = [key for key in other_table.foreign_keys if key.column.table in rows]
+        direct = [key for key in keys if key.column.table is table]
+        conditions = [
+            key.parent.in_(sa.select(key.column).where(rows[key.column.table]))
+            for key in direct or keys
+        ]
+        if conditions:
+            rows[other_table] = sa.or_(*conditions)
+    del rows[table]
+    return rows
+
+
+def count_rows(connection: Connection, rows: Rows) -> dict[str, int]:
+    """Count rows by the name of their table, without empty tables and details."""
+    totals = {
+        table.name.replace("_", " "): connection.scalar(
+            sa.select(sa.func.count()).select_from(table).where(condition)
+        )
+        for table, condition in rows.items()
+        if table not in _DETAILS
+    }
+    return {name: count for name, count in totals.items() if count}
+
+
+def delete_rows(connection: Connection, rows: Rows) -> None:
+    """Delete rows, those that depend on others first; facts only where `without_triggers`."""
+    for table, condition in reversed(list(rows.items())):
+        connection.execute(sa.delete(table).where(condition))
+
+
+@contextmanager
+def without_triggers(connection: Connection, tables: Iterable[sa.Table]) -> Iterator[None]:
+    """Lift the triggers of facts inside this transaction, while no other one can write.
+
+    Both databases undo it with the transaction, so a deletion that fails or is killed leaves the
+    triggers and the rows as they were.
+    """
+    names = [table.name for table in tables]
+    if connection.dialect.name == "sqlite":  # a transaction that writes is the only one
+        trigger_query = sa.text(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN :names"
+        ).bindparams(sa.bindparam("names", expanding=True))
+        triggers = connection.execute(trigger_query, {"names": names}).all()
+        lift_statements = [f"DROP TRIGGER {trigger.name}" for trigger in triggers]
+        restore = [trigger.sql for trigger in triggers]
+    else:
+        quoted = ", ".join(f'"{name}"' for name in names)
+        connection.exec_driver_sql(f"LOCK TABLE {quoted} IN SHARE ROW EXCLUSIVE MODE")
+        lift_statements = [f'ALTER TABLE "{name}" DISABLE TRIGGER USER' for name in names]
+        restore = [f'ALTER TABLE "{name}" ENABLE TRIGGER USER' for name in names]
+    with connection.begin_nested():  # an error that the caller catches restores the triggers too
+        for statement in lift_statements:
+            connection.exec_driver_sql(statement)
+        yield
+        for statement in restore:
+            connection.exec_driver_sql(statement)
+
 
 KINDS: Mapping[str, sa.Table] = {
     "run": runs,
@@ -103,7 +179,7 @@ def set_archived(connection: Connection, archivable: Archivable, *, archived: bo
 
 def dependents(connection: Connection, archivable: Archivable) -> dict[str, int]:
     """Count the rows that are deleted with an item, by kind."""
-    return deletion.counts(connection, deletion.dependent_rows(*_row_condition(archivable)))
+    return count_rows(connection, dependent_rows(*_row_condition(archivable)))
 
 
 def delete(connection: Connection, archivable: Archivable) -> dict[str, int]:
@@ -126,15 +202,15 @@ def _row_condition(archivable: Archivable) -> tuple[sa.Table, sa.ColumnElement[b
 def _delete(
     connection: Connection, table: sa.Table, condition: sa.ColumnElement[bool]
 ) -> dict[str, int]:
-    rows = deletion.dependent_rows(table, condition)
-    with deletion.without_triggers(connection, [table, *rows]):
+    rows = dependent_rows(table, condition)
+    with without_triggers(connection, [table, *rows]):
         _refuse_busy(connection, rows)
-        counts = deletion.counts(connection, rows)
-        deletion.delete_rows(connection, {table: condition, **rows})
+        counts = count_rows(connection, rows)
+        delete_rows(connection, {table: condition, **rows})
     return counts
 
 
-def _refuse_busy(connection: Connection, rows: deletion.Rows) -> None:
+def _refuse_busy(connection: Connection, rows: Rows) -> None:
     """Refuse to delete tasks that a model is rating, or its job."""
     job_conditions: list[sa.ColumnElement[bool]] = []
     if job_tasks in rows:
@@ -193,7 +269,7 @@ def count_archived_queries(connection: Connection, project: int) -> int:
 
 def dependents_of_archived_queries(connection: Connection, project: int) -> dict[str, int]:
     """Count the rows that are deleted with all archived queries, by kind."""
-    return deletion.counts(connection, deletion.dependent_rows(queries, _archived_queries(project)))
+    return count_rows(connection, dependent_rows(queries, _archived_queries(project)))
 
 
 def delete_archived_queries(connection: Connection, project: int) -> dict[str, int]:
@@ -210,7 +286,7 @@ def delete_archived_queries(connection: Connection, project: int) -> dict[str, i
 
 def project_dependents(connection: Connection, project: int) -> dict[str, int]:
     """Count the rows that are deleted with a project, by kind."""
-    return deletion.counts(connection, deletion.dependent_rows(projects, projects.c.id == project))
+    return count_rows(connection, dependent_rows(projects, projects.c.id == project))
 
 
 def delete_project(connection: Connection, project: int) -> dict[str, int]:
@@ -222,15 +298,15 @@ def delete_project(connection: Connection, project: int) -> dict[str, int]:
     Raises:
         UsageError: it is not archived; a model rates in it.
     """
-    rows = deletion.dependent_rows(projects, projects.c.id == project)
-    with deletion.without_triggers(connection, rows):
+    rows = dependent_rows(projects, projects.c.id == project)
+    with without_triggers(connection, rows):
         if material.get(connection, project).archived_at is None:
             raise UsageError(
                 "the project is not archived; archive it first, so that nobody writes into it.",
                 code="in-use",
             )
         _refuse_busy(connection, rows)
-        counts = deletion.counts(connection, rows)
-        deletion.delete_rows(connection, rows)
+        counts = count_rows(connection, rows)
+        delete_rows(connection, rows)
     material.clear_name(connection, project)
     return counts

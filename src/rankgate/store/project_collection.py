@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rankgate.core.errors import UsageError
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
-from rankgate.data.formats.tags import IDS
 from rankgate.data.qrels import Qrels
+from rankgate.data.query_tags import IDS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,4 +1,8 @@
-"""Rows of the store as frozen values, and inserts that both databases understand."""
+"""Rows of the store as frozen values, inserts for both databases, and leases.
+
+Both databases understand the inserts. By a lease, one of several processes does something, and
+another one when that has died.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankgate.core.errors import UsageError
+from rankgate.store.tables.people_tables import settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table
+
 
 T = TypeVar("T")
 
@@ -146,3 +152,35 @@ def taken_error(noun: str, name: object) -> UsageError:
     return UsageError(
         f"there is a {noun} {name!r} already; choose another name.", code="name-taken"
     )
+
+
+PREFIX = "lease:"
+"""The prefix of lease names among the settings; leases are in no backup."""
+
+
+def acquire(connection: Connection, name: str, owner: str, lease: timedelta) -> bool:
+    """Take or keep a lease; False while another owner has it.
+
+    Args:
+        connection: of a store, to write.
+        name: of what.
+        owner: the process.
+        lease: how long it stays with the owner without being kept.
+    """
+    key, moment = PREFIX + name, now()
+    lease_value = f"{(moment + lease).isoformat()} {owner}"
+    statement = insert(connection, settings).values(name=key, value="").on_conflict_do_nothing()
+    connection.execute(statement)
+    is_free = sa.or_(
+        settings.c.value < moment.isoformat(),
+        settings.c.value > (moment + MAX_AHEAD).isoformat(),
+        settings.c.value.endswith(f" {owner}"),
+    )
+    update = sa.update(settings).where(settings.c.name == key, is_free).values(value=lease_value)
+    return bool(connection.execute(update).rowcount)
+
+
+def release(connection: Connection, name: str, owner: str) -> None:
+    """Release a lease."""
+    is_held = sa.and_(settings.c.name == PREFIX + name, settings.c.value.endswith(f" {owner}"))
+    connection.execute(sa.update(settings).where(is_held).values(value=""))

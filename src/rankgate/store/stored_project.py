@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.streams.closing import Closing
-from rankgate.store.kept import judgments, results, runs
-from rankgate.store.material import documents, projects, queries
-from rankgate.store.models.counted import read_counting_ratings
+from rankgate.data.streams.journal import Closing
+from rankgate.store.blobs import stored_results, stored_runs
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.models.model_admissions import read_counting_ratings
 from rankgate.store.project_collection import project_collection
 from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.data.collection import Collection
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.ratings import Ratings
+    from rankgate.data.qrels import Qrels, Ratings
     from rankgate.data.run import Run
-    from rankgate.store.models.counted import Models
+    from rankgate.store.models.model_admissions import Models
     from rankgate.store.rating.batches import Strategy
 
 ALL = "all"
@@ -95,12 +94,14 @@ class StoredProject(Closing):
             UsageError: no run has this name; the error lists the names of all runs.
         """
         with self.store.read() as connection:
-            stored_run = runs.find_run(connection, self.number, name)
+            stored_run = stored_runs.find_run(connection, self.number, name)
             if stored_run is None:
                 raise self._unknown(
-                    "run", name, [run.name for run in runs.list_runs(connection, self.number)]
+                    "run",
+                    name,
+                    [run.name for run in stored_runs.list_runs(connection, self.number)],
                 )
-        return runs.rankings(stored_run, self.store.blobs)
+        return stored_runs.rankings(stored_run, self.store.blobs)
 
     def judgments(self, name: str) -> Qrels:
         """Resolved judgments.
@@ -109,17 +110,21 @@ class StoredProject(Closing):
             UsageError: there are none; the names of those that there are.
         """
         with self.store.read() as connection:
-            if judgments.find_judgments(connection, self.number, name) is None:
+            if stored_runs.find_judgments(connection, self.number, name) is None:
                 raise self._unknown(
                     "judgments",
                     name,
-                    [qrels.name for qrels in judgments.list_judgments(connection, self.number)],
+                    [qrels.name for qrels in stored_runs.list_judgments(connection, self.number)],
                 )
-            return judgments.read_judgments(connection, self.store.blobs, self.number, name)
+            return stored_runs.read_judgments(connection, self.store.blobs, self.number, name)
 
     def rows(self, table: str) -> pl.DataFrame | None:
         """The queries or the documents as a table of texts; None without any."""
-        read = queries.queries_table if table == "queries" else documents.documents_table
+        read = (
+            queries_documents.queries_table
+            if table == "queries"
+            else queries_documents.documents_table
+        )
         with self.store.read() as connection:
             return read(connection, self.number)
 
@@ -207,7 +212,7 @@ class StoredProject(Closing):
             UsageError: the name is another run's.
         """
         with self.write() as connection:
-            runs.add_run(connection, self.store.blobs, self.number, run, name=name)
+            stored_runs.add_run(connection, self.store.blobs, self.number, run, name=name)
 
     def add_judgments(self, qrels: Qrels, name: str) -> None:
         """Keep judgments, with their origin.
@@ -216,7 +221,7 @@ class StoredProject(Closing):
             UsageError: the name is that of other judgments.
         """
         with self.write() as connection:
-            judgments.add_judgments(connection, self.store.blobs, self.number, qrels, name=name)
+            stored_runs.add_judgments(connection, self.store.blobs, self.number, qrels, name=name)
 
     def add_batch(self, pairs: pl.DataFrame, name: str, strategy: Strategy = "1") -> int:
         """Make a batch of pairs to be rated; return their number.
@@ -233,7 +238,7 @@ class StoredProject(Closing):
     ) -> int:
         """Keep a result; return its number."""
         with self.write() as connection:
-            stored_result = results.add_result(
+            stored_result = stored_results.add_result(
                 connection,
                 self.store.blobs,
                 self.number,

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankgate.data import contents_of, read_qrels, read_run
-from rankgate.data.files.convert import convert
+from rankgate.data.files.conversion import convert
 from support.wording import raises
 
 

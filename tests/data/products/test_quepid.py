@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.data.contents import FileContents
-from rankgate.data.ratings import Ratings
+from rankgate.data.file_contents import FileContents
+from rankgate.data.qrels import Ratings
 from support.wording import raises
 
 STAR = {("star wars", "11"): 3.0, ("star wars", "12180"): 0.0}

@@ -20,8 +20,8 @@ from rankgate.data.formats.registry import find_format
 from rankgate.data.streams.source import InputFile
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.scores import Scores
-from rankgate.measurement.metrics.sequences import agents
-from rankgate.measurement.metrics.sequences.contexts import redundancy
+from rankgate.measurement.metrics.sequences import agent_metrics
+from rankgate.measurement.metrics.sequences.context_metrics import redundancy
 from rankgate.measurement.metrics.sequences.sequence import sequences
 from support.wording import raises
 
@@ -178,18 +178,18 @@ def test_splitting_a_call_changes_nothing_but_what_counts_calls(calls, drawn):
 
     whole, split = task(calls, tokens), task(parts, spent)
     for value in (
-        agents.evidence_recall,
-        agents.evidence_precision,
-        lambda each: agents.evidence_rate(each, per="tokens"),
-        lambda each: agents.evidence_rate(each, per="seconds"),
+        agent_metrics.evidence_recall,
+        agent_metrics.evidence_precision,
+        lambda each: agent_metrics.evidence_rate(each, per="tokens"),
+        lambda each: agent_metrics.evidence_rate(each, per="seconds"),
         redundancy,
-        agents.citation_precision,
-        agents.citation_recall,
-        agents.refusal_precision,
-        agents.refusal_recall,
+        agent_metrics.citation_precision,
+        agent_metrics.citation_recall,
+        agent_metrics.refusal_precision,
+        agent_metrics.refusal_recall,
     ):
         assert np.array_equal(value(whole), value(split), equal_nan=True)
-    assert agents.evidence_rate(split) <= agents.evidence_rate(whole)
+    assert agent_metrics.evidence_rate(split) <= agent_metrics.evidence_rate(whole)
 
 
 def test_depth_of_conversations(shared):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data.collection import Collection, Items
-from rankgate.measurement.metrics.sequences.contexts import (
+from rankgate.measurement.metrics.sequences.context_metrics import (
     context_precision,
     context_recall,
     position_gain,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import rankgate
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.collection import Collection
-from rankgate.measurement.metrics.graded.rbp import RBP
-from rankgate.measurement.metrics.judged import block
-from rankgate.measurement.metrics.sequences import agents, sessions
+from rankgate.measurement.metrics.graded.rank_biased import RBP
+from rankgate.measurement.metrics.judged_block import block
+from rankgate.measurement.metrics.sequences import agent_metrics, session_metrics
 from rankgate.measurement.metrics.sequences.sequence import sequences
 from support.command import assert_refused
 from support.wording import raises
@@ -86,7 +86,7 @@ def task(grades):
 @given(GRADES, st.floats(0.1, 0.9), st.floats(0.1, 0.9))
 def test_expectations_are_those_of_drawn_paths(grades, down, reformulate):
     """The sampler of Jiang & Allan: read, perhaps go on; perhaps ask again."""
-    found = sessions.expected_session_ndcg(task(grades), down=down, reformulate=reformulate)
+    found = session_metrics.expected_session_ndcg(task(grades), down=down, reformulate=reformulate)
     pool = sorted((g for row in grades for g in row), reverse=True)
     if not pool[0]:
         assert np.isnan(found)
@@ -116,23 +116,23 @@ def test_a_session_of_one_query_is_a_query(grades, p):
     if not any(grades):
         return
     plain = block([grades])
-    assert sessions.session_rbp(one, p=p, b=1) == pytest.approx(
+    assert session_metrics.session_rbp(one, p=p, b=1) == pytest.approx(
         RBP(p=p, rel=1).compute(plain, {"gain": "binary"})
     )
     dcg = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(grades))
-    assert sessions.session_dcg(one) == pytest.approx([dcg])
+    assert session_metrics.session_dcg(one) == pytest.approx([dcg])
     ideal = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(sorted(grades, reverse=True)))
-    assert sessions.normalised_session_dcg(one) == pytest.approx([dcg / ideal])
-    assert sessions.expected_session_ndcg(one, down=1) == pytest.approx([dcg / ideal])
+    assert session_metrics.normalised_session_dcg(one) == pytest.approx([dcg / ideal])
+    assert session_metrics.expected_session_ndcg(one, down=1) == pytest.approx([dcg / ideal])
 
 
 @given(GRADES, st.floats(0.05, 0.95), st.floats(0, 1))
 def test_bounds(grades, p, b):
-    value = sessions.session_rbp(task(grades), p=p, b=b)
+    value = session_metrics.session_rbp(task(grades), p=p, b=b)
     assert np.isnan(value) or 0 <= value <= 1 + 1e-12
     every = task([[1] * 40] * 40)
-    assert sessions.session_rbp(every, p=0.5, b=b) == pytest.approx([1.0], abs=1e-6)
-    for kernel in (sessions.normalised_session_dcg, sessions.expected_session_ndcg):
+    assert session_metrics.session_rbp(every, p=0.5, b=b) == pytest.approx([1.0], abs=1e-6)
+    for kernel in (session_metrics.normalised_session_dcg, session_metrics.expected_session_ndcg):
         value = kernel(task(grades))
         assert np.isnan(value) or 0 <= value <= 1 + 1e-12
 
@@ -238,7 +238,7 @@ def test_every_parameter_changes_a_value():
         answered=np.zeros(1),
     )
     for kernel, changes in {
-        sessions.normalised_session_dcg: [
+        session_metrics.normalised_session_dcg: [
             {"cutoff": 1},
             {"gain": "linear"},
             {"gain": "binary"},
@@ -247,20 +247,31 @@ def test_every_parameter_changes_a_value():
             {"discount": "added"},
             {"discount": "none"},
         ],
-        sessions.session_rbp: [{"cutoff": 1}, {"rel": 2}, {"max_grade": 3}, {"p": 0.5}, {"b": 0.1}],
-        sessions.expected_session_ndcg: [
+        session_metrics.session_rbp: [
+            {"cutoff": 1},
+            {"rel": 2},
+            {"max_grade": 3},
+            {"p": 0.5},
+            {"b": 0.1},
+        ],
+        session_metrics.expected_session_ndcg: [
             {"cutoff": 1},
             {"gain": "linear"},
             {"down": 0.1},
             {"reformulate": 0.1},
         ],
-        agents.evidence_precision: [{"calls": 1}, {"tokens": 300}, {"seconds": 1}, {"rel": 2}],
-        agents.evidence_recall: [{"calls": 1}, {"tokens": 300}, {"seconds": 1}],
-        agents.evidence_rate: [{"per": "tokens"}, {"per": "seconds"}, {"rel": 2}],
-        agents.first_useful: [{"rel": 3}],
-        agents.citation_precision: [{"rel": 2}],
-        agents.citation_recall: [{"rel": 3}],
-        agents.refusal_precision: [{"rel": 4}],
+        agent_metrics.evidence_precision: [
+            {"calls": 1},
+            {"tokens": 300},
+            {"seconds": 1},
+            {"rel": 2},
+        ],
+        agent_metrics.evidence_recall: [{"calls": 1}, {"tokens": 300}, {"seconds": 1}],
+        agent_metrics.evidence_rate: [{"per": "tokens"}, {"per": "seconds"}, {"rel": 2}],
+        agent_metrics.first_useful: [{"rel": 3}],
+        agent_metrics.citation_precision: [{"rel": 2}],
+        agent_metrics.citation_recall: [{"rel": 3}],
+        agent_metrics.refusal_precision: [{"rel": 4}],
     }.items():
         for given_ in changes:
             assert kernel(tasks, **given_) != kernel(tasks), (kernel, given_)

@@ -11,12 +11,11 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data import Qrels
-from rankgate.data.ratings import Ratings
-from rankgate.judging.admission.admission import JudgeAdmission
-from rankgate.judging.admission.admit import admit
-from rankgate.judging.admission.demands import Demands
-from rankgate.judging.admission.judge_grades import JudgeGrades
-from rankgate.judging.llm.attacks import Attack, attack_document
+from rankgate.data.qrels import Ratings
+from rankgate.judging.admission.admit import JudgeAdmission, admit
+from rankgate.judging.admission.judged_pairs import JudgeGrades
+from rankgate.judging.admission.requirements import Demands
+from rankgate.judging.llm.judge import Attack, attack_document
 from support.wording import raises
 
 QUERIES, DOCUMENTS = 40, 10

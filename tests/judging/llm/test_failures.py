@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.judging.llm.costs import Prices
+from rankgate.judging.llm.judge import Prices
 from rankgate.judging.resolution.resolve import resolve
 from support.wording import raises
 

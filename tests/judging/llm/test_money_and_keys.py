@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rankgate.core.errors import UsageError
-from rankgate.judging.llm.costs import Prices
+from rankgate.judging.llm.judge import Prices
 from support.wording import raises
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rankgate_time_biased_gain import TimedGain
 
-from rankgate.measurement.metrics.judged import block
+from rankgate.measurement.metrics.judged_block import block
 
 
 def by_hand(grades, half_life=224.0, cutoff=None):

@@ -1,4 +1,9 @@
-"""Options of the command line from a declaration: type, range, default and help written once."""
+"""Command-line options made from declarations, NAME=VALUE pairs, and names of grades.
+
+First come options of the form NAME=VALUE that may be given several times, then names of grades
+on the command line. Last come options made from a declaration: type, range, default and help
+are written once.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,115 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rankgate.core.console.name_types import BY_METAVAR
-from rankgate.core.console.sections import SectionOption
+from rankgate.core.console.option_types import BY_METAVAR, SectionOption
 from rankgate.core.declare import Registry, fields_of
-from rankgate.core.declare.signature import make_parameter, parse_docstring_section
+from rankgate.core.declare.parameter import make_parameter, parse_docstring_section
+from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
 
     Command = Callable[..., Any]
+
+
+T = TypeVar("T")
+
+
+def parse_pairs(texts: Sequence[str], option: str, read: Callable[[str], T]) -> dict[str, T]:
+    """The names with their values.
+
+    Args:
+        texts: as they were written.
+        option: what errors call the option.
+        read: converts the text of a value.
+
+    Raises:
+        UsageError: no ``=``, a name twice, or a value that cannot be read.
+
+    >>> parse_pairs(["buy=1", "view=0.1"], "--weight", float)
+    {'buy': 1.0, 'view': 0.1}
+    """
+    values_by_name: dict[str, T] = {}
+    for text in texts:
+        name, value = _split_pair(text, option)
+        if name in values_by_name:
+            raise UsageError(f"{option}: {name} is given twice.", code="duplicate-name")
+        try:
+            values_by_name[name] = read(value)
+        except ValueError:
+            raise UsageError(
+                f"{option} {text}: '{value}' is not a number.", code="not-a-number"
+            ) from None
+    return values_by_name
+
+
+_LABELLED = re.compile(r"\s*(?P<label>[^=]+?)\s*=\s*(?P<number>[^,=]+?)\s*(?:,|$)")
+
+
+def parse_labelled_numbers(texts: Sequence[str], option: str) -> dict[str, float]:
+    """The numbers of labels, in texts that may hold several with commas between.
+
+    Args:
+        texts: as they were written.
+        option: what errors call the option.
+
+    Raises:
+        UsageError: as `parse_pairs`.
+
+    >>> parse_labelled_numbers(["Exact=3,Yes, but late=1", "No=0"], "--grades")
+    {'Exact': 3.0, 'Yes, but late': 1.0, 'No': 0.0}
+    """
+    pair_texts: list[str] = []
+    for text in texts:
+        matches = list(_LABELLED.finditer(text))
+        is_complete = "".join(match[0] for match in matches) == text
+        pair_texts += (
+            [f"{m['label']}={m['number']}" for m in matches] if is_complete else text.split(",")
+        )
+    return parse_pairs(pair_texts, option, float)
+
+
+def _split_pair(word: str, option: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals or not name or not value:
+        raise UsageError(f"{option} {word}: write it as NAME=VALUE.", code="invalid-syntax")
+    return name, value
+
+
+label = click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="GRADE=NAME",
+    help="The name of a grade, as in 3=Exact; may be given several times.",
+)
+
+
+def parse_labels(texts: tuple[str, ...]) -> dict[float, str]:
+    """The names of grades, by grade.
+
+    Raises:
+        UsageError: a word that is not GRADE=NAME.
+    """
+    return dict(map(_parse_label, texts))
+
+
+def _parse_label(text: str) -> tuple[float, str]:
+    grade, _, name = text.partition("=")
+    try:
+        return float(grade), name.strip() or grade
+    except ValueError:
+        raise UsageError(
+            f"--label {text}: write GRADE=NAME, as in 3=Exact.", code="invalid-syntax"
+        ) from None
+
 
 _REPEATED = " May be given several times."
 _INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
@@ -122,7 +220,6 @@ def _with_pairs(function: Command, name: str, read_value: Callable[[str], Any]) 
 
     @functools.wraps(function)
     def mapped(*args: Any, **options: Any) -> Any:
-        from rankgate.core.console.pairs import parse_pairs
 
         command = click.get_current_context().command
         flag = next(param.opts[-1] for param in command.params if param.name == name)

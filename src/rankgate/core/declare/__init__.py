@@ -5,10 +5,26 @@ has parameters, `Registry` finds declared objects by name, in a package and amon
 plug-ins, and `Toml` reads a file whose errors name the line.
 """
 
-from rankgate.core.declare.declared import Declared, Registry, find_declared
-from rankgate.core.declare.parameter import Count, Cutoff, OnlyWith, Parameter, Range, Share
-from rankgate.core.declare.plugins import API_VERSION, PluginObjects, find_plugin_objects, using
-from rankgate.core.declare.signature import check_fields, fields_of, parameters_of
+from rankgate.core.declare.parameter import (
+    Count,
+    Cutoff,
+    OnlyWith,
+    Parameter,
+    Range,
+    Share,
+    check_fields,
+    fields_of,
+    parameters_of,
+)
+from rankgate.core.declare.registries import (
+    API_VERSION,
+    Declared,
+    PluginObjects,
+    Registry,
+    find_declared,
+    find_plugin_objects,
+    using,
+)
 
 __all__ = [
     "API_VERSION",

@@ -18,18 +18,15 @@ from uuid import UUID
 
 import numpy as np
 
-from rankgate.core.errors import InputError, short_repr
-from rankgate.core.extras import is_from_module, version_error
+from rankgate.core.errors import InputError, is_from_module, short_repr, version_error
 from rankgate.core.frozen import dataclass
-from rankgate.data.answers.answer import Failure
-from rankgate.data.answers.paths import MISSING, value_at_path
-from rankgate.data.answers.products import PRODUCTS, Product
-from rankgate.data.answers.served_order import break_ties
+from rankgate.data.answers.engine_answers import MISSING, Failure, break_ties, value_at_path
+from rankgate.data.answers.engine_products import PRODUCTS, Product
 from rankgate.data.memory.ids import text_id, text_ids
 
 if TYPE_CHECKING:
-    from rankgate.data.answers.shape import Shape
-    from rankgate.data.rows import Part
+    from rankgate.data.answers.engine_answers import Shape
+    from rankgate.data.table_rows import Part
 
 RESULT_KEYS = ("documents", "results", "hits", "matches", "points", "value", "docs")
 """The keys of the results in dictionaries of other clients, such as Haystack."""

@@ -1,15 +1,117 @@
-"""The result of ``convert``: rows written, losses and notes."""
+"""Convert a file to another format; report what is lost.
+
+Tables are written into files with the format by name or suffix, the file completely or not at
+all. The result of ``convert`` has rows written, losses and notes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, cast
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
-from rankgate.data.notes import Loss, Note
+from rankgate.core.output_files import replace_file, suffix_of
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.data import read
+from rankgate.data.column_map import map_columns
+from rankgate.data.file_contents import PART_LABELS, STATES, FileContents, Loss, Note
+from rankgate.data.formats import registry, run_companions
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run, ScatteredError
+from rankgate.data.streams.source import InputFile
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+    from rankgate.data.input_types import ColumnsLike, FileLike
+    from rankgate.data.table_rows import Part
+
+
+def choose_format(
+    target: str | Path | None, format_name: str | None = None, part_name: str | None = None
+) -> Format:
+    """The format for writing a file.
+
+    Args:
+        target: the file, whose suffix names the format; None for a stream.
+        format_name: the name of the format; by the suffix if not given.
+        part_name: a part that the format must hold, such as ``runs``; anything if not given.
+
+    Raises:
+        UsageError: no such format; one that is read only or does not hold the part; a suffix
+            that is ambiguous.
+    """
+    writers = [
+        format_
+        for format_ in registry.FORMATS
+        if format_.write and (part_name is None or part_name in format_.holds)
+    ]
+    if format_name is not None:
+        return _find_writer(format_name, part_name, writers)
+    suffix = "" if target is None else suffix_of(str(target))
+    matching_formats = [format_ for format_ in writers if suffix in format_.suffixes]
+    tables = [
+        format_ for format_ in matching_formats if format_.streams
+    ]  # what any tool reads, before a product's
+    best_formats = tables or [
+        format_
+        for format_ in matching_formats
+        if suffix == f".{format_.name}" or len(matching_formats) == 1
+    ]
+    if best_formats:
+        return best_formats[0]
+    names = ", ".join(format_.name for format_ in matching_formats or writers)
+    if matching_formats:
+        raise UsageError(
+            f"several formats end in {suffix}: choose with --to: {names}.", code="ambiguous-input"
+        )
+    reason = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
+    raise UsageError(f"{reason}; choose a format with --to: {names}.", code="unknown-format")
+
+
+def _find_writer(format_name: str, part_name: str | None, writers: list[Format]) -> Format:
+    format_ = registry.find_format(format_name)
+    if format_.write is None:
+        raise UsageError(
+            f"{format_.name} is read, not written; see rankgate formats.", code="format-not-written"
+        )
+    if part_name is not None and part_name not in format_.holds:
+        names = ", ".join(format_.name for format_ in writers)
+        raise UsageError(
+            f"{format_.name} holds no {part_name}; choose with --to: {names}.",
+            code="format-cannot-hold",
+        )
+    return format_
+
+
+def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple[Loss, ...]:
+    """Write a run; return the losses, without the states of queries.
+
+    Args:
+        run: a run with the rows of each query adjacent.
+        target: a path, which may end in ``.gz`` or ``.zst`` and is replaced in one step; or a
+            stream of bytes.
+        format_: a format that holds a run, from `choose_format`.
+    """
+    assert format_.write is not None
+    contents = FileContents(runs=(run,))
+    if isinstance(target, str | Path):
+        with replace_file(target) as stream:
+            losses = format_.write(contents, stream)
+    else:  # a stream, too, is written completely or not at all
+        with tempfile.TemporaryFile() as temporary_file:
+            losses = format_.write(contents, temporary_file)
+            temporary_file.seek(0)
+            shutil.copyfileobj(temporary_file, target)
+    return tuple(loss for loss in losses if loss.what != STATES)
+
 
 _LOSSES: dict[str, Any] = {
     "kind": pl.String,
@@ -35,7 +137,7 @@ class Conversion(Result):
     """
 
     kind: ClassVar[str] = "conversion"
-    document_from: ClassVar[str] = "rankgate.data.files.documents.conversion:document"
+    document_from: ClassVar[str] = "rankgate.data.files.file_documents:conversion_document"
 
     source: str
     target: str
@@ -63,3 +165,239 @@ class Conversion(Result):
             for note in notes
         ]
         return pl.DataFrame(rows, _LOSSES, orient="row")
+
+
+PARTS = {
+    "qrels": "qrels",
+    "run": "runs",
+    "ratings": "ratings",
+    "queries": "queries",
+    "documents": "documents",
+    "values": "values",
+}
+"""The choices of ``--as``, and the part of `FileContents` of each."""
+
+
+def convert(
+    source: FileLike,
+    target: str | Path | BinaryIO,
+    *,
+    from_: str | None = None,
+    columns: ColumnsLike | None = None,
+    grades: Mapping[str, float] | None = None,
+    to: str | None = None,
+    as_: str | None = None,
+) -> Conversion:
+    r"""Write what a file holds in another format; report what could not be kept.
+
+    A run is read and written batch by batch where both formats allow. The target is replaced in
+    one step when all of it is written; its name's last suffix may be ``.gz`` or ``.zst``.
+
+    Args:
+        source: a path (``-`` is standard input, ``NAME:PATH`` names the format), `FileContents`,
+            `Qrels`, a `Run`; or with ``as_`` a frame or a dict of dicts.
+        target: a path, or a stream of bytes, which needs ``to``.
+        from_: the format of the source; found by looking into it if not given.
+        columns: the columns of files that have no usual name, as in
+            query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
+            grade=ann+bob or grade=rater_*.
+        grades: the grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
+        to: the format of the target; by the suffix of its name if not given.
+        as_: the one part to carry: a key of ``PARTS``.
+
+    Raises:
+        InputError: the source cannot be read, or holds no such part.
+        UsageError: no such format, or it writes no such part; a target that cannot be written.
+
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> result = convert({"7": {"a": 2}}, out, to="trec", as_="qrels")
+    >>> out.getvalue(), result.losses
+    (b'7 0 a 2\n', ())
+    """
+    source = map_columns(source, columns, grades=grades)
+    if as_ is not None and as_ not in PARTS:
+        raise UsageError(f"no part '{as_}'; choose {', '.join(PARTS)}.", code="unknown-choice")
+    writer = choose_format(None if hasattr(target, "write") else target, to)
+    label, reader, reason, contents, lost = _read_source(source, from_, as_)
+    _refuse_unsupported_parts(contents, writer, label)
+    contents, flat = _flatten_subtopics(contents, writer)
+    lost += flat
+    counts: dict[str, int] = {}
+    unwritten = _write_contents(contents, target, writer, counts)
+    unwritten, notes = _write_companion(contents, target, unwritten, counts)
+    lost += unwritten
+    return Conversion(
+        source=label,
+        target=str(target) if not hasattr(target, "write") else "-",
+        from_format=reader,
+        reason=reason,
+        to_format=writer.name,
+        rows=_rows_by_part(contents, writer, lost, counts),
+        notes=(*contents.notes, *notes),
+        losses=lost,
+    )
+
+
+def _read_source(
+    source: Any,
+    format_name: str | None,
+    as_: str | None,
+) -> tuple[str, str, str, FileContents, tuple[Loss, ...]]:
+    """The source's label, its format, the reason for the format, its contents, and the losses."""
+    content = source if isinstance(source, FileContents) else _contents_in_memory(source, as_)
+    if content is not None:
+        contents_kept, lost = _select_part(content, as_, "the source")
+        return "in memory", "memory", "it is in memory", contents_kept, lost
+    input_file, format_ = registry.open_input(source, format_name)
+    reason = "it was named" if format_ else ""
+    if format_ is None:
+        format_, reason = registry.detect_format(input_file)
+    input_kind: Part | None = "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+    if format_.streams and input_kind:  # one table, which may be read as either
+        contents = read.contents_of(input_file, format_.name, input_kind)
+        return input_file.label, format_.name, reason, contents, ()
+    contents_kept, lost = _select_part(
+        read.contents_of(input_file, format_.name), as_, input_file.label
+    )
+    return input_file.label, format_.name, reason, contents_kept, lost
+
+
+def _contents_in_memory(source: Any, as_: str | None) -> FileContents | None:
+    """The contents of a table in memory; None if the source is a path."""
+    if isinstance(source, Qrels):
+        return FileContents(qrels=source)
+    if isinstance(source, Run):
+        return FileContents(runs=(source,))
+    if isinstance(source, str | InputFile) or hasattr(source, "__fspath__"):
+        return None
+    if as_ == "qrels":
+        return FileContents(qrels=read.read_qrels(source))
+    if as_ == "run":
+        return FileContents(runs=(read.read_run(source),))
+    raise UsageError(
+        "a table in memory is judgments or a run; set as_='qrels' or as_='run'.",
+        code="ambiguous-input",
+    )
+
+
+def _select_part(
+    contents: FileContents, as_: str | None, label: str
+) -> tuple[FileContents, tuple[Loss, ...]]:
+    if as_ is None:
+        return contents, ()
+    part_name = PARTS[as_]
+    if part_name == "qrels":
+        contents.judgments(label)
+    if part_name not in contents.parts:
+        part_list = ", ".join(contents.parts) or "nothing"
+        raise InputError(
+            f"no {part_name} in it, but {part_list}.", source=label, code="no-such-content"
+        )
+    return contents.only(part_name), contents.losses(part_name)
+
+
+def _refuse_unsupported_parts(contents: FileContents, writer: Format, label: str) -> None:
+    if not set(contents.parts) & set(writer.holds):
+        part_list = ", ".join(name for name in contents.parts if name != "extra") or "nothing"
+        problem = f"it contains {part_list}, but {writer.name} holds {', '.join(writer.holds)}"
+        has_unresolved = "ratings" in contents.parts and "qrels" in writer.holds
+        remedy = "resolve the ratings first" if has_unresolved else "choose another format"
+        raise InputError(f"{problem}; {remedy}.", source=label, code="format-cannot-hold")
+
+
+def _flatten_subtopics(
+    contents: FileContents, writer: Format
+) -> tuple[FileContents, tuple[Loss, ...]]:
+    """Judgments with one grade a document, if the format has no place for subtopics."""
+    qrels = contents.qrels
+    if qrels is None or not qrels.by_subtopic or {"subtopic"} <= {*writer.columns}:
+        return contents, ()
+    flat = qrels.by_document()
+    loss_text = "judgments by subtopic; each document is written with its highest grade"
+    examples = tuple(" ".join(map(str, row)) for row in qrels.table.head(3).rows())
+    dropped_columns = [
+        name for name in qrels.table.columns if name not in {*flat.table.columns, "subtopic"}
+    ]
+    lost = (
+        Loss(loss_text, len(qrels.table), examples),
+        *Loss.of("columns of judgments", dropped_columns),
+    )
+    return replace(contents, qrels=flat), lost
+
+
+def _write_contents(
+    contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
+) -> tuple[Loss, ...]:
+    """Write; a run whose queries are scattered is collected in memory and written again."""
+    try:
+        return _write_once(contents, target, writer, counts)
+    except ScatteredError:
+        collected_runs = tuple(run.together() for run in contents.runs)
+        return _write_once(replace(contents, runs=collected_runs), target, writer, counts)
+
+
+def _write_once(
+    contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
+) -> tuple[Loss, ...]:
+    assert writer.write is not None
+    counted_contents = replace(
+        contents, runs=tuple(_count_rows(run, counts) for run in contents.runs)
+    )
+    if not isinstance(target, str | PathLike):
+        with tempfile.TemporaryFile() as partial:
+            lost = writer.write(counted_contents, cast("BinaryIO", partial))
+            partial.seek(0)
+            shutil.copyfileobj(partial, target)
+        return lost
+    with replace_file(target) as stream:
+        return writer.write(counted_contents, stream)
+
+
+def _write_companion(
+    contents: FileContents,
+    target: str | Path | BinaryIO,
+    lost: tuple[Loss, ...],
+    counts: dict[str, int],
+) -> tuple[tuple[Loss, ...], tuple[Note, ...]]:
+    """Write a run's query data to its companion file; note an older one that is replaced."""
+    if not isinstance(target, str | PathLike) or len(contents.runs) != 1 or not counts:
+        return lost, ()
+    companion_path = run_companions.companion_path(target)
+    queries = contents.runs[0].queries
+    if queries is not None and STATES in {loss.what for loss in lost}:
+        run_companions.write(queries, companion_path)
+        note = Note(f"{STATES}, written into {companion_path.name} next to it", len(queries))
+        return tuple(loss for loss in lost if loss.what != STATES), (note,)
+    if not companion_path.is_file():
+        return lost, ()
+    note_text = "older companion file that is read with it; remove it if it belongs to another run"
+    return lost, (Note(note_text, 1, (companion_path.name,)),)
+
+
+def _count_rows(run: Run, counts: dict[str, int]) -> Run:
+    """The same run, whose rows are counted while they are read."""
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        counts[run.name] = 0
+        for frame in run.pieces():
+            counts[run.name] += len(frame)
+            yield frame
+
+    return replace(run, pieces=pieces)
+
+
+def _rows_by_part(
+    contents: FileContents, writer: Format, lost: tuple[Loss, ...], counts: dict[str, int]
+) -> dict[str, int]:
+    """Written rows by part; a part without rows is listed only if there is no other."""
+    lost_texts = {loss.what for loss in lost}
+    rows: dict[str, int] = {}
+    for name in contents.parts:
+        if name == "runs" and counts and name in writer.holds:
+            rows[name] = sum(counts.values())
+        elif name in writer.holds and name not in {"runs", "extra"}:
+            table = getattr(getattr(contents, name), "table", getattr(contents, name))
+            if PART_LABELS[name] not in lost_texts:
+                rows[name] = len(table)
+    return {name: count for name, count in rows.items() if count} or rows

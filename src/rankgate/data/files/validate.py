@@ -1,28 +1,181 @@
-"""Find problems in files of judgments and runs."""
+"""Find problems in files of judgments and runs.
+
+The result of ``validate`` (files and findings) and the list of all checks of
+``rankgate validate`` come first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Result
+from rankgate.core.present.codec import encode_fields
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
-from rankgate.data.files.checks import CHECKS, SEVERITIES
-from rankgate.data.files.checks.opening import open_subject, parse_input_kind
+from rankgate.data.files.checks import CHECKS, SEVERITIES, Needs, Severity
+from rankgate.data.files.checks.open_file import open_subject, parse_input_kind
 from rankgate.data.files.checks.subject import RawQueries, ScoredRun
-from rankgate.data.files.validation import CheckedFile, Problem, Validation
-from rankgate.data.scales import parse_scale
+from rankgate.data.qrels import parse_scale
 
 if TYPE_CHECKING:
-    from rankgate.data.files.checks import Check, Found, Needs
+    from rankgate.data.files.checks import Check, Found
     from rankgate.data.files.checks.subject import Outline, RawQrels, Subject
-    from rankgate.data.inputs import ColumnsLike, FileLike
-    from rankgate.data.place import RowLocation
+    from rankgate.data.input_types import ColumnsLike, FileLike
     from rankgate.data.qrels import Scale
-    from rankgate.data.rows import Part
+    from rankgate.data.table_rows import Part, RowLocation
+
+
+_COLUMNS = {
+    "check": pl.String,
+    "severity": pl.String,
+    "file": pl.String,
+    "line": pl.Int64,
+    "what": pl.String,
+    "count": pl.Int64,
+    "example": pl.String,
+    "mend": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One problem of a file.
+
+    Attributes:
+        check: the name of the check; `checks` has them all.
+        severity: ``error``, ``warning`` or ``note``.
+        file: where.
+        line: of the first place; None where there is no such line.
+        what: what it is, in a sentence with the figures.
+        count: how many rows, queries or ids it is about.
+        example: one of them.
+        mend: what to do about it.
+    """
+
+    check: str
+    severity: Severity
+    file: str
+    line: int | None
+    what: str
+    count: int
+    example: str
+    mend: str
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """A file that was checked.
+
+    Attributes:
+        file: its name.
+        format: what it was read as; ``?`` if that is unknown.
+        reason: why.
+        judgments: how many rows of judgments it has.
+        ranked: how many rows of runs.
+    """
+
+    file: str
+    format: str
+    reason: str
+    judgments: int
+    ranked: int
+
+
+@dataclass(frozen=True)
+class Validation(Result):
+    """What was found in some files.
+
+    Attributes:
+        files: those that were looked at, the judgments that they were compared with last.
+        problems: what was found, file by file, errors first.
+    """
+
+    kind: ClassVar[str] = "validation"
+    label: ClassVar[str] = "What is wrong with files"
+    document_from: ClassVar[str] = "rankgate.data.files.file_documents:validation_document"
+
+    files: tuple[CheckedFile, ...]
+    problems: tuple[Problem, ...]
+
+    def __len__(self) -> int:
+        """The number of problems."""
+        return len(self.problems)
+
+    def __bool__(self) -> bool:
+        """Always true, also without problems."""
+        return True
+
+    @property
+    def valid(self) -> bool:
+        """True if there is no error."""
+        return not self.counts["error"]
+
+    @property
+    def counts(self) -> dict[Severity, int]:
+        """The number of problems of each severity."""
+        severities = [problem.severity for problem in self.problems]
+        return {severity: severities.count(severity) for severity in SEVERITIES}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**self.head(), "valid": self.valid, "counts": self.counts, **encode_fields(self)}
+
+    def _table(self) -> pl.DataFrame:
+        return pl.DataFrame([asdict(problem) for problem in self.problems], schema=_COLUMNS)
+
+
+@dataclass(frozen=True)
+class CheckDetails:
+    """A check as help and documentation show it.
+
+    Attributes:
+        name: as findings name it.
+        severity: ``error``, ``warning`` or ``note``.
+        needs: what it looks at.
+        title: what it finds.
+    """
+
+    name: str
+    severity: Severity
+    needs: Needs
+    title: str
+
+
+@dataclass(frozen=True)
+class Checklist(Result):
+    """Every check that there is.
+
+    Attributes:
+        checks: the details of each, in the order in which they are done.
+    """
+
+    kind: ClassVar[str] = "checklist"
+    document_from: ClassVar[str] = "rankgate.data.files.file_documents:checklist"
+
+    checks: tuple[CheckDetails, ...]
+
+    def __len__(self) -> int:
+        """The number of checks."""
+        return len(self.checks)
+
+    def _table(self) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame([vars(check) for check in self.checks])
+
+
+def make_checklist() -> Checklist:
+    """Every check that there is."""
+    details = (
+        CheckDetails(check.name, check.severity, check.needs, check.title) for check in CHECKS
+    )
+    return Checklist(tuple(details))
 
 
 def validate(

@@ -16,19 +16,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.contents import FileContents
-from rankgate.data.duplicates import refuse_repeated
-from rankgate.data.formats.format import Format, Loss
-from rankgate.data.formats.tables import arrow, jsonl, jsonl_rows, schemas
-from rankgate.data.formats.tables import csv as delimited
-from rankgate.data.formats.writing import column_losses, find_losses
-from rankgate.data.notes import Note
-from rankgate.data.place import RowLocation
+from rankgate.data.file_contents import FileContents, Note
+from rankgate.data.formats.format import Format, Loss, column_losses, find_losses
+from rankgate.data.formats.tables import arrow, jsonl, schemas
+from rankgate.data.formats.tables import csv_tables as delimited
 from rankgate.data.streams.source import open_source as source_of
+from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import json_text
-from rankgate.data.text.json_keys import find_key_paths
-from rankgate.data.text.records import first_fields
-from rankgate.data.text.utf8 import BOM
+from rankgate.data.text.delimited_records import first_fields
+from rankgate.data.text.json_text import find_key_paths
+from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
@@ -246,11 +243,11 @@ def _read_texts(
     layout = schemas.TableSchema(
         part_name, {_IDS[part_name]: "_id"} | other_columns, frozenset(), frozenset(other_columns)
     )
-    rows = jsonl_rows.read_whole(source, layout)
+    rows = jsonl.read_whole(source, layout)
     filled_columns = [column.name for column in rows if column.null_count() < len(column)]
     id_column = _IDS[part_name]
     kept_columns = [name for name in rows.columns if name in {*filled_columns, id_column, "text"}]
-    location = RowLocation(source.label, partial(jsonl_rows.line_of, source))
+    location = RowLocation(source.label, partial(jsonl.line_of, source))
     refuse_repeated(rows[id_column], location, "_id", code="duplicate-id")
     texts_frame = rows.select(kept_columns)
     return (

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.contents import FileContents
+from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.tables import arrow
-from rankgate.data.formats.tables import csv as delimited
-from rankgate.data.streams.part_files import PartRows, list_part_files
-from rankgate.data.text.records import first_fields
+from rankgate.data.formats.tables import csv_tables as delimited
+from rankgate.data.streams.input_parts import PartRows, list_part_files
+from rankgate.data.text.delimited_records import first_fields
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
-    from rankgate.data.qrels import Qrels
-    from rankgate.data.ratings import Ratings
-    from rankgate.data.rows import FileRows
+    from rankgate.data.qrels import Qrels, Ratings
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
+    from rankgate.data.table_rows import FileRows
 
 _FRAME_PARTS = ("queries", "documents", "values")
 

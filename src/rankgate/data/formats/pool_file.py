@@ -8,16 +8,16 @@ import polars as pl
 import polars.selectors as cs
 
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.core.formulas import unguard_cell
-from rankgate.data.dataframes import is_frame, polars_frame
+from rankgate.core.present.csv_form import unguard_cell
 from rankgate.data.formats import registry
 from rankgate.data.streams.source import open_source
-from rankgate.data.text import cells
+from rankgate.data.table_columns import is_frame, polars_frame
+from rankgate.data.text import spreadsheet_cells
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rankgate.data.text.cells import Cells, CsvRow
+    from rankgate.data.text.spreadsheet_cells import Cells, CsvRow
 
 SCHEMA = {
     "query_id": pl.String,
@@ -98,19 +98,24 @@ def read_sheet(path: str | Path) -> Cells:
         InputError: a file that cannot be read, or that is no table.
     """
     name, plain_path = registry.split_prefix(path)
-    if name is None and open_source(plain_path).head(len(cells.ZIP)) == cells.ZIP:
-        return cells.read(plain_path)
+    if (
+        name is None
+        and open_source(plain_path).head(len(spreadsheet_cells.ZIP)) == spreadsheet_cells.ZIP
+    ):
+        return spreadsheet_cells.read(plain_path)
     input_file, format_ = registry.open_table(path)
     if format_ is None and input_file.head(1) == b"{":
         format_ = registry.find_format("jsonl")
     if format_ is None or format_.name in _SPREADSHEETS:
-        return cells.read(input_file)
+        return spreadsheet_cells.read(input_file)
     assert format_.table
     frame = format_.table(input_file).collect().with_columns(cs.integer().cast(pl.String))
     names = tuple(name.strip().lower() for name in frame.columns)
     rows = (dict(zip(names, row, strict=True)) for row in frame.iter_rows())
-    return cells.Cells(
-        input_file.label, names, tuple(cells.CsvRow(line, row) for line, row in enumerate(rows, 1))
+    return spreadsheet_cells.Cells(
+        input_file.label,
+        names,
+        tuple(spreadsheet_cells.CsvRow(line, row) for line, row in enumerate(rows, 1)),
     )
 
 

@@ -2,6 +2,8 @@
 
 A format's file is imported when a file could be of that format, so that a command loads only
 what it needs; `FORMATS` is all of them.
+
+Unsupported files (archives, Git LFS pointers, UTF-16) are recognised and named in the error.
 """
 
 from __future__ import annotations
@@ -15,89 +17,175 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import PluginObjects, find_declared, find_plugin_objects
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.formats import unsupported
-from rankgate.data.streams.part_files import is_folder, list_part_files
+from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source, split_table
-from rankgate.data.text.utf8 import BOM
+from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Format
 
     FORMATS: tuple[Format, ...]
 
+
+_MAGIC_BYTES = (
+    (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel; save it as .xlsx, or the sheet as CSV."),
+    (b"BZh91AY&SY", "packed twice with bzip2; unpack it once (bunzip2)."),
+    (b"\xfd7zXZ\x00", "packed twice with xz; unpack it once (unxz)."),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first."),
+    (b"\x1f\x8b", "packed twice with gzip; unpack it once (gunzip)."),
+    (b"\x28\xb5\x2f\xfd", "packed twice with zstd; unpack it once (unzstd)."),
+    (b"version https://git-lfs", "a pointer of Git LFS; fetch the file itself (git lfs pull)."),
+    (b"\xff\xfe\x00\x00", "UTF-32 text; convert it (iconv -f utf-32 -t utf-8)."),
+    (b"\xff\xfe", "UTF-16 text; convert it (iconv -f utf-16 -t utf-8)."),
+    (b"\xfe\xff", "UTF-16 text; convert it (iconv -f utf-16 -t utf-8)."),
+)
+"""The beginnings of such files, and advice for each."""
+
+_ZIP = b"PK"
+_TAR, _AT = b"ustar", 257
+_PAGE = re.compile(rb"\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+_UTF16_BYTES = 64  # bytes in which text of two bytes a character shows
+_FEW, _TAB = 3, 9  # bytes that say nothing; the lowest that text has
+_HALVES = {0: "be", 1: "le"}
+
+
+def unsupported_problem(first_bytes: bytes) -> str | None:
+    """The kind of an unsupported file, and advice; None if a format here may read it."""
+    if first_bytes.startswith(_ZIP):
+        from rankgate.data.formats.tables.other_tables import WORKBOOK, ZIP
+
+        if first_bytes.startswith(ZIP) and WORKBOOK not in first_bytes:
+            return "a zip archive; unpack it first (unzip)."
+    for begins, problem in _MAGIC_BYTES:
+        if first_bytes.startswith(begins):
+            return problem
+    if first_bytes[_AT : _AT + len(_TAR)] == _TAR:
+        return "a tar archive; unpack it first (tar -xf)."
+    if _PAGE.match(first_bytes.removeprefix(BOM)):
+        return "a web page, as servers send where a file is missing; download it again."
+    for parity, order in _HALVES.items():
+        zeros, letters = (
+            first_bytes[parity:_UTF16_BYTES:2],
+            first_bytes[1 - parity : _UTF16_BYTES : 2],
+        )
+        if (
+            len(first_bytes) > _FEW
+            and not any(zeros)
+            and letters.isascii()
+            and min(letters) >= _TAB
+        ):
+            return f"UTF-16 text; convert it (iconv -f utf-16{order} -t utf-8)."
+    return None
+
+
+def unknown_json_error(source: InputFile, first_bytes: bytes) -> InputError:
+    """The error for JSON that fits no format: it is not JSON, or has another shape.
+
+    Args:
+        source: the file.
+        first_bytes: its first bytes.
+    """
+    from rankgate.data.formats.tables import schemas
+    from rankgate.data.text import json_text
+
+    first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].strip()
+    value = None
+    try:
+        value = json_text.parse_json(first_line, source.label)
+    except InputError:
+        try:
+            value = json_text.read_document(source)
+        except InputError as fault:
+            return fault
+    rows = value if isinstance(value, list) and value and isinstance(value[0], dict) else []
+    if rows and schemas.find_schema(list(rows[0])):
+        problem = "rows in one array; write one object per line, as jq -c '.[]' does."
+    elif isinstance(value, dict) and schemas.find_schema(list(value)):
+        problem = (
+            "an object over several lines, or in another one; write one plain object per line."
+        )
+    else:
+        problem = "JSON that matches no known format; name the format, or see rankgate formats."
+    return InputError(problem, source=source.label, code="unknown-format")
+
+
 TABLE = (
     # name of the format, its module in this folder, and the beginning of such files, as in
     # `_beginning_kinds`
     ("parquet", "tables.arrow:PARQUET", "binary"),
     ("arrow", "tables.arrow", "binary"),
-    ("ranx-lz4", "ranx.lz4", "binary"),
-    ("sqlite", "tables.databases:SQLITE", "binary"),
-    ("duckdb", "tables.databases:DUCKDB", "binary"),
-    ("excel", "tables.excel", "binary"),
-    ("quepid-book", "quepid.book", "json"),
-    ("quepid-case", "quepid.case", "json"),
-    ("quepid-snapshot", "quepid.snapshot", "json"),
-    ("quepid-ratings", "quepid.ratings", "json"),
-    ("rank-eval", "elasticsearch.request", "json"),
-    ("rank-eval-response", "elasticsearch.response", "json"),
-    ("rre", "rre:GAINS", "json"),
-    ("rre-array", "rre:ARRAYS", "json"),
-    ("opensearch-judgments", "opensearch.judgments", "json"),
-    ("opensearch-experiment", "opensearch.experiment", "json"),
-    ("opensearch-configuration", "opensearch.configuration", "json"),
-    ("opensearch-metrics", "opensearch.metrics", "json"),
-    ("opensearch-query-set", "opensearch.query_set", "json labels"),
-    ("rankquest", "rankquest", "json"),
-    ("searchtweak", "searchtweak.api", "json"),
-    ("label-studio", "label_studio", "json"),
-    ("argilla", "argilla", "json"),
-    ("umbrela", "umbrela.judgments", "json"),
-    ("umbrela-requests", "umbrela.requests", "json"),
-    ("ragas", "rag.ragas", "json"),
-    ("ragas-normalized", "rag.ragas:NORMALIZED", "json"),
-    ("nuggets", "rag.nuggets", "json"),
-    ("trec-rag", "rag.answers", "json"),
-    ("trajectories", "rag.trajectories", "json"),
-    ("mteb", "mteb", "json"),
-    ("elasticsearch", "answers:ELASTICSEARCH", "json"),
-    ("solr", "answers:SOLR", "json"),
-    ("algolia", "answers:ALGOLIA", "json"),
-    ("vespa", "answers:VESPA", "json"),
-    ("qdrant", "answers:QDRANT", "json"),
-    ("weaviate", "answers:WEAVIATE", "json"),
-    ("meilisearch", "answers:MEILISEARCH", "json"),
-    ("typesense", "answers:TYPESENSE", "json"),
+    ("ranx-lz4", "ranx_files:RANX_LZ4_FORMAT", "binary"),
+    ("sqlite", "tables.other_tables:SQLITE", "binary"),
+    ("duckdb", "tables.other_tables:DUCKDB", "binary"),
+    ("excel", "tables.other_tables:EXCEL_FORMAT", "binary"),
+    ("quepid-book", "quepid.quepid_books:BOOK_FORMAT", "json"),
+    ("quepid-case", "quepid.quepid_cases:CASE_FORMAT", "json"),
+    ("quepid-snapshot", "quepid.quepid_snapshots:SNAPSHOT_FORMAT", "json"),
+    ("quepid-ratings", "quepid.quepid_cases:RATINGS_FORMAT", "json"),
+    ("rank-eval", "products.rank_eval:RANK_EVAL_FORMAT", "json"),
+    ("rank-eval-response", "products.rank_eval:RANK_EVAL_RESPONSE_FORMAT", "json"),
+    ("rre", "products.rre:GAINS", "json"),
+    ("rre-array", "products.rre:ARRAYS", "json"),
+    ("opensearch-judgments", "products.opensearch_judgments:JUDGMENT_LIST_FORMAT", "json"),
+    ("opensearch-experiment", "products.opensearch_judgments:EXPERIMENT_FORMAT", "json"),
+    ("opensearch-configuration", "products.opensearch_judgments:CONFIGURATION_FORMAT", "json"),
+    ("opensearch-metrics", "products.opensearch_queries:QUERY_METRICS_FORMAT", "json"),
+    ("opensearch-query-set", "products.opensearch_queries:QUERY_SET_FORMAT", "json labels"),
+    (
+        "products.judgment_tools:RANKQUEST_FORMAT",
+        "products.judgment_tools:RANKQUEST_FORMAT",
+        "json",
+    ),
+    ("searchtweak", "products.judgment_tools:SEARCHTWEAK_FORMAT", "json"),
+    ("label-studio", "products.label_studio", "json"),
+    ("products.argilla", "products.argilla", "json"),
+    ("umbrela", "products.umbrela:UMBRELA_FORMAT", "json"),
+    ("umbrela-requests", "products.umbrela:UMBRELA_REQUESTS_FORMAT", "json"),
+    ("ragas", "rag_contexts:RAGAS_FORMAT", "json"),
+    ("ragas-normalized", "rag_contexts:NORMALIZED", "json"),
+    ("nuggets", "rag_answers:NUGGETS_FORMAT", "json"),
+    ("trec-rag", "rag_answers:TREC_RAG_FORMAT", "json"),
+    ("trajectories", "rag_contexts:TRAJECTORIES_FORMAT", "json"),
+    ("benchmark_files:MTEB_FORMAT", "benchmark_files:MTEB_FORMAT", "json"),
+    ("elasticsearch", "search_answers:ELASTICSEARCH", "json"),
+    ("solr", "search_answers:SOLR", "json"),
+    ("algolia", "search_answers:ALGOLIA", "json"),
+    ("vespa", "search_answers:VESPA", "json"),
+    ("qdrant", "search_answers:QDRANT", "json"),
+    ("weaviate", "search_answers:WEAVIATE", "json"),
+    ("meilisearch", "search_answers:MEILISEARCH", "json"),
+    ("typesense", "search_answers:TYPESENSE", "json"),
     ("beir", "beir", "json header"),
-    ("ranx", "ranx.json", "json"),
+    ("ranx", "ranx_files:RANX_JSON_FORMAT", "json"),
     ("jsonl", "tables.jsonl", "json"),
-    ("json-table", "tables.other_tables", "json"),
-    ("quepid-book-csv", "quepid.book_csv", "comma"),
-    ("quepid-detail", "quepid.detail", "comma"),
-    ("quepid-snapshot-csv", "quepid.snapshot_csv", "comma"),
-    ("quepid-general", "quepid.general", "comma"),
-    ("information-need", "quepid.information_need", "comma"),
-    ("quaerite", "quaerite", "comma"),
-    ("searchtweak-csv", "searchtweak.csv", "comma"),
-    ("quepid-csv", "quepid.ratings_csv", "comma"),
-    ("govuk", "govuk", "comma"),
-    ("completions", "suggestions:COMPLETIONS", "header"),
-    ("corrections", "suggestions:CORRECTIONS", "header"),
-    ("facets", "suggestions:FACETS", "header"),
-    ("svmlight", "letor.svmlight", "labels"),
-    ("quepid-ltr", "quepid.ltr", "labels"),
-    ("model-scores", "letor.model_scores", "numbers"),
-    ("recbole", "tables.interactions:RECBOLE", "header"),
-    ("movielens-100k", "tables.interactions:U_DATA", "header"),
-    ("tsv", "tables.csv:TSV", "header"),
-    ("csv", "tables.csv", "header"),
-    ("movielens-1m", "tables.interactions:RATINGS_DAT", "colon"),
-    ("lists", "tables.interactions:LISTS", "colon"),
+    ("json-table", "tables.other_tables:JSON_TABLE_FORMAT", "json"),
+    ("quepid-book-csv", "quepid.quepid_books:BOOK_CSV_FORMAT", "comma"),
+    ("quepid-detail", "quepid.quepid_exports:DETAIL_FORMAT", "comma"),
+    ("quepid-snapshot-csv", "quepid.quepid_snapshots:SNAPSHOT_CSV_FORMAT", "comma"),
+    ("quepid-general", "quepid.quepid_exports:GENERAL_FORMAT", "comma"),
+    ("information-need", "quepid.quepid_cases:INFORMATION_NEED_FORMAT", "comma"),
+    ("products.product_sheets:QUAERITE_FORMAT", "products.product_sheets:QUAERITE_FORMAT", "comma"),
+    ("searchtweak-csv", "products.judgment_tools:SEARCHTWEAK_CSV_FORMAT", "comma"),
+    ("quepid-csv", "quepid.quepid_cases:RATINGS_CSV_FORMAT", "comma"),
+    ("products.product_sheets:GOVUK_FORMAT", "products.product_sheets:GOVUK_FORMAT", "comma"),
+    ("completions", "suggestion_tables:COMPLETIONS", "header"),
+    ("corrections", "suggestion_tables:CORRECTIONS", "header"),
+    ("facets", "suggestion_tables:FACETS", "header"),
+    ("svmlight", "learning_to_rank:SVMLIGHT_FORMAT", "labels"),
+    ("quepid-ltr", "learning_to_rank:QUEPID_LTR_FORMAT", "labels"),
+    ("model-scores", "model_scores", "numbers"),
+    ("recbole", "tables.interaction_formats:RECBOLE", "header"),
+    ("movielens-100k", "tables.interaction_formats:U_DATA", "header"),
+    ("tsv", "tables.csv_tables:TSV", "header"),
+    ("csv", "tables.csv_tables", "header"),
+    ("movielens-1m", "tables.interaction_formats:RATINGS_DAT", "colon"),
+    ("lists", "tables.interaction_formats:LISTS", "colon"),
     ("topics", "trec.topics", "topics"),
-    ("ntcir", "trec.ntcir", "text"),
-    ("prels", "trec.prels", "text"),
-    ("trec-subtopics", "trec.subtopics", "text"),
-    ("trec", "trec.trec", "text"),
-    ("ir_datasets", "ir_datasets", "named"),
+    ("ntcir", "trec.trec_judgments:NTCIR_FORMAT", "text"),
+    ("prels", "trec.trec_judgments:PRELS_FORMAT", "text"),
+    ("trec-subtopics", "trec.trec_judgments:SUBTOPICS_FORMAT", "text"),
+    ("trec", "trec.trec_files", "text"),
+    ("benchmark_files:IR_DATASETS_FORMAT", "benchmark_files:IR_DATASETS_FORMAT", "named"),
 )
 """Formats, the most particular first; ``FORMAT`` is one's name in a module that has no other.
 
@@ -189,7 +277,7 @@ def detect_format(input_file: InputFile) -> tuple[Format, str]:
     if is_folder(input_file):
         return _detect_folder(input_file)
     first_bytes = _read_beginning(input_file)
-    if problem := unsupported.unsupported_problem(first_bytes):
+    if problem := unsupported_problem(first_bytes):
         raise InputError(problem, source=input_file.label, code="unknown-format")
     name = input_file.path.name if input_file.path else ""
     beginnings = _beginning_kinds(first_bytes)
@@ -212,7 +300,7 @@ def _fallback_format(
 
         if has_plain_rows(first_bytes):
             return find_format("jsonl"), "the first line is an object with plain values"
-        raise unsupported.unknown_json_error(input_file, first_bytes)
+        raise unknown_json_error(input_file, first_bytes)
     first_line = first_bytes.split(b"\n", 1)[0]
     if "binary" not in beginnings and "header" in beginnings and re.search(rb"[,;]", first_line):
         return find_format(

@@ -1,22 +1,292 @@
-"""Interactions: users, items, times and kinds; the log that a recommender learns from."""
+"""Interactions: users, items, times and kinds; the log that a recommender learns from.
+
+Times of a log may be in any unit; mixed units raise an error. The reader translates the names
+that logs give our columns.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.logs.clock import parse_instants
-from rankgate.data.place import RowLocation
 from rankgate.data.qrels import check_rows
+from rankgate.data.table_rows import RowLocation
+from rankgate.data.text.text_values import format_time, parse_time
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import Array, Frame, Source
-    from rankgate.data.logs.clock import Unit
+    from numpy.typing import NDArray
+
+    from rankgate.data.input_types import Array, Frame, Source
+
+
+Unit = Literal["s", "ms", "us", "ns", "date", "order", "place", "none"]
+"""The unit of a time: a count since 1970, a date, a bare number that only orders rows, a
+position in a user's own list, or none."""
+
+UNITS: tuple[Unit, ...] = ("s", "ms", "us", "ns", "order")
+"""The units of times that are numbers."""
+
+_NAMES = {
+    "order": "bare numbers",
+    "s": "seconds",
+    "ms": "milliseconds",
+    "us": "microseconds",
+    "ns": "nanoseconds",
+}
+_BANDS: tuple[Unit, ...] = ("order", "s", "ms", "us", "ns")
+_EDGES = np.array([1e8, 1e11, 1e14, 1e17])  # since 1970: 1973 in seconds, in milliseconds, …
+_MICROSECONDS = {"order": 1e6, "place": 1e6, "s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
+_LATEST_TIME = 4_102_444_800 * 1e6  # the year 2100
+_FORMS = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d")
+
+
+def parse_instants(
+    raw: pl.Series, location: RowLocation, unit: Unit | None = None
+) -> tuple[pl.Series, Unit]:
+    """Times as whole microseconds since 1970, and the unit that they were written in.
+
+    The unit of numbers is inferred from their size: since 1973 a count of seconds has nine to
+    eleven digits, one of milliseconds twelve to fourteen, and so on. Smaller numbers are not
+    times: they only order the rows.
+
+    Args:
+        raw: numbers, strings or times, none missing.
+        location: the location of the rows, for errors.
+        unit: the unit of numbers, if it is known.
+
+    Returns:
+        an Int64 column (bare numbers in millionths), and the unit.
+
+    Raises:
+        InputError: no time, units that are mixed, a date that cannot be; with the line.
+    """
+    if raw.dtype.is_temporal():
+        return raw.cast(pl.Datetime("us")).to_physical().cast(pl.Int64), "date"
+    numbers = raw.cast(pl.Float64, strict=False)
+    is_number = numbers.is_not_null() & numbers.is_finite().fill_null(value=False)
+    if is_number.all():
+        return _parse_epoch_times(numbers.to_numpy(), location, unit)
+    if is_number.any():
+        row, number_row = int(is_number.arg_min() or 0), int(is_number.arg_max() or 0)
+        problem = (
+            f"time '{raw[row]}' is a date or no time, and '{raw[number_row]}' on line "
+            f"{location.line(number_row) or number_row + 1} is a number; write all times in one "
+            "form."
+        )
+        raise InputError(
+            problem, source=location.file(row), line=location.line(row), code="mixed-times"
+        )
+    return _parse_dates(raw, location), "date"
+
+
+def parse_instant(text: str, unit: Unit) -> int:
+    """Read one time in microseconds: a date, or a number in a log's own unit.
+
+    Raises:
+        InputError: it is neither.
+
+    >>> parse_instant("2024-01-01", "s") == parse_instant("1704067200", "s")
+    True
+    """
+    instants_read, _ = parse_instants(
+        pl.Series([text]), RowLocation("the cut"), None if unit == "date" else unit
+    )
+    return int(instants_read[0])
+
+
+def format_instant(time: int, unit: Unit) -> str:
+    """A time for people: a date, or the bare number.
+
+    >>> format_instant(1_704_067_200_000_000, "s"), format_instant(7_000_000, "order")
+    ('2024-01-01T00:00:00Z', '7')
+    """
+    if unit in {"order", "place"}:
+        return f"{time / 1e6:g}" if time % 1_000_000 else str(time // 1_000_000)
+    return format_time(datetime.fromtimestamp(time / 1e6, UTC)) or ""
+
+
+def _parse_epoch_times(
+    numbers: NDArray[np.float64], location: RowLocation, unit: Unit | None
+) -> tuple[pl.Series, Unit]:
+    bands = np.searchsorted(_EDGES, np.abs(numbers), side="right")
+    if unit is None:
+        counts = np.bincount(bands, minlength=len(_BANDS))
+        usual_band = int(counts.argmax())
+        if counts[usual_band] < len(numbers):
+            raise _mixed_units_error(numbers, bands, usual_band, location)
+        unit = _BANDS[usual_band]
+    microseconds = np.round(numbers * _MICROSECONDS[unit])
+    if unit not in {"order", "place"} and len(microseconds) and microseconds.max() > _LATEST_TIME:
+        row = int(microseconds.argmax())
+        problem = (
+            f"time {numbers[row]:.0f} would be after the year 2100 in {_NAMES[unit]}; "
+            "say its unit, or write dates as 2026-01-31T12:00:00Z."
+        )
+        raise InputError(
+            problem, source=location.file(row), line=location.line(row), code="not-a-time"
+        )
+    return pl.Series("at", microseconds.astype(np.int64)), unit
+
+
+def _mixed_units_error(
+    numbers: NDArray[np.float64], bands: NDArray[np.int64], usual_band: int, location: RowLocation
+) -> InputError:
+    unusual_rows = np.flatnonzero(bands != usual_band)
+    row = int(unusual_rows[0])
+    problem = (
+        f"time {numbers[row]:.0f} looks like {_NAMES[_BANDS[int(bands[row])]]}, where most are "
+        f"{_NAMES[_BANDS[usual_band]]} ({len(unusual_rows):,} of {len(numbers):,} rows differ); "
+        "write all in one unit."
+    )
+    return InputError(
+        problem, source=location.file(row), line=location.line(row), code="mixed-times"
+    )
+
+
+def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:
+    plain_text = raw.cast(pl.String).str.strip_chars().str.replace(r"( UTC|Z|\+00:?00)$", "")
+    frame = pl.DataFrame({"text": plain_text})
+    forms = [pl.col("text").str.to_datetime(form, time_unit="us", strict=False) for form in _FORMS]
+    microseconds = frame.select(pl.coalesce(forms).to_physical().cast(pl.Int64).alias("at"))["at"]
+    unread_rows = microseconds.is_null().arg_true().to_list()
+    if unread_rows:  # other zones, one by one, or what is not a time
+        times = microseconds.to_list()
+        for row in unread_rows:
+            time = parse_time(str(raw[row]), "time", location.label, location.line(row))
+            times[row] = round(time.timestamp() * 1e6)
+        microseconds = pl.Series("at", times, dtype=pl.Int64)
+    return microseconds
+
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "query_id": (
+        "query_id",
+        "user_id",
+        "userid",
+        "user",
+        "uid",
+        "visitor_id",
+        "visitorid",
+        "customer_id",
+        "reviewerid",
+        "session_id",
+        "sessionid",
+        "session",
+        "sess_id",
+        "query",
+        "qid",
+    ),
+    "doc_id": (
+        "doc_id",
+        "item_id",
+        "itemid",
+        "item",
+        "iid",
+        "movie_id",
+        "movieid",
+        "product_id",
+        "productid",
+        "asin",
+        "parent_asin",
+        "article_id",
+        "track_id",
+        "book_id",
+        "news_id",
+        "clicked_doc_id",
+        "doc",
+        "document",
+        "content_id",
+        "contentid",
+        "content",
+    ),
+    "at": (
+        "at",
+        "timestamp",
+        "time",
+        "ts",
+        "datetime",
+        "date",
+        "event_time",
+        "unixreviewtime",
+        "created_at",
+        "t_dat",
+    ),
+    "kind": (
+        "kind",
+        "event",
+        "event_type",
+        "event_name",
+        "action",
+        "action_name",
+        "behavior",
+        "behaviour",
+        "type",
+    ),
+    "value": ("value", "rating", "overall", "stars", "weight", "count", "score", "label"),
+}
+"""The names that each of our columns may have, best first; case is ignored."""
+
+_REQUIRED = ("query_id", "doc_id")
+
+
+def map_columns(
+    log_columns: Sequence[str],
+    chosen_columns: Mapping[str, str],
+    label: str,
+    line: int | None = None,
+) -> dict[str, str]:
+    """Map our columns to those of a log: ours -> theirs.
+
+    Args:
+        log_columns: the log's columns.
+        chosen_columns: ours -> theirs, from the user; the others are found by their names.
+        label: what errors call the log.
+        line: the line that names its columns.
+
+    Raises:
+        UsageError: a chosen column that is not one of ours.
+        InputError: a column that is not there, or none for the user or the item.
+    """
+    for column, log_column in chosen_columns.items():
+        if column not in ALIASES:
+            raise UsageError(
+                f"a log has no column '{column}'; choose {', '.join(ALIASES)}.",
+                code="missing-column",
+            )
+        if log_column not in log_columns:
+            problem = f"no column '{log_column}' among {', '.join(log_columns[:10])}."
+            raise InputError(problem, source=label, line=line, code="missing-column")
+    name_by_lower_case: dict[str, str] = {}
+    for name in log_columns:
+        name_by_lower_case.setdefault(name.strip().lower(), name)
+    columns = dict(chosen_columns)
+    for column, aliases in ALIASES.items():
+        log_column = next(
+            (
+                name_by_lower_case[alias]
+                for alias in aliases
+                if alias in name_by_lower_case and name_by_lower_case[alias] not in columns.values()
+            ),
+            "",
+        )
+        if column not in columns and log_column:
+            columns[column] = log_column
+    for column in _REQUIRED:
+        if column not in columns:
+            problem = (
+                f"no column for {'the user or query' if column == 'query_id' else 'the item'} "
+                f"among {', '.join(log_columns[:10])}; name it with {column}=COLUMN."
+            )
+            raise InputError(problem, source=label, line=line, code="missing-column")
+    return {column: columns[column] for column in ALIASES if column in columns}
+
 
 SCHEMA = {
     "query_id": pl.String,
@@ -28,7 +298,7 @@ SCHEMA = {
 """The columns every log has."""
 
 LogLike: TypeAlias = "Source | Interactions | Frame | Array"
-"""A log, or training data, as functions accept it; see `rankgate.data.inputs`."""
+"""A log, or training data, as functions accept it; see `rankgate.data.input_types`."""
 
 KIND = "interaction"
 """The kind of interactions in a log without kinds."""
@@ -104,7 +374,7 @@ def parse_log_rows(
     expressions = [pl.col("query_id", "doc_id").cast(pl.String)]
     if "kind" in raw.columns:
         expressions.append(pl.col("kind").cast(pl.String).fill_null(KIND))
-    value = _parse_numbers(raw["value"], location) if "value" in raw.columns else pl.lit(1.0)
+    value = _parse_values(raw["value"], location) if "value" in raw.columns else pl.lit(1.0)
     frame = raw.with_columns(*expressions, value.alias("value"))
     check_rows(frame, "value", location)
     time_unit: Unit = "none"
@@ -120,7 +390,7 @@ def parse_log_rows(
     return frame.select(name for name in SCHEMA if name in raw.columns), time_unit
 
 
-def _parse_numbers(values: pl.Series, location: RowLocation) -> pl.Series:
+def _parse_values(values: pl.Series, location: RowLocation) -> pl.Series:
     """Values as numbers.
 
     Raises:

@@ -1,4 +1,7 @@
-"""The ids of rows and columns: given, or the numbers from 0; and the position of an id."""
+"""Ids of rows and columns: given, or the numbers from 0; and the position of an id.
+
+An array that grows comes first.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,20 @@ from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class GrowingArray:
+    """An array that grows in place; joining pieces would hold the memory twice."""
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self.values = np.empty(0, dtype)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Put values at the end."""
+        size = len(self.values)
+        self.values.resize(size + len(values), refcheck=False)  # no other array shares its memory
+        self.values[size:] = values
+
 
 NOT_FOUND = -1
 """The position of an id that is not among others."""

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.core.errors import InputError
-from rankgate.data.memory.devices import to_numpy
-from rankgate.data.memory.matrices import Lists
+from rankgate.data.memory.matrices import Lists, to_numpy
 
 if TYPE_CHECKING:
-    from rankgate.data.rows import Part
+    from rankgate.data.table_rows import Part
 
 _PAIR_LENGTH = 2
 _UNRANKED = float(np.finfo(np.float32).min)

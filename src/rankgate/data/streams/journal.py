@@ -1,16 +1,33 @@
-"""Append rows to disk one by one, so that none is lost if the program stops."""
+"""Append rows to disk one by one, so that none is lost if the program stops.
+
+Context managers that close what they hold open come first.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.streams.closing import Closing
+
+
+class Closing(ABC):
+    """A value that is closed when its ``with`` ends, also by an error."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what it holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 @dataclass

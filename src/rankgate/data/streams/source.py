@@ -1,4 +1,8 @@
-"""Input files: plain, compressed, or standard input."""
+"""Input files (plain, compressed, or standard input), read ahead in threads.
+
+Threads read and write ahead of use, while the parser and NumPy let others run. Memory for the
+pieces of a file is used again for later pieces.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,84 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.streams.rooms import BufferPool
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+T = TypeVar("T")
+
+_WORKERS = 2  # a piece is parsed by one core; more pieces at a time would only take memory
+
+
+def read_ahead(chunks: Iterator[T]) -> Iterator[T]:
+    """The same pieces; the next one is made while the caller works on this one.
+
+    An error of the maker reaches the caller at the piece that it belongs to.
+    """
+    with ThreadPoolExecutor(1, "rankgate-read") as maker:
+        next_chunk = maker.submit(next, chunks, None)
+        while (chunk := next_chunk.result()) is not None:
+            next_chunk = maker.submit(next, chunks, None)
+            yield chunk
+
+
+def run_in_order(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """The results of some tasks, in their order, with a few tasks at work at a time.
+
+    An error of a task reaches the caller when its result is due.
+    """
+    with ThreadPoolExecutor(_WORKERS, "rankgate-parse") as makers:
+        futures: deque[Future[T]] = deque()
+        for task in tasks:
+            futures.append(makers.submit(task))
+            if len(futures) > _WORKERS:
+                yield futures.popleft().result()
+        while futures:
+            yield futures.popleft().result()
+
+
+_MAX_BUFFERS = 5  # one piece is read, two are parsed, two wait
+
+
+class BufferPool:
+    """Reads pieces into the memory of earlier pieces that are no longer in use.
+
+    New memory for every piece would make reading take half as long again. A piece that is
+    still in use when its memory is needed does not change: `io.BytesIO` copies what it shares.
+    """
+
+    def __init__(self) -> None:
+        self._rooms: deque[io.BytesIO] = deque()
+
+    def read(self, stream: io.BufferedReader, size: int) -> bytes:
+        """The next bytes of a stream, fewer than ``size`` at its end only."""
+        if len(self._rooms) < _MAX_BUFFERS:
+            piece = stream.read(size)
+            self._rooms.append(io.BytesIO(piece))  # shares the piece
+            return piece
+        room = self._rooms.popleft()
+        self._rooms.append(room)
+        room.truncate(size)
+        if room.seek(0, io.SEEK_END) < size:
+            room.seek(size - 1)
+            room.write(b"\n")
+        with room.getbuffer() as memory:
+            byte_count = stream.readinto(memory)
+        room.truncate(byte_count)
+        return room.getvalue()
+
 
 CHUNK = 16 << 20
 """Bytes parsed at one time, and the longest line; more would be fresh memory for each piece."""

@@ -1,4 +1,10 @@
-"""Parse untrusted JSON: size limits, no duplicate keys, errors with line numbers."""
+"""Parse untrusted JSON: limits of size and depth, unique keys, errors with lines and paths.
+
+The nesting depth is limited before JSON is parsed. The parser limits the size, rejects
+duplicate keys and raises errors with line numbers. A reader then takes documents step by step,
+with errors that name the path. The key paths at the beginning of a JSON file are read to
+distinguish formats.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +13,47 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankgate.core.errors import InputError
-from rankgate.data.text.json_depth import exceeds_depth
-from rankgate.data.text.utf8 import BOM, decode_utf8
+from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
+
+
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_BLOCK_SIZE = 1 << 20
+_STEP = np.zeros(256, np.int8)
+_STEP[[*b"{["]] = 1
+_STEP[[*b"}]"]] = -1
+
+
+def exceeds_depth(data: bytes, limit: int) -> bool:
+    r"""True if more than ``limit`` brackets are inside each other, outside of strings.
+
+    It is exact up to the first fault, where a parser ends.
+
+    >>> exceeds_depth(b'[["[[["]]', 2), exceeds_depth(b'[[["\\"[["]]]', 2)
+    (False, True)
+    """
+    depth, in_string = 0, False
+    codes = np.frombuffer(_ESCAPED.sub(b"__", data) if b"\\" in data else data, np.uint8)
+    for begin in range(0, len(codes), _BLOCK_SIZE):
+        piece = codes[begin : begin + _BLOCK_SIZE]
+        is_quoted = np.bitwise_xor.accumulate(piece == ord('"')) ^ in_string
+        in_string = bool(is_quoted[-1])
+        steps = np.where(is_quoted, 0, _STEP[piece])
+        depths = depth + np.cumsum(steps, dtype=np.int64)
+        if depths.max() > limit:
+            return True
+        depth = int(depths[-1])
+    return False
+
 
 LIMIT = 256 << 20
 """Bytes of one document, decompressed; as Python's objects they take several times as many."""
@@ -312,3 +350,149 @@ def _find_duplicate_key_line(text: str) -> int:
             last_string = json.loads(symbol)
         line += symbol.count("\n")
     return line
+
+
+TOP = "the document"
+"""The name of the outermost value in errors."""
+
+
+def require_object(value: Any, source: InputFile) -> dict[str, Any]:
+    """A document that must be an object.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{describe_type(value)}, where an object is needed.",
+            source=source.label,
+            code="wrong-type",
+        )
+    return value
+
+
+def list_objects(values: Any, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a list, each with its JSON path.
+
+    Args:
+        values: what should be the list.
+        list_path: its JSON path, such as ``queries``; empty for the document itself.
+        label: the file.
+
+    Raises:
+        InputError: no list, or something in it that is not an object.
+    """
+    if not isinstance(values, list):
+        list_name = f"'{list_path}'" if list_path else TOP
+        raise InputError(
+            f"{list_name} is {describe_type(values)}, where a list is needed.",
+            source=label,
+            code="wrong-type",
+        )
+    for index, value in enumerate(values):
+        object_path = f"{list_path}[{index}]"
+        if not isinstance(value, dict):
+            problem = f"{object_path} is {describe_type(value)}, where an object is needed."
+            raise InputError(problem, source=label, code="wrong-type")
+        yield object_path, value
+
+
+def objects_under_key(
+    table: Mapping[str, Any], key: str, path: str, label: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of the list under a required key; as `list_objects`."""
+    if key not in table:
+        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
+    yield from list_objects(table[key], f"{path}.{key}" if path else key, label)
+
+
+def read_id(table: Mapping[str, Any], key: str, path: str, label: str) -> str:
+    """The id under a required key.
+
+    Raises:
+        InputError: there is none.
+    """
+    if key not in table:
+        raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
+    return identifier(table[key], f"'{key}' of {path or TOP}", label)
+
+
+def read_text(table: Mapping[str, Any], key: str, path: str, label: str) -> str | None:
+    """The string under a key, or None if there is none or null.
+
+    Raises:
+        InputError: something else is there.
+    """
+    if table.get(key) is None:
+        return None
+    text: str = member(table, key, str, path or TOP, label)
+    return text
+
+
+def read_object(table: Mapping[str, Any], key: str, path: str, label: str) -> dict[str, Any]:
+    """The object under a key, empty if there is none or null.
+
+    Raises:
+        InputError: something else is there.
+    """
+    if table.get(key) is None:
+        return {}
+    value: dict[str, Any] = member(table, key, dict, path or TOP, label)
+    return value
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
+_MAX_TOKENS = 20_000  # tokens to read
+
+
+@lru_cache(maxsize=4)
+def find_key_paths(first_bytes: bytes) -> frozenset[str]:
+    """The paths of all keys in JSON or JSON lines, which may be cut off or not be JSON at all.
+
+    Keys are joined by dots; ``[]`` follows a path that holds a list.
+
+    >>> sorted(find_key_paths(b'{"queries": [{"text": "a", "n": {"x": 1}}, {"te'))
+    ['queries', 'queries[]', 'queries[].n', 'queries[].n.x', 'queries[].text']
+    >>> sorted(find_key_paths(b'[{"id": 1}]'))
+    ['[]', '[].id']
+    """
+    key_paths: set[str] = set()
+    stack: list[tuple[bytes, str]] = []  # each open bracket, and the path of what is in it
+    key, last_string = "", b""
+    for token_count, match in enumerate(_TOKEN.finditer(first_bytes.removeprefix(BOM))):
+        token = match[0]
+        if token_count > _MAX_TOKENS or len(stack) > DEPTH:
+            break
+        path = stack[-1][1] if stack else ""
+        if token == b":" and stack and stack[-1][0] == b"{":
+            name = last_string[1:-1].decode(errors="replace")
+            key = f"{path}.{name}" if path else name
+            key_paths.add(key)
+        elif token in {b"{", b"["}:
+            inner_path = key or path
+            if token == b"[":
+                inner_path += "[]"
+                key_paths.add(inner_path)
+            stack.append((token, inner_path))
+            key = ""
+        elif token in {b"}", b"]"}:
+            if not stack:
+                break
+            stack.pop()
+            key = ""
+        elif token == b",":
+            key = ""
+        elif token.startswith(b'"'):
+            last_string = token
+    return frozenset(key_paths)
+
+
+def has_keys(first_bytes: bytes, *paths: str) -> bool:
+    """True if the beginning of a file has every one of these keys."""
+    return set(paths) <= find_key_paths(first_bytes)
+
+
+def matches_key(first_bytes: bytes, pattern: str) -> bool:
+    """True if a pattern matches the whole path of some key."""
+    path_pattern = re.compile(pattern)
+    return any(path_pattern.fullmatch(path) for path in find_key_paths(first_bytes))

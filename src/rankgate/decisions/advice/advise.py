@@ -1,41 +1,157 @@
-"""The verb ``advise``: recommend metrics to report and to gate on, with reasons."""
+"""The verb ``advise`` and its result: metrics to report and to gate on, with reasons.
+
+The result holds metrics for a task, with reasons. The verb recommends them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankgate.core.declare import Cutoff
-from rankgate.core.present.result import run_notices
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.lazy_names import load_name
 from rankgate.core.progress import step
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
-from rankgate.decisions.advice.advice import Advice, AdvisedMetric, Reason
-from rankgate.decisions.advice.carried_metrics import metric_power
-from rankgate.decisions.advice.facts import (
+from rankgate.decisions.advice.advice_inputs import (
     DEPTH,
     MARGIN,
     PAGE,
     Answers,
     DataFacts,
+    MetricPower,
     PlannedJudgments,
+    metric_power,
     planned_facts,
     read_facts,
 )
-from rankgate.decisions.advice.rules import CAUTIONS, ROLES, RULES, STEPS, fill_cutoffs, fill_facts
-from rankgate.decisions.advice.sources import SOURCES
-from rankgate.decisions.comparison import compared as parts
+from rankgate.decisions.advice.advice_rules import (
+    CAUTIONS,
+    ROLES,
+    RULES,
+    SOURCES,
+    STEPS,
+    fill_cutoffs,
+    fill_facts,
+)
+from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement.evaluation.ceilings import cutoff_of
-from rankgate.measurement.evaluation.metric import metric_details
+from rankgate.measurement.evaluation.metric_details import metric_details
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.metrics.names import parse
-from rankgate.measurement.scoring.run_names import rename_duplicates
+from rankgate.measurement.metrics.metric_name_parser import parse
+from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
 
 if TYPE_CHECKING:
-    from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import QrelsLike, RunsLike
+    from rankgate.data.input_types import QrelsLike, RunsLike
+    from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.scoring import Convention
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Reason for a metric's role: a rule, its sentence, and the key of its source."""
+
+    rule: str
+    words: str
+    source: str
+
+
+@dataclass(frozen=True)
+class AdvisedMetric:
+    """A metric and what it is for.
+
+    Attributes:
+        metric: its name.
+        role: ``gate``, ``watch``, ``report`` or ``avoid``.
+        reasons: the rules that say so.
+        sees: what can change its value.
+        blind_to: what cannot.
+        carrying: what the given runs let these queries show; None without runs, for what is to
+            be avoided, and for Judged.
+    """
+
+    metric: str
+    role: str
+    reasons: tuple[Reason, ...]
+    sees: str
+    blind_to: str
+    carrying: MetricPower | None
+
+
+@dataclass(frozen=True)
+class Advice(Result):
+    """Metrics for a task, with reasons.
+
+    Attributes:
+        answers: what the user said.
+        facts: what judgments and runs show.
+        qrels, qrels_sha256: the judgments; empty where there are none yet.
+        runs: names.
+        convention: name, axes and hash; empty as well.
+        choices: metrics to gate on, to watch and to report, in this order.
+        avoided: metrics not to decide by.
+        cautions: what no choice of metrics repairs.
+        sources: the cited ones, by key.
+        input_notices: what the reader should know of the judgments and the runs.
+    """
+
+    kind: ClassVar[str] = "advice"
+    order: ClassVar[int] = 80
+    document_from: ClassVar[str] = "rankgate.decisions.advice.advice_document:advice_document"
+
+    answers: Answers
+    facts: DataFacts
+    qrels: str
+    qrels_sha256: str
+    runs: tuple[str, ...]
+    convention: Mapping[str, Any]
+    choices: tuple[AdvisedMetric, ...]
+    avoided: tuple[AdvisedMetric, ...]
+    cautions: tuple[Reason, ...]
+    sources: Mapping[str, str]
+    input_notices: tuple[Notice, ...] = ()
+
+    def of(self, role: str) -> tuple[AdvisedMetric, ...]:
+        """The choices of one role."""
+        return tuple(choice for choice in self.choices if choice.role == role)
+
+    @property
+    def heading(self) -> str:
+        """The heading of the advice in a report."""
+        return "Which metrics to decide by"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        values = super().to_dict()
+        qrels = {"name": self.qrels, "sha256": values.pop("qrels_sha256")}
+        return {**values, "qrels": qrels}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Read the output of ``to_dict``."""
+        facts = {**values["facts"], "judged": tuple(values["facts"]["judged"].items())}
+        qrels = {"qrels": values["qrels"]["name"], "qrels_sha256": values["qrels"]["sha256"]}
+        return super().from_dict({**values, "facts": facts, **qrels})
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """The judgments."""
+        return ((self.qrels, "judgments", self.qrels_sha256),) if self.qrels else ()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The cautions of the runs, and those that hold for any choice of metrics."""
+        cautions = tuple(Notice(caution.rule, caution.words) for caution in self.cautions)
+        return (*self.input_notices, *cautions)
+
+    @property
+    def policy(self) -> str:
+        """The advice as a policy in TOML; saved to a file, ``rankgate.gate`` reads it."""
+        policy_text: str = load_name("rankgate.decisions.advice.advice_document:policy")(self)
+        return policy_text
 
 
 def advise(

@@ -1,35 +1,287 @@
-"""Compare systems on the same queries: differences, intervals and tests."""
+"""Compare systems on the same queries: differences, intervals and tests.
+
+The designs of a comparison come first: the population of its queries, from a sample and a
+model. Then follow the systems to compare, with the inputs that are made for all of them
+together, and the comparison itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
-from rankgate.data.comparison import ScoredRun
-from rankgate.data.parts import Need
-from rankgate.data.spark_tables import any_on_spark, run_on_spark
-from rankgate.decisions.comparison.compared import iterate_candidates
-from rankgate.decisions.comparison.compared_systems import ComparedSystems
+from rankgate.data.input_types import any_on_spark, run_on_spark
+from rankgate.data.query_sample import Sample, check_predicted_sample
+from rankgate.data.query_tags import read_clusters
+from rankgate.data.run_scores import ScoredRun
+from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.comparison_tables import iterate_candidates, query_table
+from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.many import compare_many
-from rankgate.decisions.comparison.pairs import ComparisonRules
-from rankgate.decisions.comparison.scores.systems import reported_tables, stated_metrics
-from rankgate.measurement.evaluation.from_runs import FromRuns
+from rankgate.decisions.comparison.list_metrics import ComparedLists, ListTotals, with_list_totals
+from rankgate.decisions.comparison.many_systems import compare_many
+from rankgate.decisions.comparison.paired_values import pair_values
+from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
+from rankgate.decisions.comparison.reported_systems import reported_tables, stated_metrics
+from rankgate.measurement.evaluation.evaluate import FromRuns
+from rankgate.measurement.evaluation.model_judgments import ModelJudgments, score_by_model
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.evaluation.scores import Scores
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.measurement.scoring.run_names import refuse_baseline_again, rename_duplicates
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.top_documents import (
+    refuse_baseline_again,
+    rename_duplicates,
+)
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RunLike, RunsLike
+    from rankgate.data.input_types import QrelsLike, RunLike, RunsLike
+    from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.inference import Method
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.decisions.comparison.query_groups import QueryGroups
+    from rankgate.decisions.comparison.reported_systems import ReportedTables
+    from rankgate.measurement.evaluation.model_judgments import ModelSaw
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
+
+
+def design_inputs(collection: Collection) -> tuple[Sample | None, ModelJudgments | None]:
+    """Read the sample of queries, a model's judgments, and the judgments that the model saw.
+
+    Raises:
+        InputError, UsageError: as `Sample.of` and `ModelJudgments.of`; a model without a sample.
+    """
+    queries = None if collection.sample is None else Sample.of(collection.sample)
+    judge = ModelJudgments.of(collection)
+    check_predicted_sample(judge, queries)
+    return queries, judge
+
+
+def designs_of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Design]:
+    """The design of each candidate without a model; none without a sample."""
+    if sample is None:
+        return []
+    clusters = read_clusters(system.tagged for system in systems)
+    return [Design(sample, clusters=clusters)] * (len(systems) - 1)
+
+
+@dataclass(frozen=True)
+class DesignedSystems:
+    """Systems scored by people's judgments, with the designs of the comparison.
+
+    Attributes:
+        scorer: of the judgments that count.
+        systems: the baseline and the candidates.
+        designs: of each candidate; none without a sample.
+        saw: the judgments that the model saw; None without a model.
+    """
+
+    scorer: Scorer
+    systems: Sequence[ScoredRun]
+    designs: Sequence[Design] = ()
+    saw: ModelSaw | None = None
+
+    def unseen(self, system: ScoredRun) -> ScoredRun:
+        """Remove the queries that the model saw from a system."""
+        return system if self.saw is None else self.saw.unseen_part(system)
+
+
+def design_systems(
+    scorer: Scorer,
+    predicted: ModelJudgments | None,
+    sample: Sample | None,
+    systems: Sequence[ScoredRun],
+    runs: Sequence[Any],
+    unequal: str,
+) -> DesignedSystems:
+    """Make the designs with a model's judgments, if any, and keep the sampled queries of systems.
+
+    Args:
+        scorer: of people's judgments.
+        predicted: the model's judgments, and the judgments that it saw.
+        sample: the sample that people judged.
+        systems: the baseline and the candidates, by people's judgments.
+        runs: the runs of the systems.
+        unequal: the rule for queries that only one system ran.
+
+    Raises:
+        InputError, UsageError: as `score_by_model`.
+    """
+    if predicted is None or sample is None:
+        return DesignedSystems(scorer, systems, designs_of_people(sample, systems))
+    step("scoring by the predicted judgments")
+    scored = score_by_model(scorer, predicted, sample, systems, runs)
+    lists = ComparedLists.of(scored.model_scorer, scored.models)
+    baseline, *candidates = (
+        lists.scored(system_index, system) for system_index, system in enumerate(scored.models)
+    )
+    tables = [
+        query_table(baseline, candidate, pair_values(baseline, candidate, unequal))
+        for candidate in candidates
+    ]
+    clusters = read_clusters(system.tagged for system in scored.models)
+    documents: Sequence[pl.DataFrame | None] = [None] * len(tables)
+    if scored.parts:
+        baseline_parts, *candidate_parts = scored.parts
+        documents = [
+            _join_documents(baseline_parts, parts_of_candidate)
+            for parts_of_candidate in candidate_parts
+        ]
+    designs = [
+        Design(sample, table, drawn_documents, clusters, scored.saw)
+        for table, drawn_documents in zip(tables, documents, strict=True)
+    ]
+    return DesignedSystems(scored.scorer, scored.systems, designs, scored.saw)
+
+
+def _join_documents(baseline: pl.DataFrame, candidate: pl.DataFrame) -> pl.DataFrame:
+    keys = ["query_id", "metric", "doc_id", "inclusion"]
+    joined = baseline.rename({"part": "baseline"}).join(
+        candidate.rename({"part": "candidate"}), on=keys, how="full", coalesce=True
+    )
+    return joined.with_columns(pl.col("baseline", "candidate").fill_null(0.0)).sort(keys)
+
+
+@dataclass(frozen=True)
+class ComparedSystems:
+    """A baseline and candidates, with the inputs of their comparisons.
+
+    Attributes:
+        systems: the baseline and the candidates, with their values by metrics of lists too.
+        supply: the parts that they have or can make.
+        designs: of each candidate, the population of the queries; none if every query counts alike.
+        lists: of all systems, for metrics of lists.
+        groups: the groups of queries that the values are sums of; else None.
+        ranges: by metric, its lowest and highest value, where it has both and was reported.
+    """
+
+    systems: tuple[ScoredRun, ...]
+    supply: Supply = EVERYTHING
+    designs: tuple[Design, ...] = ()
+    lists: ComparedLists = field(default_factory=ComparedLists.none)
+    groups: QueryGroups | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of_runs(
+        cls,
+        scorer: Scorer,
+        systems: Sequence[ScoredRun],
+        runs: Sequence[Any],
+        unequal: str,
+        repeats: Sequence[ScoredRun] = (),
+        supply: Supply = EVERYTHING,
+    ) -> ComparedSystems:
+        """Make them from systems scored by judgments, with the sample and model of the collection.
+
+        Args:
+            scorer: of judgments, metrics and convention.
+            systems: the baseline and the candidates, scored.
+            runs: the runs of the systems.
+            unequal: the rule for queries that only one system ran.
+            repeats: further runs of the baseline's system, scored.
+            supply: the parts that the baseline has, where it was saved.
+
+        Raises:
+            InputError, UsageError: as `design_inputs`, `design_systems` and `ComparedLists.of`.
+        """
+        sample, model = design_inputs(scorer.collection)
+        designed_systems = design_systems(scorer, model, sample, systems, runs, unequal)
+        repeats_scored = [designed_systems.unseen(system) for system in repeats]
+        lists = ComparedLists.of(
+            designed_systems.scorer, [*designed_systems.systems, *repeats_scored], supply
+        )
+        if sample is not None:
+            for label in lists.totals:
+                _TOTALS_SUPPLY.require(f"{label} with a sample of queries", [Need("values")])
+        scored_systems = [
+            lists.scored(system_index, system)
+            for system_index, system in enumerate(designed_systems.systems)
+        ]
+        return cls(tuple(scored_systems), supply, tuple(designed_systems.designs), lists)
+
+    @classmethod
+    def of_tables(
+        cls,
+        tables: ReportedTables,
+        names: Iterable[object],
+        metrics: Sequence[str | Metric],
+        unequal: str,
+        slices: Sequence[str],
+    ) -> ComparedSystems:
+        """Make them from values that another tool computed.
+
+        Args:
+            tables: their values.
+            names: of the baseline and the candidates; without any, all systems.
+            metrics: to compare.
+            unequal: as of `of_runs`.
+            slices: tags whose values are compared apart.
+
+        Raises:
+            InputError: tables that cannot be read, with file and line.
+            UsageError: an unknown system; a part that the tables lack.
+        """
+        reported = tables.read(metrics, unequal, slices)
+        systems = rename_duplicates(reported.named([str(name) for name in names]), [])
+        sample = tables.read_sample()
+        is_stated_by_feature = {"slices": bool(slices), "a sample of queries": sample is not None}
+        for feature in (
+            feature for feature, is_stated in is_stated_by_feature.items() if is_stated
+        ):
+            reported.supply.require(feature, [Need("values")])
+        return cls(
+            tuple(systems),
+            reported.supply,
+            tuple(designs_of_people(sample, systems)),
+            groups=reported.groups,
+            ranges=reported.ranges,
+        )
+
+    def comparisons(self, rules: ComparisonRules) -> tuple[Comparison, ...]:
+        """Compare the baseline with each candidate, by values of queries or of groups of queries.
+
+        Raises:
+            UsageError: no candidate; as `compare_pairs`.
+        """
+        baseline, *candidates = self.systems
+        if not candidates:
+            raise UsageError(
+                "no candidate; give one run or more besides the baseline.", code="missing-input"
+            )
+        if self.groups is not None:
+            rules = replace(rules, sizes=False)
+        return compare_pairs(baseline, candidates, rules, self.designs)
+
+    def with_totals(self, result: Comparison, resamples: int, candidate: int = 1) -> Comparison:
+        """Add a row for each metric of all lists together to a comparison.
+
+        Args:
+            result: of the baseline and a candidate.
+            resamples: of users, for the interval.
+            candidate: the index of the candidate among the systems.
+        """
+        if not self.lists.metrics:
+            return result
+        wholes: ListTotals = self.lists.wholes(result, resamples, candidate=candidate)
+        return with_list_totals(result, wholes, self.lists.warnings)
+
+
+_TOTALS_SUPPLY = Supply(
+    frozenset(),
+    "it is one number about all lists, which weights of queries do not change",
+    "leave the metric or the sample out",
+)
+"""The supply of a metric of all lists together: it has no values of queries."""
+
 
 TOTAL_RESAMPLES = 1000
 """Resamples of users for metrics of all lists together, as in `scorecard`."""

@@ -1,4 +1,9 @@
-"""Two systems on the same queries, and several candidates against one baseline."""
+"""Results of comparisons of two systems, of candidates with a baseline, of many systems.
+
+The module holds the columns of the tables on a sample of queries and its population, then the
+statistics for three systems or more, then the comparison of two systems on the same queries,
+and of several candidates against one baseline.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,106 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import decode, encode, frame
-from rankgate.core.present.result import Notice, Result
-from rankgate.data.group_sums import GroupSums
-from rankgate.decisions.comparison.design_tables import PREDICTIONS, REPRESENTED
-from rankgate.decisions.comparison.practical import EQUIVALENCE, RELATIVE
-from rankgate.decisions.comparison.systems import ManySystems
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.codec import decode, encode, encode_fields, frame
+from rankgate.data.run_scores import GroupSums
+from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
+
+REPRESENTED: dict[str, Any] = {
+    "metric": pl.String,
+    "queries": pl.Int64,
+    "effective": pl.Float64,
+    "population": pl.Int64,
+    "people": pl.Float64,
+    "people_low": pl.Float64,
+    "people_high": pl.Float64,
+    "model": pl.Float64,
+    "correlation": pl.Float64,
+    "slope": pl.Float64,
+    "saving": pl.Float64,
+    "needed": pl.Int64,
+    "documents": pl.Int64,
+    "more_documents": pl.Int64,
+    "seen": pl.Int64,
+    "agreement": pl.Float64,
+}
+"""One row a metric. queries: judged by people; effective: as many of equal weight tell as much;
+population: queries that the model judged; people, with the ends of its interval: the difference
+without the model; model: by the model alone; slope: how much its judgments count; saving: the
+share of people's queries that it saves; needed: people's queries that would show this difference,
+null where no number up to the population's does; documents: that people judged, null where they
+judged all of these queries; more_documents: that they must judge in addition to show this
+difference, null where all of these queries' would not do; seen: queries that are left out because
+the model saw their judgments; agreement: Cohen's kappa of its grades with people's."""
+
+PREDICTIONS: dict[str, Any] = {
+    "query_id": pl.String,
+    "metric": pl.String,
+    "delta": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
+"""Queries that the model alone judged: its difference, and the conformal interval of the one that
+people would find."""
+
+
+FRIEDMAN: dict[str, Any] = {
+    "metric": pl.String,
+    "statistic": pl.Float64,
+    "p_value": pl.Float64,
+    "f": pl.Float64,
+    "f_p_value": pl.Float64,
+    "critical": pl.Float64,
+}
+"""Friedman's χ² of systems ranked within queries, Iman and Davenport's F, and the difference of two
+mean ranks from which on Nemenyi's test distinguishes a pair."""
+
+
+@dataclass(frozen=True)
+class ManySystems:
+    """Statistics that need three systems or more.
+
+    Attributes:
+        systems: their names, the baseline first.
+        means: ``metric``, ``system``, ``mean``, ``n``, best first; over the queries on which all
+            have a value; ``mean_rank`` within queries, 1 is the best.
+        anova: ``metric``, ``f``, ``p_value``, ``ms_system``, ``ms_query``, ``ms_residual``.
+        pairs: ``metric``, ``first``, ``second``, ``delta`` (first − second), ``gain``
+            (above 0 where the first is better), ``low``, ``high``,
+            ``p_tukey``, ``p_randomised``, ``p_nemenyi`` (of mean ranks): corrected for all pairs
+            of the metric.
+        orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap_b`` (tau AP, the mean of both
+            directions; `rankgate.rank_similarity` has the directed ``tau-AP``), ``rbo`` (p = .9),
+            ``spearman``, ``pearson`` (of means): how alike they order the systems; ``tau_low``,
+            ``tau_high``, ``spearman_low``, ``spearman_high`` over resampled queries.
+        reliability: ``metric``, the components of variance, Eρ² and Φ with intervals, queries
+            needed for .95 of each, and the tau and tau-AP to expect of another set of queries;
+            ``split_half``: the correlation of two random halves of the queries, stepped up to all
+            of them, with 95 % of the splits, and ``split_half_tau`` of the halves' orders.
+        level: of the intervals.
+        resamples: of the randomised Tukey test.
+        seed: of the drawing.
+        friedman: the columns of `FRIEDMAN`.
+    """
+
+    systems: tuple[str, ...]
+    means: pl.DataFrame
+    anova: pl.DataFrame
+    pairs: pl.DataFrame
+    orderings: pl.DataFrame
+    reliability: pl.DataFrame
+    level: float
+    resamples: int
+    seed: int
+    friedman: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FRIEDMAN))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return encode_fields(self)
+
+
+TABLES = ("means", "anova", "pairs", "orderings", "reliability", "friedman")
+
 
 METRICS = {
     "metric": pl.String,
@@ -306,17 +405,21 @@ class Comparisons(Result):
     """
 
     kind: ClassVar[str] = "comparison"
-    document_from: ClassVar[str] = "rankgate.decisions.comparison.documents.comparison:document"
-    report_from: ClassVar[str] = "rankgate.decisions.comparison.documents.report:document"
+    document_from: ClassVar[str] = (
+        "rankgate.decisions.comparison.documents.comparison_document:comparison_document"
+    )
+    report_from: ClassVar[str] = (
+        "rankgate.decisions.comparison.documents.comparison_report:comparison_report_document"
+    )
     order: ClassVar[int] = 5
     charts: ClassVar[Mapping[str, str]] = {
-        "deltas": "rankgate.decisions.comparison.charts.deltas:draw",
-        "scatter": "rankgate.decisions.comparison.charts.scatter:draw",
-        "forest": "rankgate.decisions.comparison.charts.forest:draw",
-        "heat": "rankgate.decisions.comparison.charts.heat:draw",
-        "power": "rankgate.decisions.comparison.charts.power:draw",
-        "judged": "rankgate.decisions.comparison.charts.ranked:judged",
-        "grades": "rankgate.decisions.comparison.charts.ranked:grades",
+        "deltas": "rankgate.decisions.comparison.charts.query_charts:draw_deltas",
+        "scatter": "rankgate.decisions.comparison.charts.query_charts:draw_scatter",
+        "forest": "rankgate.decisions.comparison.charts.system_charts:draw_forest",
+        "heat": "rankgate.decisions.comparison.charts.system_charts:draw_system_heat",
+        "power": "rankgate.decisions.comparison.charts.system_charts:draw_power",
+        "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
+        "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
     }
 
     comparisons: tuple[Comparison, ...]

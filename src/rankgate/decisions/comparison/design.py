@@ -11,33 +11,31 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.clusters import CLUSTER, COPY_CLUSTER
-from rankgate.decisions.comparison.comparison import SCHEMAS
-from rankgate.decisions.comparison.design_tables import PREDICTIONS, REPRESENTED
-from rankgate.decisions.comparison.paired import compute_figures
-from rankgate.measurement.stats.clusters import QueryClusters
-from rankgate.measurement.stats.planning.power import queries_for_power
-from rankgate.measurement.stats.represented import (
+from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER
+from rankgate.decisions.comparison.comparison import PREDICTIONS, REPRESENTED, SCHEMAS
+from rankgate.decisions.comparison.paired_values import compute_figures
+from rankgate.measurement.stats.query_power import queries_for_power
+from rankgate.measurement.stats.sampling_design import documents_needed
+from rankgate.measurement.stats.weighted_means import (
     LEAST_EFFECTIVE,
     Population,
+    QueryClusters,
     WeightPrecision,
     conformal_reach,
     estimate_population,
     sample_size_needed,
 )
-from rankgate.measurement.stats.within_queries import documents_needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from rankgate.data.sample import Sample
+    from rankgate.data.query_sample import Sample
     from rankgate.decisions.comparison.inference import Test
-    from rankgate.decisions.comparison.paired import PairedFigures
-    from rankgate.decisions.comparison.values import PairedValues
-    from rankgate.measurement.evaluation.model_saw import ModelSaw
-    from rankgate.measurement.stats.represented import PopulationEstimate
+    from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
+    from rankgate.measurement.evaluation.model_judgments import ModelSaw
+    from rankgate.measurement.stats.weighted_means import PopulationEstimate
 
     Floats = NDArray[np.float64]
     Contrast = Callable[[Floats, Floats], Floats]
@@ -356,7 +354,7 @@ class Design:
     def _row(
         self, column: _Column, test: Test, slice_: tuple[str, str] | None
     ) -> dict[str, object]:
-        from rankgate.measurement.stats.interval import student_quantile
+        from rankgate.measurement.stats.mean_intervals import student_quantile
 
         metric, n = column.metric, len(self.rows(column.queries))
         if n < 2:

@@ -1,4 +1,7 @@
-"""Metrics of lists in a comparison: values of users, and metrics of all lists together."""
+"""Metrics of lists in a comparison: values of users, and metrics of all lists together.
+
+Metrics of all lists together, such as coverage, come first: they have one value for a system.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,79 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import make_frame
-from rankgate.data.comparison import SCORES
-from rankgate.data.parts import EVERYTHING, Need, Supply
-from rankgate.decisions.comparison.compared import tag_table
+from rankgate.core.present.result_frames import make_frame
+from rankgate.data.run_scores import SCORES
+from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import METRICS
-from rankgate.decisions.comparison.values import metric_signs
-from rankgate.decisions.comparison.whole import ListTotal
-from rankgate.measurement.evaluation.lists.catalogue import catalogue_notice, unjudged_users_notice
-from rankgate.measurement.evaluation.lists.resampled import resample_users
-from rankgate.measurement.evaluation.lists.top import TopLists
-from rankgate.measurement.evaluation.lists.unusual import list_warnings
-from rankgate.measurement.scoring.catalogue import find_positions
-from rankgate.measurement.scoring.lists import measure_lists
+from rankgate.decisions.comparison.comparison_tables import tag_table
+from rankgate.decisions.comparison.paired_values import metric_signs
+from rankgate.measurement.evaluation.lists.list_builder import TopLists
+from rankgate.measurement.evaluation.lists.list_inputs import (
+    catalogue_notice,
+    list_warnings,
+    unjudged_users_notice,
+)
+from rankgate.measurement.evaluation.lists.list_resamples import resample_users
+from rankgate.measurement.scoring.first_items import measure_lists
+from rankgate.measurement.scoring.item_catalogue import find_positions
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import ScoredRun
+    from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.measurement.evaluation.scored_system import Scorer
-    from rankgate.measurement.metrics.lists.declare import ListMetric
+    from rankgate.measurement.metrics.lists.list_metric import ListMetric
     from rankgate.measurement.metrics.lists.listed import Listed
+    from rankgate.measurement.stats.resampled_values import ResampledValues
+
+
+@dataclass(frozen=True)
+class ResampledValue:
+    """A value, with its values for resampled users.
+
+    Attributes:
+        users: whose lists it is about.
+        value: the number.
+        redrawn: the number for users drawn again, and without some of them.
+    """
+
+    users: int
+    value: float
+    redrawn: ResampledValues
+
+    def __neg__(self) -> ResampledValue:
+        return ResampledValue(self.users, -self.value, -self.redrawn)
+
+
+@dataclass(frozen=True)
+class ListTotal:
+    """A metric of all lists together, for both systems.
+
+    Attributes:
+        users: whose lists it is about.
+        baseline, candidate: the number of each.
+        redrawn: both for other users, ``(2, ·)``; the same users for both.
+    """
+
+    users: int
+    baseline: float
+    candidate: float
+    redrawn: ResampledValues
+
+    def gain(self, *, lower: bool = False) -> ResampledValue:
+        """The gain of the candidate, by the direction of improvement."""
+        difference = ResampledValue(
+            self.users, self.candidate - self.baseline, self.redrawn[1] - self.redrawn[0]
+        )
+        return -difference if lower else difference
+
+    @property
+    def own(self) -> ResampledValue:
+        """The candidate's value."""
+        return ResampledValue(self.users, self.candidate, self.redrawn[1])
+
 
 _NO_VALUE = "no value for this list"
 

@@ -1,43 +1,163 @@
-"""A baseline and candidates that were scored: tests, corrections and figures of each pair."""
+"""Compare a baseline with candidates pair by pair, and on slices of the queries.
+
+Slices of the queries come first, with simultaneous p-values. Then follow the tests,
+corrections and figures of each pair of a baseline and a candidate that were scored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import make_frame
+from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
-from rankgate.data.clusters import read_clusters
-from rankgate.data.comparison import ScoredRun
-from rankgate.data.logs.candidates import sampling_warnings
-from rankgate.decisions.comparison import compared as parts
-from rankgate.decisions.comparison.cautions import cautions, cluster_caution
+from rankgate.data.logs.splits import sampling_warnings
+from rankgate.data.query_tags import read_clusters
+from rankgate.data.run_scores import ScoredRun
+from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.comparison import METRICS, PLANS, Comparison, Identity
-from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
-from rankgate.decisions.comparison.paired import compute_figures
-from rankgate.decisions.comparison.practical import equivalence_of_pairs, relative_differences
-from rankgate.decisions.comparison.sample_checks import refuse_nonrandom_sample
-from rankgate.decisions.comparison.sample_sizes import (
+from rankgate.decisions.comparison.comparison_checks import (
+    cautions,
+    cluster_caution,
+    refuse_nonrandom_sample,
+)
+from rankgate.decisions.comparison.comparison_power import (
     detectable_differences,
     join_deltas,
     queries_needed,
 )
-from rankgate.decisions.comparison.slices import figures_by_slice, max_t
-from rankgate.decisions.comparison.values import PairedValues, pair_values
-from rankgate.measurement.evaluation.lists.catalogue import zero_grades_notice
-from rankgate.measurement.scoring.chosen import refuse_mixed
-from rankgate.measurement.scoring.input_cautions import with_run_name
+from rankgate.decisions.comparison.equivalence import equivalence_of_pairs, relative_differences
+from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
+from rankgate.decisions.comparison.paired_values import PairedValues, compute_figures, pair_values
+from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
+from rankgate.measurement.evaluation.query_slices import sort_values
+from rankgate.measurement.scoring.chosen_convention import refuse_mixed
+from rankgate.measurement.scoring.scoring_facts import with_run_name
 
 if TYPE_CHECKING:
-    import polars as pl
+    from numpy.typing import NDArray
 
     from rankgate.decisions.comparison.design import Design
-    from rankgate.decisions.comparison.paired import PairedFigures
+    from rankgate.decisions.comparison.paired_values import PairedFigures
+
+    Floats = NDArray[np.float64]
+
+
+def figures_by_slice(
+    baseline: ScoredRun,
+    values: PairedValues,
+    tags: Sequence[str],
+    test: Test,
+    table_of: Callable[..., pl.DataFrame],
+    design: Design | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Figures of each value of each tag, corrected by BH over a tag's values; interactions.
+
+    Raises:
+        UsageError: a tag that no query has.
+    """
+    from rankgate.measurement.stats.multiple_comparisons import correct
+
+    value_tables, rows = [], []
+    clusters = read_clusters([baseline.tagged])
+    for tag in tags:
+        if tag not in baseline.tags:
+            tag_names = ", ".join(baseline.tags) or "none; give some with --tags FILE"
+            raise UsageError(
+                f"no tag is called {tag!r}; queries have {tag_names}.", code="unknown-tag"
+            )
+        value_of_query = dict(baseline.tagged.select("query_id", tag).iter_rows())
+        slice_of_query = np.array(
+            [value_of_query.get(query) or "" for query in values.query_ids], dtype=object
+        )
+        groups = sort_values(list(set(slice_of_query)))
+        slice_figures = [
+            _slice_figures(
+                _select_queries(values, slice_of_query == slice_value),
+                test,
+                design,
+                (tag, str(slice_value)),
+                clusters,
+            )
+            for slice_value in groups
+        ]
+        p = correct(np.stack([slice_result.p_raw for slice_result in slice_figures]), "bh")
+        for name, slice_result, p_values in zip(groups, slice_figures, p, strict=True):
+            table = table_of(values.metrics, slice_result, p_values, test, "bh")
+            value_tables.append(
+                table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
+            )
+        if design is None:
+            rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups)
+    schema = {"tag": pl.String, "value": pl.String, **METRICS}
+    interaction_schema = {"tag": pl.String, "metric": pl.String, "p_value": pl.Float64}
+    empty = pl.DataFrame(schema=schema)
+    return pl.concat([empty, *value_tables]), pl.DataFrame(rows, schema=interaction_schema)
+
+
+def _select_queries(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValues:
+    """Select the values of some queries."""
+    return replace(
+        values,
+        query_ids=[
+            query for query, is_in_slice in zip(values.query_ids, rows, strict=True) if is_in_slice
+        ],
+        baseline=values.baseline[rows],
+        candidate=values.candidate[rows],
+    )
+
+
+def _slice_figures(
+    values: PairedValues,
+    test: Test,
+    design: Design | None,
+    slice_: tuple[str, str],
+    clusters: Mapping[str, str],
+) -> PairedFigures:
+    if design is None:
+        return compute_figures(values.in_units(clusters), test)
+    return design.figures(values, test, slice_)
+
+
+def _interactions(
+    tag: str, values: PairedValues, slice_of_query: NDArray[Any], groups: list[str]
+) -> list[dict[str, Any]]:
+    """Test if differences depend on the value of a tag, by one-way analysis of variance."""
+    from rankgate.measurement.stats.multiple_comparisons import one_way
+
+    rows = []
+    for j, metric in enumerate(values.metrics):
+        delta = values.candidate[:, j] - values.baseline[:, j]
+        deltas_by_slice = [
+            delta[(slice_of_query == slice_value) & ~np.isnan(delta)] for slice_value in groups
+        ]
+        rows.append({"tag": tag, "metric": metric, "p_value": one_way(deltas_by_slice)})
+    return rows
+
+
+def max_t(pairs: Sequence[PairedValues], test: Test) -> list[Floats]:
+    """Max-T over metrics and candidates, under the same flips: (M,) p-values a candidate."""
+    from rankgate.measurement.stats.resampling_tests import randomization
+
+    query_ids = sorted({query for pair in pairs for query in pair.query_ids})
+    row_of_query = {query: i for i, query in enumerate(query_ids)}
+    table = np.zeros((len(query_ids), sum(len(pair.metrics) for pair in pairs)))
+    first_column = 0
+    for pair in pairs:
+        delta = pair.candidate - pair.baseline
+        rows = [row_of_query[query] for query in pair.query_ids]
+        table[rows, first_column : first_column + len(pair.metrics)] = np.where(
+            np.isnan(delta), 0.0, delta
+        )
+        first_column += len(pair.metrics)
+    result = randomization(table, samples=test.resamples, seed=test.seed)
+    return np.split(result.p_max, len(pairs))
 
 
 @dataclass(frozen=True)
@@ -100,7 +220,7 @@ def compare_pairs(
 
 def _widen_intervals(pairs: list[_Pair], test: Test) -> list[_Pair]:
     """Widen the intervals so that they hold for all metrics and candidates together."""
-    from rankgate.measurement.stats.resampling.bootstrap_t import simultaneous_reach
+    from rankgate.measurement.stats.resampling_tests import simultaneous_reach
 
     samples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
     delta = join_deltas([pair.weighed for pair in pairs])
@@ -187,7 +307,7 @@ def _correct_p_values(pairs: list[_Pair], rules: ComparisonRules) -> list[np.nda
         if len(pairs) == 1:
             return [pairs[0].figures.p_max]
         return max_t([pair.weighed for pair in pairs], rules.test)
-    from rankgate.measurement.stats.corrections import correct
+    from rankgate.measurement.stats.multiple_comparisons import correct
 
     result = correct(raw_p_values, rules.test.correction)
     return np.split(result, len(pairs))

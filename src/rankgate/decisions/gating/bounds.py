@@ -1,38 +1,263 @@
-"""A mean difference compared with a bound: above, below, or undecided."""
+"""Compare mean differences with bounds: confidence bounds, relative margins, needed queries.
+
+Confidence bounds of many samples at once come first, then margins that are a share of the
+baseline's mean, then the number of queries that a rule needs, by resampling. Last, a mean
+difference is compared with a bound: above, below, or undecided.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.comparison.whole import ResampledValue
-from rankgate.decisions.gating.intervals import (
-    MIN_QUERIES,
-    alpha_at_look,
-    bound_ends,
-    decide_statuses,
-    is_column_flat,
-    is_too_short,
-)
-from rankgate.decisions.gating.needed_queries import count_more_queries
-from rankgate.measurement.stats.bounded import unseen_share
-from rankgate.measurement.stats.interval import (
+from rankgate.decisions.comparison.list_metrics import ResampledValue
+from rankgate.measurement.stats.mean_intervals import (
+    FEW,
+    SKEWED,
+    betting_exceeds,
+    betting_low,
+    guarded_ends,
+    guarded_interval,
+    skewness,
     student_quantile,
+    unseen_share,
 )
-from rankgate.measurement.stats.planning.power import detectable_difference
+from rankgate.measurement.stats.query_power import (
+    detectable_difference,
+    needed_at_any_look,
+    one_look_level,
+    queries_for,
+    queries_for_power,
+)
+from rankgate.measurement.stats.resampling_tests import bootstrap_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.decisions.gating.evidence import Terms
-    from rankgate.decisions.gating.rule import Status
+    from rankgate.decisions.comparison.design import Contrast
+    from rankgate.decisions.gating.rule import Evidence, Rule, Status, Terms
+    from rankgate.measurement.stats.query_power import Samples
 
     Floats = NDArray[np.float64]
     Range = tuple[float, float]
+
+
+ROUNDING = 1e-9
+"""The rounding error of a sum of floats: a share that is at its bound is not beyond it."""
+
+MIN_QUERIES = 10
+"""Fewer queries than this decide nothing."""
+
+
+def decide_statuses(
+    table: Floats, bound: Floats, terms: Terms, limits: Range | None = None
+) -> NDArray[np.str_]:
+    """(S,) pass, fail or inconclusive of each column of (n, S) values, compared with (S,) bounds.
+
+    Raises:
+        UsageError: a guaranteed interval of values without a range, or outside of it.
+    """
+    if len(table) < terms.least or terms.undecided is not None:
+        return np.full(table.shape[1], "inconclusive")
+    if terms.interval == "guaranteed":
+        low, high = require_range(table, limits)
+        is_above = betting_exceeds(np.clip(table, low, high), bound, low, high, terms.alpha)
+        share = terms.alpha / terms.tests
+        is_below = betting_exceeds(-np.clip(table, low, high), -bound, -high, -low, share)
+    else:
+        pass_bound, fail_bound = bound_ends(table, terms, limits)
+        is_above, is_below = pass_bound > bound, fail_bound < bound
+    result = np.where(is_above, "pass", np.where(is_below, "fail", "inconclusive"))
+    return np.where(is_too_short(table, terms), "inconclusive", result)
+
+
+def bound_ends(table: Floats, terms: Terms, limits: Range | None = None) -> tuple[Floats, Floats]:
+    """(S,) each: the bounds that a pass and a fail need, of each column of (n, S) values.
+
+    A column without spread has the guaranteed bounds, NaN where its values have no range.
+    """
+    if terms.interval == "guaranteed":
+        return _guaranteed(table, terms, require_range(table, limits))
+    pass_bound = _interval(table, terms.alpha, terms)[0]
+    fail_bound = _interval(table, terms.alpha / terms.tests, terms)[1]
+    if (is_flat := is_column_flat(table)).any():
+        flat_columns = table[:, is_flat]
+        no_bounds = np.full(flat_columns.shape[1], np.nan)
+        safe = _guaranteed(flat_columns, terms, limits) if limits else (no_bounds, no_bounds)
+        pass_bound, fail_bound = pass_bound.copy(), fail_bound.copy()
+        pass_bound[is_flat], fail_bound[is_flat] = safe
+    return pass_bound, fail_bound
+
+
+def is_column_flat(table: Floats) -> NDArray[np.bool_]:
+    """(S,) True where all values of a column are equal, but for rounding."""
+    return np.asarray(np.ptp(table, axis=0) <= ROUNDING, np.bool_)
+
+
+def is_too_short(table: Floats, terms: Terms) -> NDArray[np.bool_]:
+    """(S,) True where a column is too short for its skew."""
+    if terms.interval == "guaranteed" or len(table) >= FEW:
+        return np.zeros(table.shape[1], np.bool_)
+    return np.asarray(np.abs(skewness(table)) > SKEWED, np.bool_)
+
+
+def require_range(table: Floats, limits: Range | None) -> Range:
+    """The range that values lie in, as guaranteed bounds need it.
+
+    Raises:
+        UsageError: there is none, or a value lies outside of it.
+    """
+    if limits is None:
+        raise UsageError(
+            'interval = "guaranteed" needs a metric with a lowest and a highest value; use '
+            'interval = "t", or take another metric.',
+            code="unbounded-metric",
+        )
+    low, high = limits
+    if table.min() < low - ROUNDING or table.max() > high + ROUNDING:
+        raise UsageError(
+            f"a value lies outside of the range from {low:g} to {high:g} that its metric declares, "
+            'so that interval = "guaranteed" would guarantee nothing; fix the metric.',
+            code="out-of-range",
+        )
+    return limits
+
+
+def _guaranteed(table: Floats, terms: Terms, limits: Range) -> tuple[Floats, Floats]:
+    low, high = limits
+    clipped = np.clip(table, low, high)
+    return (
+        betting_low(clipped, low, high, terms.alpha),
+        -betting_low(-clipped, -high, -low, terms.alpha / terms.tests),
+    )
+
+
+def _interval(table: Floats, alpha: float, terms: Terms) -> tuple[Floats, Floats]:
+    """(S,) each: lower and upper bounds at one-sided level 1 − alpha."""
+    size = len(table) if terms.degrees is None else int(terms.degrees + 1)
+    alpha = alpha_at_look(size, alpha, terms)
+    if not alpha:
+        nowhere = np.full(table.shape[1], np.inf)
+        return -nowhere, nowhere
+    if terms.interval == "t":
+        result = guarded_interval(table, 1 - 2 * alpha, terms.degrees)
+    else:
+        method: Literal["bca", "percentile"] = "bca" if terms.interval == "bca" else "percentile"
+        result = bootstrap_interval(table, 1 - 2 * alpha, method, seed=terms.seed)
+    return result.low, result.high
+
+
+def alpha_at_look(n: int, alpha: float, terms: Terms) -> float:
+    """The level of this look; alpha where there is only one."""
+    return one_look_level(n, alpha) if terms.anytime else alpha
+
+
+def gain_beyond_share(gain: Floats, baseline: Floats, share: float) -> Floats:
+    """The gain of each query beyond the loss that a share of its baseline allows.
+
+    Its mean is above 0 where the mean loss is below the share of the mean; so the interval knows
+    that the margin is an estimate too.
+    """
+    sign = np.where(baseline.mean(axis=0) < 0, -1.0, 1.0)
+    return np.asarray(gain + share * sign * baseline, np.float64)
+
+
+def relative_contrast(gained: Contrast, share: float, *, turned: bool = False) -> Contrast:
+    """`gain_beyond_share` of both systems' values; with ``turned`` of the baseline's gains."""
+    sign = -1.0 if turned else 1.0
+
+    def contrast(baseline: Floats, candidate: Floats) -> Floats:
+        return gain_beyond_share(sign * gained(baseline, candidate), baseline, share)
+
+    return contrast
+
+
+def shifted_range(rule: Rule, evidence: Evidence) -> tuple[float, float] | None:
+    """The range of these gains; None where the metric has none."""
+    value_range = evidence.inputs.ranges.get(rule["metric"])
+    if value_range is None:
+        return None
+    largest_allowance = rule["relative"] * max(map(abs, value_range))
+    width = value_range[1] - value_range[0]
+    return (
+        (-width - largest_allowance, width + largest_allowance)
+        if value_range[0] < 0
+        else (-width, width + largest_allowance)
+    )
+
+
+_CELLS, _MOST = 200_000, 100_000  # numbers of a simulation; queries that are worth advising
+_SAMPLES = 500  # of each size: the standard error of a share of 80 % is then 1.8 %
+
+
+def count_more_queries(
+    values: Floats, bound: float, terms: Terms, limits: Range | None
+) -> int | None:
+    """Queries in addition to those available that settle this rule, if the mean stays as it is."""
+    distance, n = float(values.mean()) - bound, len(values)
+    if not distance or is_column_flat(values[:, None])[0]:
+        return None
+    if terms.interval == "guaranteed":
+        query_count = _guaranteed_size(values, bound, terms, require_range(values, limits))
+    else:
+        query_count = _simulated_size(values, bound, terms)
+    return max(1, int(np.ceil(query_count)) - n) if np.isfinite(query_count) else None
+
+
+def _simulated_size(values: Floats, bound: float, terms: Terms) -> float:
+    """The same by samples of the measured values that are put through the rule's own interval."""
+    distance, sd = float(values.mean()) - bound, float(values.std(ddof=1))
+    alpha = terms.alpha if distance > 0 else terms.alpha / terms.tests
+    share = 1.0 if terms.degrees is None else (terms.degrees + 1) / len(values)
+    if terms.anytime:
+        first_estimate = needed_at_any_look(distance, sd, alpha, terms.power)
+    else:
+        first_estimate = queries_for_power(distance, sd, alpha, terms.power, sides=1)
+    if not first_estimate < _MOST:
+        return first_estimate
+
+    def decided(samples: Samples) -> NDArray[np.bool_]:
+        size = int(samples.n.max())
+        level = alpha_at_look(size, alpha, terms)
+        if size < MIN_QUERIES or not level:
+            return np.zeros((len(samples.n), 1), np.bool_)
+        independent = size if share == 1 else max(share * size, 3.0)
+        low, high = guarded_ends(
+            samples.mean, samples.error, samples.skewness, independent, 1 - 2 * level
+        )
+        return np.asarray(low > bound if distance > 0 else high < bound, np.bool_)
+
+    start = max(first_estimate, MIN_QUERIES)
+    result = queries_for(values, decided, terms.power, start=start, draws=_SAMPLES, seed=terms.seed)
+    return float(result[0])
+
+
+def _guaranteed_size(values: Floats, bound: float, terms: Terms, limits: Range) -> float:
+    """Queries at which samples of these values pass or fail with the required power."""
+    low, high = limits
+    if values.mean() < bound:
+        values, bound, low, high = -values, -bound, -high, -low
+    rng = np.random.default_rng(terms.seed)
+
+    def enough(n: int) -> bool:
+        samples = rng.choice(np.clip(values, low, high), (n, max(20, min(200, _CELLS // n))))
+        share = betting_exceeds(samples, bound, low, high, terms.alpha).mean()
+        return bool(share >= terms.power)
+
+    too_small, large_enough = len(values) // 2, len(values)
+    while not enough(large_enough):
+        too_small, large_enough = large_enough, 2 * large_enough
+        if large_enough > _MOST:
+            return np.inf
+    while large_enough - too_small > max(1, large_enough // 32):
+        middle = (too_small + large_enough) // 2
+        too_small, large_enough = (too_small, middle) if enough(middle) else (middle, large_enough)
+    return large_enough
 
 
 @dataclass(frozen=True)

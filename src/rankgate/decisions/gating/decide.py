@@ -1,31 +1,97 @@
-"""Rules and a comparison to a verdict."""
+"""Decide a verdict from rules and a comparison.
+
+The admissions of judges that a policy requires come first, from the files that it names. Then
+rules are detected that every value, or not a single value, can meet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import pi
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankgate.core.errors import UsageError
-from rankgate.decisions.comparison.documents.represented import CONDITION
-from rankgate.decisions.comparison.whole import ResampledValue
-from rankgate.decisions.gating.designed import clustered_terms, weighed_terms
-from rankgate.decisions.gating.evidence import Evidence, Inputs, Terms
-from rankgate.decisions.gating.flips import check_flip
-from rankgate.decisions.gating.intervals import MIN_QUERIES
-from rankgate.decisions.gating.redrawing import compute_flip_rate
-from rankgate.decisions.gating.rule import Outcome
+from rankgate.core.errors import InputError, UsageError
+from rankgate.data.text.json_text import parse_json
+from rankgate.decisions.comparison.documents.comparison_grids import CONDITION
+from rankgate.decisions.comparison.list_metrics import ResampledValue
+from rankgate.decisions.gating.bounds import MIN_QUERIES
+from rankgate.decisions.gating.flip_checks import (
+    check_flip,
+    clustered_terms,
+    compute_flip_rate,
+    weighed_terms,
+)
+from rankgate.decisions.gating.rule import Admission, Evidence, Inputs, Outcome, Terms
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import RuleResult, Verdict
-from rankgate.measurement.stats.interval import SKEWED, skewness
+from rankgate.measurement.stats.mean_intervals import SKEWED, skewness
 
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison
-    from rankgate.decisions.gating.evidence import Drift
     from rankgate.decisions.gating.policy import Policy
-    from rankgate.decisions.gating.rule import Rule, Status
-    from rankgate.decisions.gating.saved.looks import LookNumber
+    from rankgate.decisions.gating.rule import Drift, Rule, Status
+    from rankgate.decisions.gating.saved.baseline_file import LookNumber
+    from rankgate.measurement.metrics.metric_declaration import Metric
+
+
+def read_admissions(policy: Policy) -> dict[str, Admission]:
+    """Every admission that a rule of the policy names, by its file.
+
+    Raises:
+        InputError: the file cannot be read, or is not an admission.
+    """
+    return {file: _read_admission(policy.folder / file) for file in list_admission_files(policy)}
+
+
+def list_admission_files(policy: Policy) -> list[str]:
+    """The files of admissions that rules of a policy name, as it names them."""
+    return [rule["file"] for rule in policy.rules if RULES[rule.kind].reads_admission]
+
+
+def _read_admission(path: Path) -> Admission:
+    try:
+        result = parse_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"
+        ) from None
+    try:
+        return Admission(
+            str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
+        )
+    except (KeyError, TypeError):
+        problem = "not an admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
+        raise InputError(problem, source=str(path), code="wrong-document") from None
+
+
+def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric]]) -> None:
+    """Stop where a rule could only end one way, regardless of the systems.
+
+    Raises:
+        UsageError: a margin as wide as the metric's range, a floor outside of it.
+    """
+    bounds = {label: (metric.low, metric.high) for label, metric in metrics}
+    for rule in rules:
+        low, high = bounds.get(rule.get("metric") or "", (0.0, None))
+        if high is None:
+            continue
+        range_message = f"{rule['metric']} lies between {low:g} and {high:g}"
+        kind = RULES[rule.kind]
+        name = kind.difference
+        if name and (rule.get(name) or 0.0) >= high - low:
+            raise UsageError(
+                f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {range_message}, and no "
+                "difference is larger.",
+                code="impossible-bound",
+            )
+        for name in kind.bounds:
+            if (bound := rule.get(name)) is not None and not low <= bound <= high:
+                raise UsageError(
+                    f"rule {rule.id}: {name} = {bound:g} is impossible; {range_message}.",
+                    code="impossible-bound",
+                )
 
 
 def decide(

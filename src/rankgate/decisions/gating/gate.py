@@ -15,16 +15,17 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
-from rankgate.data.formats.tags import IDS
-from rankgate.data.parts import EVERYTHING, Need
-from rankgate.decisions.comparison.compared import latency_table, select_slice, state_table
-from rankgate.decisions.comparison.compared_systems import ComparedSystems
+from rankgate.data.query_tags import IDS
+from rankgate.data.score_parts import EVERYTHING, Need
+from rankgate.decisions.comparison.compare import ComparedSystems
+from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_table
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import with_list_totals
 from rankgate.decisions.comparison.pairs import ComparisonRules
-from rankgate.decisions.comparison.scores.systems import reported_tables
-from rankgate.decisions.gating.admissions import read_admissions
-from rankgate.decisions.gating.against_saved import (
+from rankgate.decisions.comparison.reported_systems import reported_tables
+from rankgate.decisions.gating.decide import decide, read_admissions, refuse_impossible
+from rankgate.decisions.gating.flip_checks import REDRAWS, draw_values
+from rankgate.decisions.gating.gate_against_saved import (
     compute_drift,
     compute_noise,
     make_verdict_on_stale_baseline,
@@ -32,40 +33,42 @@ from rankgate.decisions.gating.against_saved import (
     saved_supply,
     saved_system,
 )
-from rankgate.decisions.gating.decide import decide
-from rankgate.decisions.gating.evidence import Inputs, StateCounts
-from rankgate.decisions.gating.flips import draw_values
-from rankgate.decisions.gating.impossible import refuse_impossible
 from rankgate.decisions.gating.policy import find_policy, load_default_policy, read
-from rankgate.decisions.gating.redrawing import REDRAWS
+from rankgate.decisions.gating.rule import Inputs, StateCounts
 from rankgate.decisions.gating.rules import RULES
-from rankgate.decisions.gating.saved import baselines
-from rankgate.decisions.gating.saved.baselines import SavedBaseline
-from rankgate.decisions.gating.saved.looks import number_look
-from rankgate.decisions.gating.unfinished import refuse_unfinished, refuse_unfinished_files
-from rankgate.measurement.evaluation.from_runs import FromRuns
+from rankgate.decisions.gating.saved import saved_baselines
+from rankgate.decisions.gating.saved.baseline_file import number_look
+from rankgate.decisions.gating.saved.saved_baselines import (
+    SavedBaseline,
+    refuse_unfinished,
+    refuse_unfinished_files,
+)
+from rankgate.measurement.evaluation.evaluate import FromRuns
 from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
+from rankgate.measurement.evaluation.rankings import TrainingData
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.evaluation.scores import Scores
-from rankgate.measurement.evaluation.training import TrainingData
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.ranked import rank_run
-from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.measurement.scoring.input_cautions import refuse_no_shared_document
-from rankgate.measurement.scoring.run_names import refuse_baseline_again, rename_duplicates
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.top_documents import (
+    rank_run,
+    refuse_baseline_again,
+    rename_duplicates,
+)
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
 from rankgate.recommenders.scorecard_slices import ACTIVITY, user_activity
 
 if TYPE_CHECKING:
     from rankgate.data import Run
-    from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import QrelsLike, RunLike, TagsLike
-    from rankgate.data.logs.user_items import UserItems
+    from rankgate.data.input_types import QrelsLike, RunLike, TagsLike
+    from rankgate.data.logs.large_logs import UserItems
+    from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.comparison import Comparison
-    from rankgate.decisions.comparison.scores.grouped import QueryGroups
-    from rankgate.decisions.comparison.scores.systems import ReportedTables
+    from rankgate.decisions.comparison.query_groups import QueryGroups
+    from rankgate.decisions.comparison.reported_systems import ReportedTables
     from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.verdict import Verdict
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 
 def gate(
@@ -105,7 +108,7 @@ def gate(
     >>> gate(qrels, run, run).verdict
     'pass'
     """
-    rules, baselines_folder = _policy(policy, Path(folder)), Path(folder) / baselines.FOLDER
+    rules, baselines_folder = _policy(policy, Path(folder)), Path(folder) / saved_baselines.FOLDER
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     if isinstance(collection, Scores):
         if not isinstance(collection.maker, FromRuns):
@@ -123,7 +126,7 @@ def gate(
     refuse_baseline_again(baseline, [candidate])
     refuse_unfinished_files(baseline, candidate)
     if isinstance(baseline, str | Path):
-        baseline = baselines.find_saved(baseline, baselines_folder) or baseline
+        baseline = saved_baselines.find_saved(baseline, baselines_folder) or baseline
     saved = baseline if isinstance(baseline, SavedBaseline) else None
     rankings = ranking_metric_names(rules.metrics, chosen_convention(rules["convention"]))
     metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
@@ -303,7 +306,7 @@ def with_noise(
     """
     if isinstance(baseline, str | Path):
         refuse_unfinished_files(baseline)
-        saved = baselines.find_saved(baseline, Path(folder) / baselines.FOLDER)
+        saved = saved_baselines.find_saved(baseline, Path(folder) / saved_baselines.FOLDER)
         if saved is not None:
             return replace(saved, noise_runs=tuple(noise))
     return replace(collection.run(baseline), noise=tuple(noise))
@@ -327,7 +330,7 @@ def _log_look(
     reason = "as it was asked"
     if log:
         try:
-            baselines.log_look(saved, candidate, verdict.policy, verdict.verdict)
+            saved_baselines.log_look(saved, candidate, verdict.policy, verdict.verdict)
         except OSError as error:
             reason = f"{error.strerror}: {error.filename}"
         else:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.online.experiments.measure import measure_from_kpi
+from rankgate.online.experiments.units import measure_from_kpi
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
     from rankgate.decisions.gating.rule import Rule, Status
-    from rankgate.online.experiments.effect import Effect
-    from rankgate.online.experiments.measure import Measure
+    from rankgate.online.experiments.effects import Effect
+    from rankgate.online.experiments.units import Measure
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.online.experiments.estimate import ComparisonMethod, estimate_effect
+from rankgate.online.experiments.estimate_effects import ComparisonMethod, estimate_effect
 
 if TYPE_CHECKING:
-    from rankgate.online.experiments.effect import Effect
-    from rankgate.online.experiments.measure import Measure
-    from rankgate.online.experiments.units import Units
+    from rankgate.online.experiments.effects import Effect
+    from rankgate.online.experiments.units import Measure, Units
 
 
 @dataclass(frozen=True)

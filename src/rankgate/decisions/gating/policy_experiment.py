@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Parameter, fields_of
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.gating.settings import parse_day
+from rankgate.decisions.gating.policy_settings import parse_day
 from rankgate.online.events.events import Events
-from rankgate.online.experiments.design import Design, ExperimentTest
-from rankgate.online.experiments.unit_events import UNIT_COLUMNS
+from rankgate.online.experiments.experiment_design import Design, ExperimentTest
+from rankgate.online.experiments.units import UNIT_COLUMNS
 
 if TYPE_CHECKING:
-    from rankgate.core.declare.toml import TomlFile
+    from rankgate.core.declare.toml_file import TomlFile
 
 
 def experiment_keys() -> tuple[Parameter, ...]:

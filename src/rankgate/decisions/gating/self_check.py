@@ -18,18 +18,18 @@ from rankgate.core.progress import progress, step
 from rankgate.data import read_run
 from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
-from rankgate.decisions.gating.gate_check import METRICS, RATES, VERDICTS, GateCheck
 from rankgate.decisions.gating.policy import Policy, find_policy, load_default_policy, read
 from rankgate.decisions.gating.rules import RULES
-from rankgate.decisions.gating.unfinished import refuse_unfinished_files
-from rankgate.measurement.stats.proportion import wilson_interval
+from rankgate.decisions.gating.saved.saved_baselines import refuse_unfinished_files
+from rankgate.decisions.gating.verdict import METRICS, RATES, VERDICTS, GateCheck
+from rankgate.measurement.stats.mean_intervals import wilson_interval
 
 if TYPE_CHECKING:
     from rankgate.data import Run
-    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.decisions.gating.verdict import Verdict
-    from rankgate.engines.snapshots.queries import QueriesLike
-    from rankgate.engines.snapshots.take import EngineLike
+    from rankgate.engines.snapshots.query_sender import QueriesLike
+    from rankgate.engines.snapshots.snapshot_verb import EngineLike
 
 _LEVEL = 0.95
 
@@ -110,7 +110,7 @@ def _snapshot_runs(
         return [read_run(run) for run in runs]
     if queries is None:
         raise UsageError("a self-check of an engine needs its queries.", code="missing-input")
-    from rankgate.engines.snapshots.take import snapshot
+    from rankgate.engines.snapshots.snapshot_verb import snapshot
 
     snapshot_runs = []
     for number in range(1, snapshots + 1):

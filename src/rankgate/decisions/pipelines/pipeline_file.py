@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from rankgate.core.declare import Range, fields_of
 from rankgate.core.declare.parameter import parse_literal
-from rankgate.core.declare.toml import TomlFile
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 

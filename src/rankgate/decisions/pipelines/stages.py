@@ -9,13 +9,11 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import frame
-from rankgate.core.present.resolve import load_name
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.lazy_names import load_name
 from rankgate.decisions.comparison.comparison import METRICS as FIGURES
-from rankgate.decisions.pipelines.latency import LATENCY
-from rankgate.decisions.pipelines.stage_lists import MIX, MOVES
-from rankgate.decisions.pipelines.stage_losses import LOSSES, Bottleneck
+from rankgate.decisions.pipelines.stage_figures import LATENCY, LOSSES, MIX, MOVES, Bottleneck
 
 MEANS = {"stage": pl.String, "metric": pl.String, "mean": pl.Float64, "n": pl.Int64}
 CEILINGS = {
@@ -85,10 +83,10 @@ class Pipeline(Result):
     """
 
     kind: ClassVar[str] = "stages"
-    document_from: ClassVar[str] = "rankgate.decisions.pipelines.document:document"
+    document_from: ClassVar[str] = "rankgate.decisions.pipelines.pipeline_document:stages_document"
     order: ClassVar[int] = 30
     charts: ClassVar[Mapping[str, str]] = {
-        "stages": "rankgate.decisions.pipelines.charts.staged:draw"
+        "stages": "rankgate.decisions.pipelines.charts.stage_chart:draw_stages"
     }
 
     stages: tuple[str, ...]
@@ -174,7 +172,7 @@ class Pipeline(Result):
     @property
     def sentence(self) -> str:
         """The sentence on the present bottleneck."""
-        text: str = load_name("rankgate.decisions.pipelines.sentence:sentence")(self)
+        text: str = load_name("rankgate.decisions.pipelines.pipeline_document:sentence")(self)
         return text
 
     def _table(self) -> pl.DataFrame:

@@ -1,17 +1,129 @@
-"""Dials: the settings that a sweep changes, and the values that it tries."""
+"""Dials of a sweep, the keys of its file, and the importance of each dial.
+
+The keys of a sweep's file come first. Dials are the settings that a sweep changes, and the
+values that it tries. Importance for the quality is given for each dial, and for each pair of
+dials.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import combinations, pairwise, product
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
 
 from rankgate.core.declare import Range, fields_of
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.core.declare.toml import TomlFile
+    from numpy.typing import NDArray
+
+    from rankgate.core.declare.toml_file import TomlFile
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The keys of ``[sweep]``.
+
+    Attributes:
+        engine: The file of the engine to sweep; else [fuse] or [command] says what is swept.
+        queries: The file of the queries that are asked.
+        qrels: The file of the judgments.
+        metrics: Metrics such as nDCG@10; the first one decides.
+        depth: How many documents are asked for; as the engine's file says without it.
+        convention: The convention of the metrics.
+        search: Every combination of values (grid), or proposals of Optuna's TPE (optuna).
+        trials: How many points Optuna proposes.
+        limit: How many points a grid may have at most.
+        workers: How many points are measured at the same time; one if there is set-up.
+        latency: The quantile of latency for the Pareto front of quality against latency.
+        folds: Parts of the queries for cross-validation.
+        repeats: How often the queries are cut anew.
+        level: The confidence level of the intervals.
+        seed: The seed of folds and proposals.
+    """
+
+    engine: str | None = None
+    queries: str | None = None
+    qrels: str | None = None
+    metrics: list[Any] = field(default_factory=lambda: ["nDCG@10"])
+    depth: Annotated[int, Range(1, 10_000)] | None = None
+    convention: str = "trec"
+    search: Literal["grid", "optuna"] = "grid"
+    trials: Annotated[int, Range(1, 100_000)] = 50
+    limit: Annotated[int, Range(1, 100_000)] = 1000
+    workers: Annotated[int, Range(1, 64)] = 1
+    latency: Literal["p50", "p90", "p95", "p99"] = "p50"
+    folds: Annotated[int, Range(2, 100)] = 5
+    repeats: Annotated[int, Range(1, 1000)] = 10
+    level: Annotated[float, Range(0, 1, exclusive=True)] = 0.95
+    seed: Annotated[int, Range(0)] = 0
+
+
+@dataclass(frozen=True)
+class Fuse:
+    """The keys of ``[fuse]``; parameters and weights may be names of dials in double braces.
+
+    Attributes:
+        runs: The files of the runs.
+        method: The method of rankgate fuse.
+        parameters: Its parameters, as in {k = "{{k}}"}.
+        weights: A weight for each run.
+        norm: The normalisation.
+        depth: How many documents of each run count.
+        keep: How many documents the fused run keeps.
+    """
+
+    runs: list[Any]
+    method: str = "rrf"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    weights: list[Any] = field(default_factory=list)
+    norm: str | None = None
+    depth: Annotated[int, Range(1)] | None = None
+    keep: Annotated[int, Range(1)] | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """The keys of ``[command]``.
+
+    Attributes:
+        command: The program and its arguments; {{run}} is the file that it writes, and names in
+            double braces represent dials.
+        timeout: Seconds that it may take.
+    """
+
+    command: list[Any]
+    timeout: Annotated[float, Range(0, exclusive=True)] = 3600.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """The keys of one ``[[setup]]`` or ``[[undo]]``: a request, SQL, or a command.
+
+    Attributes:
+        request: Method and URL, as in "PUT /shop/_settings"; a path is of the engine's server.
+        body: The JSON of the request.
+        headers: Headers; ${NAME} is an environment variable.
+        ca: A file of certificates to trust instead of the system's.
+        sql: A statement, or several, for the engine's database.
+        command: A program and its arguments.
+        timeout: Seconds that the step may take.
+    """
+
+    request: str | None = None
+    body: dict[str, Any] | None = None
+    headers: dict[str, Any] = field(default_factory=dict)
+    ca: str | None = field(default=None, metadata={"path": True})
+    sql: str | None = None
+    command: list[Any] | None = None
+    timeout: Annotated[float, Range(0, exclusive=True)] = 60.0
+
 
 Point = Mapping[str, Any]
 """A value for each dial."""
@@ -161,3 +273,118 @@ def value_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+BINS = 6
+"""Parts of a range whose values are all different."""
+
+_ROUNDING = 1e-12  # smaller differences of means are rounding
+
+
+@dataclass(frozen=True)
+class Importance:
+    """The share of the variance of the mean over points that dials explain.
+
+    Attributes:
+        dials: one dial, or two for their combined effect beyond both single ones.
+        share: from 0 to 1; None where the means do not differ.
+    """
+
+    dials: tuple[str, ...]
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of the points on one dial.
+
+    Attributes:
+        names: the levels, in order.
+        codes: ``(P,)``, the level of each point.
+    """
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+
+def importances(
+    dials: Sequence[Dial], points: Sequence[Point], means: Floats
+) -> tuple[Importance, ...]:
+    """The importance of each dial, then of pairs of dials, each the largest first.
+
+    The share of a dial is what a model of additive effects loses of R² without it; that of two
+    dials is what R² gains if their combinations have effects of their own. On a whole grid these
+    are the first and second terms of functional analysis of variance, every value with the same
+    weight. Where points are missing, or were proposed by a search, dials overlap, and each share
+    is what only this dial explains.
+
+    Source: Hutter, Hoos and Leyton-Brown, ICML 2014.
+    """
+    if float(np.ptp(means)) <= _ROUNDING * float(np.abs(means).max(initial=0.0)):
+        all_dial_names = [
+            *((dial.name,) for dial in dials),
+            *combinations([d.name for d in dials], 2),
+        ]
+        return tuple(Importance(dial_names, None) for dial_names in all_dial_names)
+    codes = {dial.name: point_levels(dial, points).codes for dial in dials}
+    total_share = _explained_share([*codes.values()], means)
+    single_dials = [
+        Importance(
+            (name,),
+            total_share - _explained_share([c for n, c in codes.items() if n != name], means),
+        )
+        for name in codes
+    ]
+    pairs = [
+        Importance(
+            pair,
+            _explained_share([*codes.values(), _crossed_codes(codes, pair)], means) - total_share,
+        )
+        for pair in combinations(codes, 2)
+    ]
+    return tuple(
+        Importance(importance.dials, min(max(importance.share or 0.0, 0.0), 1.0))
+        for group in (single_dials, pairs)
+        for importance in sorted(group, key=lambda importance: -(importance.share or 0.0))
+    )
+
+
+def point_levels(dial: Dial, points: Sequence[Point]) -> Levels:
+    """The level of each point: its value, or a part of the range if there are too many values."""
+    values = [point[dial.name] for point in points]
+    if dial.low is None:
+        dial_values = list(dict.fromkeys([*dial.values, *values]))
+        if all(isinstance(dial_value, int | float) for dial_value in dial_values):
+            dial_values.sort()
+        return _by_name(values, dial_values)
+    dial_values = sorted(set(values))
+    if len(dial_values) <= max(len(dial.values) + 1, BINS):
+        return _by_name(values, dial_values)
+    array = np.array(values, float)
+    edges = np.quantile(array, np.linspace(0, 1, BINS + 1))
+    codes = np.clip(np.searchsorted(edges, array, side="right") - 1, 0, BINS - 1)
+    names = tuple(f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges))
+    return Levels(names, codes.astype(np.int64))
+
+
+def _by_name(values: Sequence[Any], dial_values: Sequence[Any]) -> Levels:
+    used_values = [dial_value for dial_value in dial_values if dial_value in values]
+    codes = np.array([used_values.index(value) for value in values], np.int64)
+    return Levels(tuple(value_text(dial_value) for dial_value in used_values), codes)
+
+
+def _explained_share(factors: Sequence[NDArray[np.int64]], means: Floats) -> float:
+    """R² of a linear model with an effect for each level of each factor."""
+    columns = [np.ones((len(means), 1))]
+    columns += [np.equal.outer(codes, np.unique(codes)[1:]).astype(float) for codes in factors]
+    design = np.hstack(columns)
+    fitted_means = design @ np.linalg.lstsq(design, means, rcond=None)[0]
+    return 1 - float(((means - fitted_means) ** 2).sum() / ((means - means.mean()) ** 2).sum())
+
+
+def _crossed_codes(
+    codes: Mapping[str, NDArray[np.int64]], pair: tuple[str, str]
+) -> NDArray[np.int64]:
+    """A level for each combination of two dials."""
+    first_codes, second_codes = (codes[name] for name in pair)
+    return first_codes * (int(second_codes.max(initial=0)) + 1) + second_codes

@@ -1,4 +1,7 @@
-"""Model of an unjudged document's grade, from judged documents at similar ranks."""
+"""Model of an unjudged document's grade, from judged documents at similar ranks.
+
+Relevance is predicted by logistic regression with query effects, which comes first.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,141 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.decisions.unjudged.relevance_model import fit_relevance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.collection import Selection
-    from rankgate.data.comparison import ScoredRun
-    from rankgate.decisions.unjudged.relevance_model import RelevanceModel
+    from rankgate.data.run_scores import ScoredRun
 
     Floats = NDArray[np.float64]
     Places = NDArray[np.int64]
+
+
+_COEFFICIENT_PRIOR = np.array([3.0, 1.5, 1.5, 1.5, 1.0])
+"""Standard deviations of the coefficients before anything is known: of the intercept, of the log of
+the rank, of standing in both lists, of standing in the candidate's alone, and of standing higher in
+the candidate's."""
+_EFFECT_SD_RANGE = (0.1, 3.0)  # between which the standard deviation of query effects lies
+_ROUNDS, _STEPS = 20, 25
+_CLOSE = 1e-8
+
+
+@dataclass(frozen=True)
+class RelevanceModel:
+    """log-odds of relevance = x · coefficients + effect of the query, with a normal posterior.
+
+    Attributes:
+        coefficients: (F,) their posterior means.
+        root: (F, F) a root of their posterior covariance, R Rᵀ.
+        effects: (Q,) posterior means of the query effects.
+        sd: (Q,) their standard deviations, the coefficients given.
+        slopes: (Q, F) change of an effect with each coefficient.
+        spread: the standard deviation of the effects of queries.
+    """
+
+    coefficients: Floats
+    root: Floats
+    effects: Floats
+    sd: Floats
+    slopes: Floats
+    spread: float
+
+    def log_odds(self, features: Floats, query: Places) -> Floats:
+        """(N,) at the posterior means; queries from Q on have no judged document, effect 0."""
+        effects = np.concatenate([self.effects, np.zeros(self._more(query))])
+        return np.asarray(features @ self.coefficients + effects[query], np.float64)
+
+    def drawn(
+        self, features: Floats, query: Places, draws: int, rng: np.random.Generator
+    ) -> Floats:
+        """(N, S) log-odds, each column under parameters drawn from their posterior."""
+        coefficient_draws = self.root @ rng.standard_normal((len(self.coefficients), draws))
+        judged_effects = self.effects[:, None] + self.slopes @ coefficient_draws
+        judged_effects += self.sd[:, None] * rng.standard_normal(judged_effects.shape)
+        unjudged_effects = self.spread * rng.standard_normal((self._more(query), draws))
+        odds_without_effects = features @ (self.coefficients[:, None] + coefficient_draws)
+        return np.asarray(
+            odds_without_effects + np.concatenate([judged_effects, unjudged_effects])[query],
+            np.float64,
+        )
+
+    def _more(self, query: Places) -> int:
+        return max(int(query.max(initial=-1)) + 1 - len(self.effects), 0)
+
+
+def fit_relevance(features: Floats, query: Places, relevant: NDArray[np.bool_]) -> RelevanceModel:
+    """Fit by Laplace's approximation; the spread of query effects by EM.
+
+    Coefficients have normal priors around 0 (`_PRIOR`), query effects a normal law around 0 whose
+    variance is the mean of their squared means and variances. Newton's steps use that the effects
+    are independent given the coefficients. Breslow and Clayton, JASA 88 (1993).
+
+    Args:
+        features: (J, F) of the judged documents.
+        query: (J,) the index of each one's query, 0 … Q − 1.
+        relevant: (J,) true if its grade is above 0.
+    """
+    count = int(query.max()) + 1
+    prior = np.diag(1 / _COEFFICIENT_PRIOR[: features.shape[1]] ** 2)
+    y, effect_sd = relevant.astype(np.float64), 1.0
+    coefficients, effects = np.zeros(features.shape[1]), np.zeros(count)
+    for _ in range(_ROUNDS):
+        for _ in range(_STEPS):
+            curvature = _curvature(features, query, coefficients, effects, prior, effect_sd)
+            chance, cross, effect_precision, schur = curvature
+            slope = features.T @ (y - chance) - prior @ coefficients
+            effect_gradient = np.bincount(query, y - chance, count) - effects / effect_sd**2
+            step = np.linalg.solve(schur, slope - cross @ (effect_gradient / effect_precision))
+            effect_step = (effect_gradient - cross.T @ step) / effect_precision
+            coefficients = coefficients + np.clip(step, -2, 2)
+            effects = effects + np.clip(effect_step, -2, 2)
+            if max(np.abs(step).max(), np.abs(effect_step).max()) < _CLOSE:
+                break
+        _, cross, effect_precision, schur = _curvature(
+            features, query, coefficients, effects, prior, effect_sd
+        )
+        covariance = np.linalg.inv(schur)
+        slopes = -(cross / effect_precision).T
+        variance = 1 / effect_precision + np.einsum("qf,fg,qg->q", slopes, covariance, slopes)
+        last_sd, effect_sd = (
+            effect_sd,
+            float(np.clip(np.sqrt((effects**2 + variance).mean()), *_EFFECT_SD_RANGE)),
+        )
+        if abs(effect_sd - last_sd) < 1e-3:  # moves no chance visibly
+            break
+    return RelevanceModel(
+        coefficients,
+        np.linalg.cholesky(covariance),
+        effects,
+        np.sqrt(1 / effect_precision),
+        slopes,
+        effect_sd,
+    )
+
+
+def _curvature(
+    features: Floats,
+    query: Places,
+    coefficients: Floats,
+    effects: Floats,
+    prior: Floats,
+    effect_sd: float,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Chances (J,), and curvature: mixed (F, Q), of effects (Q,), of coefficients given effects."""
+    chance = 1 / (1 + np.exp(-np.clip(features @ coefficients + effects[query], -30, 30)))
+    weight = chance * (1 - chance)
+    count = len(effects)
+    cross = np.array([np.bincount(query, weight * column, count) for column in features.T], float)
+    effect_precision = np.asarray(np.bincount(query, weight, count) + 1 / effect_sd**2, np.float64)
+    coefficient_precision = (features * weight[:, None]).T @ features + prior
+    return (
+        chance,
+        cross,
+        effect_precision,
+        coefficient_precision - (cross / effect_precision) @ cross.T,
+    )
+
 
 DEPARTURES = {"random": (0.0, 0.3), "pooled": (-1.0, 0.6)}
 """Mean and standard deviation of how far the log-odds of relevance of unjudged documents depart
@@ -28,7 +155,7 @@ TREC-COVID and CAsT 2021, tested on other collections (docs/validity.md)."""
 
 _SYSTEMS = ("baseline", "candidate")
 _BANDS = (1, 3, 5, 10, 20, 50)
-_PRIOR = 5.0  # weight of the grades of all documents in a band of ranks, in judged documents
+_GRADE_PRIOR = 5.0  # weight of the grades of all documents in a band of ranks, in judged documents
 
 
 @dataclass(frozen=True)
@@ -134,7 +261,7 @@ def model_holes(baseline: ScoredRun, candidate: ScoredRun) -> HoleModel:
     cell_of_judged, cell_of_hole = _cell_numbers(judged_documents, holes, "band")
     band_counts = (
         _count_grades(cell_of_judged, grade_index, cell_of_hole, grades.size)
-        + _PRIOR * overall_shares
+        + _GRADE_PRIOR * overall_shares
     )
     query_of_judged, query_of_hole = _cell_numbers(judged_documents, holes, "query_id")
     model = fit_relevance(_features(judged_documents), query_of_judged, grades[grade_index] > 0)

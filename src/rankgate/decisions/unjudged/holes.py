@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.core.declare import Count, Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result, run_notices
+from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import step
 from rankgate.data.collection import (
     SAMPLE_FIELDS,
@@ -20,20 +20,23 @@ from rankgate.data.collection import (
     Collection,
     Selection,
 )
-from rankgate.data.objects import read_rankings
-from rankgate.decisions.comparison.compared import judged_table
+from rankgate.data.library_objects import read_rankings
+from rankgate.decisions.comparison.comparison_tables import judged_table
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.values import pair_values
+from rankgate.decisions.comparison.paired_values import pair_values
 from rankgate.decisions.unjudged.hole_figures import FIGURES, SLICES, estimate_metrics, judge_next
 from rankgate.decisions.unjudged.hole_model import model_holes
 from rankgate.decisions.unjudged.hypothetical_grades import HypotheticalScorer
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.run_names import refuse_baseline_again, rename_duplicates
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.top_documents import (
+    refuse_baseline_again,
+    rename_duplicates,
+)
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import QrelsLike, RunLike
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
 METRICS = {**FIGURES, "condensed": pl.Float64}
@@ -96,8 +99,8 @@ class HoleAnalysis(Result):
     slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SLICES))
 
     kind: ClassVar = "holes"
-    document_from: ClassVar = "rankgate.decisions.unjudged.document:document"
-    charts: ClassVar = {"holes": "rankgate.decisions.unjudged.charts.holes:draw"}
+    document_from: ClassVar = "rankgate.decisions.unjudged.unjudged_documents:holes_document"
+    charts: ClassVar = {"holes": "rankgate.decisions.unjudged.unjudged_documents:draw_holes"}
     SCHEMAS: ClassVar = {
         "metrics": METRICS,
         "judged": JUDGED,

@@ -14,19 +14,18 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.scoring.alignment.align import JudgedRanks, apply_depth
-from rankgate.measurement.scoring.alignment.block import Block
-from rankgate.measurement.scoring.kernels import compute_values
-from rankgate.measurement.scoring.mean import fill_undefined
-from rankgate.measurement.scoring.plan import Plan
+from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks, apply_depth
+from rankgate.measurement.scoring.alignment.kernel_inputs import Block
+from rankgate.measurement.scoring.job_values import compute_values, fill_undefined
+from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.comparison import ScoredRun
+    from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.evaluation.scored_system import Scorer
-    from rankgate.measurement.metrics.declare import Metric
-    from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

@@ -16,18 +16,16 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import step
-from rankgate.engines.snapshots.arm import EngineSnapshot
-from rankgate.engines.snapshots.asking import QuerySender
-from rankgate.engines.snapshots.engine_comparison import LATENCY, QUERIES, EngineComparison
-from rankgate.engines.snapshots.queries import queries_of
-from rankgate.engines.snapshots.take import configure_engine, make_target
-from rankgate.engines.snapshots.writing import RunTarget
-from rankgate.measurement.stats.resampling.quantiles import quantile_differences
+from rankgate.engines.snapshots.query_sender import QuerySender, queries_of
+from rankgate.engines.snapshots.run_files import RunTarget
+from rankgate.engines.snapshots.snapshot import COMPARED_QUERIES, LATENCY, EngineComparison
+from rankgate.engines.snapshots.snapshot_verb import EngineSnapshot, configure_engine, make_target
+from rankgate.measurement.stats.resampling_tests import quantile_differences
 
 if TYPE_CHECKING:
     from rankgate.engines.snapshots.outcome import Outcome
-    from rankgate.engines.snapshots.queries import QueriesLike
-    from rankgate.engines.snapshots.take import EngineLike
+    from rankgate.engines.snapshots.query_sender import QueriesLike
+    from rankgate.engines.snapshots.snapshot_verb import EngineLike
 
 _STATISTICS = {"mean": None, "p50": 0.5, "p95": 0.95}
 _LEVEL, _RESAMPLES = 0.95, 2000
@@ -182,7 +180,7 @@ def _table(tables: Sequence[pl.DataFrame], first: Sequence[int]) -> pl.DataFrame
         "candidate_ms": candidate["latency_ms"],
         "delta_ms": candidate["latency_ms"] - baseline["latency_ms"],
     }
-    return pl.DataFrame(columns, schema=QUERIES)
+    return pl.DataFrame(columns, schema=COMPARED_QUERIES)
 
 
 def _latency(answered_by_both: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats.snapshot_files import WRITTEN_KEY
+from rankgate.data.formats.run_companions import WRITTEN_KEY
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.engine import Facts, Query
 

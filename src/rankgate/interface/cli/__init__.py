@@ -9,7 +9,6 @@ import sys
 import textwrap
 import time
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,7 +16,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from rankgate.core.errors import RankgateError, UsageError
-from rankgate.interface.cli.global_options import move_global_options_first
+from rankgate.core.present.lazy_names import load_name
+from rankgate.interface.cli.startup import move_global_options_first
 
 SECTIONS = {
     "Start": {
@@ -151,70 +151,70 @@ SYNONYMS = {
 
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
-_COMMAND_MODULES = {
-    "init": "rankgate.interface.cli.start.command",
-    "demo": "rankgate.interface.demo.command",
-    "describe": "rankgate.measurement.description.command",
-    "validate": "rankgate.data.files.commands.validate",
-    "convert": "rankgate.data.files.commands.convert",
-    "formats": "rankgate.data.files.commands.formats",
-    "help": "rankgate.interface.cli.search",
-    "advise": "rankgate.decisions.advice.command",
-    "eval": "rankgate.measurement.evaluation.commands.eval",
-    "explain": "rankgate.measurement.explanation.commands.explain",
-    "reconcile": "rankgate.measurement.explanation.commands.reconcile",
-    "conventions": "rankgate.measurement.evaluation.commands.conventions",
-    "metrics": "rankgate.measurement.evaluation.commands.metrics",
-    "trec_eval": "rankgate.measurement.evaluation.commands.trec_eval",
-    "cwl_eval": "rankgate.measurement.evaluation.commands.cwl_eval",
-    "ndeval": "rankgate.measurement.evaluation.commands.ndeval",
-    "gdeval": "rankgate.measurement.evaluation.commands.gdeval",
-    "compare": "rankgate.decisions.comparison.commands.compare",
-    "rank-similarity": "rankgate.decisions.comparison.commands.rank_similarity",
-    "audit": "rankgate.decisions.comparison.commands.audit",
-    "blindspots": "rankgate.decisions.blind_spots.command",
-    "holes": "rankgate.decisions.unjudged.command",
-    "next": "rankgate.decisions.advice.settling.command",
-    "total-error": "rankgate.decisions.uncertainty.command",
-    "gate": "rankgate.decisions.gating.commands.gate",
-    "policy": "rankgate.decisions.gating.commands.policy",
-    "baseline": "rankgate.decisions.gating.commands.baseline",
-    "pool": "rankgate.judging.commands.pool",
-    "sheet": "rankgate.judging.commands.sheet",
-    "collect": "rankgate.judging.commands.collect",
-    "rate": "rankgate.judging.commands.rate",
-    "resolve": "rankgate.judging.commands.resolve",
-    "agree": "rankgate.judging.commands.agree",
-    "admit": "rankgate.judging.commands.admit",
-    "admit-plan": "rankgate.judging.commands.admit_plan",
-    "reanchor": "rankgate.data.files.commands.reanchor",
-    "gold": "rankgate.judging.commands.gold",
-    "reusability": "rankgate.judging.commands.reusability",
-    "serve": "rankgate.workspace.web.command",
-    "store": "rankgate.judging.commands.store",
-    "alerts": "rankgate.workspace.records.commands.alerts",
-    "jobs": "rankgate.workspace.records.commands.jobs",
-    "engines": "rankgate.engines.commands.engines",
-    "snapshot": "rankgate.engines.commands.snapshot",
-    "sweep": "rankgate.decisions.sweeps.command",
-    "fuse": "rankgate.measurement.fusion.command",
-    "stages": "rankgate.decisions.pipelines.command",
-    "online": "rankgate.interface.cli.online",
-    "split": "rankgate.recommenders.commands.split",
-    "scorecard": "rankgate.recommenders.commands.scorecard",
-    "rating-accuracy": "rankgate.recommenders.commands.rating_accuracy",
-    "record": "rankgate.workspace.records.commands.record",
-    "history": "rankgate.workspace.records.commands.history",
-    "attribute": "rankgate.workspace.records.commands.attribute",
-    "report": "rankgate.workspace.reports.commands.report",
-    "plot": "rankgate.workspace.reports.commands.plot",
-    "config": "rankgate.interface.cli.configuration.command",
-    "doctor": "rankgate.interface.cli.doctor.command",
-    "completion": "rankgate.interface.cli.completion",
-    "plugins": "rankgate.interface.cli.plugins.command",
-    "mcp": "rankgate.interface.mcp.command",
+_COMMANDS = {
+    "init": "rankgate.interface.cli.cli_commands:init_command",
+    "demo": "rankgate.interface.demo.demo_command:demo_command",
+    "describe": "rankgate.measurement.description.commands:describe_command",
+    "validate": "rankgate.data.files.commands:validate_command",
+    "convert": "rankgate.data.files.commands:convert_command",
+    "formats": "rankgate.data.files.commands:formats_command",
+    "help": "rankgate.interface.cli.help_search:help_command",
+    "advise": "rankgate.decisions.advice.commands:advise_command",
+    "eval": "rankgate.measurement.evaluation.commands:eval_command",
+    "explain": "rankgate.measurement.explanation.commands:explain_command",
+    "reconcile": "rankgate.measurement.explanation.commands:reconcile_command",
+    "conventions": "rankgate.measurement.evaluation.commands:conventions_command",
+    "metrics": "rankgate.measurement.evaluation.commands:metrics_command",
+    "trec_eval": "rankgate.measurement.evaluation.trec_commands:trec_eval_command",
+    "cwl_eval": "rankgate.measurement.evaluation.trec_commands:cwl_eval_command",
+    "ndeval": "rankgate.measurement.evaluation.trec_commands:ndeval_command",
+    "gdeval": "rankgate.measurement.evaluation.trec_commands:gdeval_command",
+    "compare": "rankgate.decisions.comparison.commands:compare_command",
+    "rank-similarity": "rankgate.decisions.reproduction.commands:rank_similarity_command",
+    "audit": "rankgate.decisions.reproduction.commands:audit_command",
+    "blindspots": "rankgate.decisions.advice.commands:blindspots_command",
+    "holes": "rankgate.decisions.unjudged.commands:holes_command",
+    "next": "rankgate.decisions.advice.commands:settle_command",
+    "total-error": "rankgate.decisions.unjudged.commands:total_error_command",
+    "gate": "rankgate.decisions.gating.commands:gate_command",
+    "policy": "rankgate.decisions.gating.commands:policy_command",
+    "baseline": "rankgate.decisions.gating.commands:baseline_command",
+    "pool": "rankgate.judging.commands.pool_commands:pool_command",
+    "sheet": "rankgate.judging.commands.pool_commands:sheet_command",
+    "collect": "rankgate.judging.commands.pool_commands:collect_command",
+    "rate": "rankgate.judging.commands.rate_commands:rate_command",
+    "resolve": "rankgate.judging.commands.agreement_commands:resolve_command",
+    "agree": "rankgate.judging.commands.agreement_commands:agree_command",
+    "admit": "rankgate.judging.commands.admission_commands:admit_command",
+    "admit-plan": "rankgate.judging.commands.admission_commands:admit_plan_command",
+    "reanchor": "rankgate.data.files.commands:reanchor_command",
+    "gold": "rankgate.judging.commands.agreement_commands:gold_command",
+    "reusability": "rankgate.judging.commands.pool_commands:reusability_command",
+    "serve": "rankgate.workspace.web.commands:serve_command",
+    "store": "rankgate.judging.commands.store_commands:store_command",
+    "alerts": "rankgate.workspace.records.commands:alerts_command",
+    "jobs": "rankgate.workspace.records.commands:jobs_command",
+    "engines": "rankgate.engines.commands:engines_command",
+    "snapshot": "rankgate.engines.commands:snapshot_command",
+    "sweep": "rankgate.decisions.sweeps.commands:sweep_command",
+    "fuse": "rankgate.measurement.fusion.commands:fuse_command",
+    "stages": "rankgate.decisions.pipelines.commands:stages_command",
+    "online": "rankgate.interface.cli.online:online_command",
+    "split": "rankgate.recommenders.commands:split_command",
+    "scorecard": "rankgate.recommenders.commands:scorecard_command",
+    "rating-accuracy": "rankgate.recommenders.commands:rating_accuracy_command",
+    "record": "rankgate.workspace.records.commands:record_command",
+    "history": "rankgate.workspace.records.commands:history_command",
+    "attribute": "rankgate.workspace.records.commands:attribute_command",
+    "report": "rankgate.workspace.reports.commands:report_command",
+    "plot": "rankgate.workspace.reports.commands:plot_command",
+    "config": "rankgate.interface.cli.cli_commands:config_command",
+    "doctor": "rankgate.interface.cli.cli_commands:doctor_command",
+    "completion": "rankgate.interface.cli.cli_commands:completion_command",
+    "plugins": "rankgate.interface.cli.cli_commands:plugins_command",
+    "mcp": "rankgate.interface.mcp.mcp_command:mcp_command",
 }
-"""The module of each command, which holds it as ``command``."""
+"""The function of each command, whose module is imported when the command is called."""
 
 _DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
@@ -228,9 +228,9 @@ _EXAMPLES = (
 
 
 _HOOKS = {
-    "score_ratings": "rankgate.judging.resolution.from_ratings:score_ratings",
-    "on_spark": "rankgate.spark.commands:on_spark",
-    "record": "rankgate.workspace.records.hooked:record_command_result",
+    "score_ratings": "rankgate.judging.resolution.rated_evaluation:score_ratings",
+    "on_spark": "rankgate.spark.backend_tables:on_spark",
+    "record": "rankgate.workspace.records.record:record_command_result",
 }
 
 
@@ -241,7 +241,7 @@ class Program(click.Group):
         """Read the options of all commands wherever they are, so that no order is needed."""
         arguments = move_global_options_first(args)
         if any(word.startswith("@") for word in arguments):
-            from rankgate.interface.cli.configuration.settings import settings
+            from rankgate.interface.cli.project_file import settings
 
             arguments = settings().named(arguments)
         return super().parse_args(ctx, arguments)
@@ -281,10 +281,10 @@ class Program(click.Group):
                 f"; did you mean {nearest[0]}?" if nearest else f"; try rankgate help {cmd_name}."
             )
             raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
-        from rankgate.core.console.hooks import Hooks
+        from rankgate.core.console.shared_options import Hooks
 
         ctx.obj = Hooks(**_HOOKS)
-        command: click.Command = import_module(_COMMAND_MODULES[cmd_name]).command
+        command: click.Command = load_name(_COMMANDS[cmd_name])
         _take_defaults(ctx, cmd_name, command)
         return command
 
@@ -334,7 +334,7 @@ def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> Non
         return
     if name in _WITHOUT_DEFAULTS or ctx.resilient_parsing:
         return
-    from rankgate.interface.cli.configuration.settings import settings
+    from rankgate.interface.cli.project_file import settings
 
     project_settings = settings()
     values = project_settings.for_command(name, command)
@@ -381,7 +381,7 @@ def rankgate(
 ) -> None:
     """Say whether a ranking got better, with a number you can defend."""
     if plugins:
-        from rankgate.core.declare.plugins import using
+        from rankgate.core.declare.registries import using
 
         ctx.with_resource(using(*plugins))
     if verbose:
@@ -449,9 +449,9 @@ def _exit_on_failure(error: Exception) -> NoReturn:
 
 def _raise_plugin_error(error: Exception) -> None:
     """Raise an error with the plug-in, file and line where a plug-in failed, if one did."""
-    if "rankgate.core.declare.plugins" not in sys.modules or os.environ.get("RANKGATE_DEBUG"):
+    if "rankgate.core.declare.registries" not in sys.modules or os.environ.get("RANKGATE_DEBUG"):
         return
-    from rankgate.interface.cli.plugins.culprit import find_culprit
+    from rankgate.interface.cli.installed_plugins import find_culprit
 
     if plugin := find_culprit(error):
         description = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -464,7 +464,7 @@ def _describe_resource_error(error: Exception) -> str | None:
     """Describe what the machine refused or a library cannot read; None if the fault is ours."""
     no_memory = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
     if no_memory or "can't start new thread" in str(error):
-        from rankgate.interface.cli.limited import MESSAGE
+        from rankgate.interface.cli.startup import MESSAGE
 
         return f"{MESSAGE}; allow more of it (ulimit -v), or split the files."
     if isinstance(error, OSError) and error.errno in _DISK_FULL_ERRORS:

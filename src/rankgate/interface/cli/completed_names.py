@@ -61,8 +61,8 @@ def _systems(ctx: click.Context) -> Names:
         return []
 
     def read() -> list[str]:
-        from rankgate.decisions.comparison.scores.systems import ReportedTables
-        from rankgate.measurement.metrics.names import DEFAULT_METRICS
+        from rankgate.decisions.comparison.reported_systems import ReportedTables
+        from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 
         reported = ReportedTables(tuple(tables))
         try:

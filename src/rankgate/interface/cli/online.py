@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-from rankgate.core.console.sections import FullHelpGroup
+from rankgate.core.console.option_types import FullHelpGroup
+from rankgate.core.present.lazy_names import load_name
 
-_COMMAND_NAMES = (
-    "ingest",
-    "doctor",
-    "kpi",
-    "weeks",
-    "intents",
-    "personalization",
-    "judgments",
-    "lists",
-    "simulate",
-    "plan",
-    "ab",
-    "interleave",
-    "ope",
-    "replay",
-    "agreement",
-)
-_COMMAND_MODULES = {name: f"rankgate.online.commands.{name}" for name in _COMMAND_NAMES} | {
-    "watch": "rankgate.decisions.gating.commands.watch"
+_COMMANDS = {
+    "ingest": "rankgate.online.commands.log_commands:ingest_command",
+    "doctor": "rankgate.online.commands.log_commands:doctor_command",
+    "kpi": "rankgate.online.commands.log_commands:kpi_command",
+    "weeks": "rankgate.online.commands.log_commands:weeks_command",
+    "intents": "rankgate.online.commands.log_commands:intents_command",
+    "personalization": "rankgate.online.commands.log_commands:personalization_command",
+    "lists": "rankgate.online.commands.log_commands:lists_command",
+    "judgments": "rankgate.online.commands.click_commands:judgments_command",
+    "simulate": "rankgate.online.commands.click_commands:simulate_command",
+    "replay": "rankgate.online.commands.click_commands:replay_command",
+    "ope": "rankgate.online.commands.click_commands:ope_command",
+    "plan": "rankgate.online.commands.experiment_commands:plan_command",
+    "ab": "rankgate.online.commands.experiment_commands:ab_command",
+    "agreement": "rankgate.online.commands.experiment_commands:agreement_command",
+    "interleave": "rankgate.online.commands.interleave_commands:interleave_command",
+    "watch": "rankgate.decisions.gating.ramps.commands:watch_command",
 }
-"""The module of each command, imported when it is called; ``watch`` is built on this package."""
+"""The function of each command; ``watch`` is built on the package of online results."""
 
 
 class _OnlineGroup(FullHelpGroup):
     """A group that imports a command's module when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return sorted(_COMMAND_MODULES)
+        return sorted(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMAND_MODULES:
+        if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(_COMMAND_MODULES[cmd_name]).command
+        command: click.Command = load_name(_COMMANDS[cmd_name])
         return command
 
 
 @click.group("online", cls=_OnlineGroup, context_settings={"help_option_names": ["-h", "--help"]})
-def command() -> None:
+def online_command() -> None:
     """Read logs of clicks: find faults, compute KPIs, make judgments, compare A/B tests.
 
     \b

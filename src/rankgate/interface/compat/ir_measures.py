@@ -21,10 +21,10 @@ from rankgate.core.frozen import dataclass
 from rankgate.data import read_run
 from rankgate.data.streams.source import open_source
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.evaluation.trec.columns import NICKNAMES
-from rankgate.measurement.metrics.declare import Metric as RankgateMetric
-from rankgate.measurement.metrics.names import name_of_measure, parse, parse_all
-from rankgate.measurement.metrics.subtopics import FACET_METRICS
+from rankgate.measurement.evaluation.trec.trec_columns import NICKNAMES
+from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
+from rankgate.measurement.metrics.metric_declaration import Metric as RankgateMetric
+from rankgate.measurement.metrics.metric_name_parser import name_of_measure, parse, parse_all
 
 if TYPE_CHECKING:
     AnyMeasure: TypeAlias = "_MeasureCalculation"

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankgate.measurement.evaluation.trec.columns import (
+from rankgate.measurement.evaluation.trec.dict_evaluator import DictEvaluator
+from rankgate.measurement.evaluation.trec.trec_columns import (
     CUT_NAMES,
     NICKNAMES,
     SINCE_10,
     parse_columns,
 )
-from rankgate.measurement.evaluation.trec.dicts import DictEvaluator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.evaluation.trec.columns import Column
+    from rankgate.measurement.evaluation.trec.trec_columns import Column
 
 __all__ = [
     "RelevanceEvaluator",

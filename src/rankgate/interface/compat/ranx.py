@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from rankgate.core.errors import UsageError
-from rankgate.core.target import replace_file
+from rankgate.core.output_files import replace_file
 from rankgate.data import read_qrels, read_run
-from rankgate.data.contents import FileContents
-from rankgate.data.frames import qrels_of, run_of
-from rankgate.data.objects import read_rankings, unknown_object_error
-from rankgate.data.write import choose_format
+from rankgate.data.file_contents import FileContents
+from rankgate.data.files.conversion import choose_format
+from rankgate.data.library_objects import read_rankings, unknown_object_error
+from rankgate.data.memory_tables import qrels_of_table, run_of_table
 from rankgate.interface.compat.ranx_report import Report, Significance
 from rankgate.measurement.evaluation.evaluate import evaluate as scored
-from rankgate.measurement.fusion.catalogue import METHODS
+from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS
 from rankgate.measurement.fusion.fuse import fuse as fused
-from rankgate.measurement.fusion.normalise import NORMALISATIONS
-from rankgate.measurement.scoring.chosen import chosen_convention
+from rankgate.measurement.fusion.trained_methods import METHODS
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.rows import Part
+    from rankgate.data.table_rows import Part
 
     Table = Mapping[str, Mapping[str, float]]
 
@@ -168,9 +168,9 @@ class RanxGrades:
         )
         assert file_format.write is not None
         contents = (
-            FileContents(qrels=qrels_of(self._table, self.name or "qrels"))
+            FileContents(qrels=qrels_of_table(self._table, self.name or "qrels"))
             if self.part == "qrels"
-            else FileContents(runs=(run_of(self._table, self.name or "run"),))
+            else FileContents(runs=(run_of_table(self._table, self.name or "run"),))
         )
         with replace_file(path) as stream:
             file_format.write(contents, stream)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document import Table, make_document
-from rankgate.core.present.forms.documents import render_latex
-from rankgate.core.present.grid import Grid
-from rankgate.measurement.stats.resampling.randomization import randomization
+from rankgate.core.present.document_forms import render_latex
+from rankgate.core.present.document_model import Grid, Table, make_document
+from rankgate.measurement.stats.resampling_tests import randomization
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

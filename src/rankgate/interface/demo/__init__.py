@@ -5,6 +5,6 @@ SQLite FTS5 (both come with Python), the judgments are our own. ``build``
 writes a folder to play in, ``tell`` walks through it.
 """
 
-from rankgate.interface.demo.build import Demo, build
+from rankgate.interface.demo.demo_build import Demo, build
 
 __all__ = ["Demo", "build"]

@@ -15,28 +15,26 @@ first used, so that a plug-in loads only what it needs.
 
 from __future__ import annotations
 
-from rankgate.core.present.resolve import lazy_names
+from rankgate.core.present.lazy_names import lazy_names
 
 _HOMES = {
     "rankgate.core.declare.parameter": ["Cutoff", "Parameter", "Range"],
-    "rankgate.core.declare.plugins": ["API_VERSION", "using"],
+    "rankgate.core.declare.registries": ["API_VERSION", "using"],
     "rankgate.core.errors": ["InputError", "UsageError"],
-    "rankgate.core.present.document": ["Chart", "Points", "Table"],
-    "rankgate.core.present.grid": ["Grid"],
-    "rankgate.data.answers.answer": ["Answer", "Failure"],
-    "rankgate.data.contents": ["FileContents"],
+    "rankgate.core.present.document_model": ["Chart", "Points", "Table", "Grid"],
+    "rankgate.data.answers.engine_answers": ["Answer", "Failure"],
+    "rankgate.data.file_contents": ["FileContents"],
     "rankgate.data.formats.format": ["Format", "Loss", "Note"],
     "rankgate.data.qrels": ["Qrels"],
     "rankgate.data.run": ["Run"],
     "rankgate.data.streams.source": ["InputFile"],
-    "rankgate.decisions.gating.evidence": ["Evidence"],
-    "rankgate.decisions.gating.rule": ["Outcome", "Rule", "RuleKind"],
-    "rankgate.engines.catalogue": ["EngineKind"],
+    "rankgate.decisions.gating.rule": ["Evidence", "Outcome", "Rule", "RuleKind"],
+    "rankgate.engines.configuration": ["EngineKind"],
     "rankgate.engines.engine": ["Connection", "Engine", "Facts", "Query"],
     "rankgate.interface.extend.points": ["EXTENSION_POINTS", "ExtensionPoint"],
     "rankgate.measurement.metrics.custom": ["metric"],
-    "rankgate.measurement.metrics.judged": ["Judged"],
-    "rankgate.measurement.metrics.views": ["View"],
+    "rankgate.measurement.metrics.judged_block": ["Judged"],
+    "rankgate.measurement.metrics.metric_declaration": ["View"],
     "rankgate.measurement.scoring.convention": ["Convention"],
     "rankgate.online.indicators.kpi": ["Kpi"],
     "rankgate.workspace.reports.report_block": ["ReportBlock"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.resolve import load_name
+from rankgate.core.present.lazy_names import load_name
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ EXTENSION_POINTS = (
     ExtensionPoint(
         "metric",
         "rankgate.metrics",
-        "rankgate.measurement.metrics.declare:Metric",
+        "rankgate.measurement.metrics.metric_declaration:Metric",
         "extend/metric.md",
     ),
     ExtensionPoint(
@@ -46,7 +46,10 @@ EXTENSION_POINTS = (
         "format", "rankgate.formats", "rankgate.data.formats.format:Format", "extend/format.md"
     ),
     ExtensionPoint(
-        "engine", "rankgate.engines", "rankgate.engines.catalogue:EngineKind", "extend/engine.md"
+        "engine",
+        "rankgate.engines",
+        "rankgate.engines.configuration:EngineKind",
+        "extend/engine.md",
     ),
     ExtensionPoint(
         "rule", "rankgate.rules", "rankgate.decisions.gating.rule:RuleKind", "extend/rule.md"
@@ -58,27 +61,35 @@ EXTENSION_POINTS = (
         "extend/report-block.md",
     ),
     ExtensionPoint("KPI", "rankgate.kpis", "rankgate.online.indicators.kpi:Kpi", "extend/kpi.md"),
-    ExtensionPoint("fusion method", "rankgate.fusion", "rankgate.measurement.fusion.method:Method"),
     ExtensionPoint(
-        "rule of ratings", "rankgate.resolve_rules", "rankgate.judging.resolution.rules:ResolveRule"
+        "fusion method", "rankgate.fusion", "rankgate.measurement.fusion.fusion_method:Method"
     ),
-    ExtensionPoint("check of logs", "rankgate.log_checks", "rankgate.online.faults.check:Check"),
     ExtensionPoint(
-        "click model", "rankgate.click_models", "rankgate.online.clicks.model:ClickModel"
+        "rule of ratings",
+        "rankgate.resolve_rules",
+        "rankgate.judging.resolution.resolution:ResolveRule",
+    ),
+    ExtensionPoint(
+        "check of logs", "rankgate.log_checks", "rankgate.online.events.log_checks:Check"
+    ),
+    ExtensionPoint(
+        "click model", "rankgate.click_models", "rankgate.online.clicks.click_model:ClickModel"
     ),
     ExtensionPoint(
         "interleaving method",
         "rankgate.interleavings",
-        "rankgate.online.interleaving.method:Interleaving",
+        "rankgate.online.interleaving.interleaving_method:Interleaving",
     ),
     ExtensionPoint(
         "off-policy estimator",
         "rankgate.off_policy_estimators",
-        "rankgate.online.off_policy.estimator:Estimator",
+        "rankgate.online.off_policy.estimators:Estimator",
     ),
-    ExtensionPoint("alert", "rankgate.alerts", "rankgate.workspace.records.alerts.kind:AlertKind"),
     ExtensionPoint(
-        "scheduled job", "rankgate.jobs", "rankgate.workspace.records.schedule.kind:JobKind"
+        "alert", "rankgate.alerts", "rankgate.workspace.records.alerts.alert_kinds:AlertKind"
+    ),
+    ExtensionPoint(
+        "scheduled job", "rankgate.jobs", "rankgate.workspace.records.schedule.job_kinds:JobKind"
     ),
 )
 """The extension points; those with a page are stable within a version."""

@@ -1,9 +1,13 @@
-"""Plan which pairs people judge so that a judge's agreement is known to a given width."""
+"""Plan which pairs people judge so that a judge's agreement is known to a given width.
+
+First come figures of agreement as functions of a table of shares, and their derivatives, then
+the result of ``admit-plan``: the pairs that people must judge to know how well a judge agrees.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -11,26 +15,158 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.numbers import finite_or_none
+from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data import read_qrels
-from rankgate.data.scales import MOST_GRADES, on_scale, parse_scale, possible_grades
-from rankgate.judging.admission.admission_plan import AdmissionPlan
-from rankgate.judging.admission.agreement_figures import FIGURES, AgreementFigure, influence
-from rankgate.judging.admission.judge_grades import JudgeGrades
-from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, judged_pairs
-from rankgate.judging.standing import PAIR
-from rankgate.measurement.stats.stratified import neyman_allocation, stratified_error
+from rankgate.data.qrels import MOST_GRADES, on_scale, parse_scale, possible_grades
+from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, JudgeGrades, judged_pairs
+from rankgate.judging.counting_ratings import PAIR
+from rankgate.measurement.stats.sampling_design import neyman_allocation, stratified_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.inputs import QrelsLike
+    from rankgate.data.input_types import QrelsLike
     from rankgate.data.qrels import Qrels, Scale
-    from rankgate.judging.admission.judge_grades import JudgeGradesLike
+    from rankgate.judging.admission.judged_pairs import JudgeGradesLike
 
     Floats = NDArray[np.float64]
     Counts = NDArray[np.int64]
+
+
+AgreementFigure = Literal["equal", "bias", "alpha"]
+"""The share of pairs with equal grades, the judge's mean difference, and ordinal alpha."""
+
+_STEP = 1e-5
+
+
+def _equal(table: Floats, _grades: Floats) -> float:
+    return float(np.trace(table) / table.sum())
+
+
+def _bias(table: Floats, grades: Floats) -> float:
+    return float((table * (grades[None, :] - grades[:, None])).sum() / table.sum())
+
+
+def _alpha(table: Floats, _grades: Floats) -> float:
+    """Krippendorff's ordinal α of two raters in the limit of many pairs."""
+    symmetric = (table + table.T) / (2 * table.sum())
+    grade_shares = symmetric.sum(axis=0)
+    middle = np.cumsum(grade_shares) - grade_shares / 2
+    distances = (middle[:, None] - middle[None, :]) ** 2
+    expected = float(grade_shares @ distances @ grade_shares)
+    return 1 - float((symmetric * distances).sum()) / expected if expected > 0 else float("nan")
+
+
+FIGURES: Mapping[AgreementFigure, Callable[[Floats, Floats], float]] = {
+    "equal": _equal,
+    "bias": _bias,
+    "alpha": _alpha,
+}
+"""Each figure of a (K, K) table of shares, people's grades in rows, and of its K grades."""
+
+
+def influence(figure: AgreementFigure, table: Floats, grades: Floats) -> Floats:
+    """(K, K) derivatives of a figure by the share of each pair of grades.
+
+    With them a figure that is not a mean is nearly one around the table, so that its variance
+    under a stratified sample is Σ W_g² S_g² / n_g with S_g the standard deviation of the
+    derivatives of column g over people's grades (delta method; Särndal, Swensson and Wretman 1992,
+    section 5.5).
+
+    Args:
+        figure: its name.
+        table: (K, K) shares of people's grades (rows) and the judge's (columns).
+        grades: (K,) of both.
+    """
+    derivatives = np.zeros_like(table)
+    for cell in np.ndindex(*table.shape):
+        table_above, table_below = table.copy(), table.copy()
+        table_above[cell] += _STEP
+        table_below[cell] -= _STEP
+        rise = FIGURES[figure](table_above, grades) - FIGURES[figure](table_below, grades)
+        derivatives[cell] = rise / (2 * _STEP)
+    return derivatives
+
+
+@dataclass(frozen=True)
+class AdmissionPlan(Result):
+    """A stratified sample of the pairs that a judge graded, for people to judge.
+
+    Attributes:
+        judge: name and hash of its grades.
+        people: of the pilot; None without one.
+        figure: whose interval is to have the width.
+        width: the half-width of its 95 % interval.
+        reached: the half-width that the whole sample is expected to give; 0 where all pairs are
+            judged.
+        figures: ``figure``, ``value`` and ``half_width`` by the pilot (null where a stratum has
+            too few pairs of it), ``pairs`` (that reach this width, if allocated for this
+            figure),
+            ``planned`` (half-width with this sample).
+        strata: by the judge's ``grade``: ``stratum``, ``pool`` (pairs of the judge), ``pilot``
+            (judged by people), ``deviation`` (of what a pair adds to the figure), ``assumed``
+            (whether that is the worst case), ``pairs`` (in all), ``to_judge`` (without the
+            pilot), ``inclusion``.
+        sample: ``query_id``, ``doc_id``, ``stratum``, ``inclusion``, in random order: a pool.
+        cost: of the pairs to judge; None without a price.
+        minutes: that people need; None where not known for one pair.
+        seed: of the draw.
+        wider: the chance that the interval of the sample is wider than asked, as the deviations are
+            those of the pilot; None without one.
+        reached_high: the half-width that it stays below in 95 % of cases; None without a pilot.
+    """
+
+    kind: ClassVar[str] = "admission_plan"
+    label: ClassVar[str] = "What must people judge to admit the judge?"
+    document_from: ClassVar[str] = (
+        "rankgate.judging.admission.admission_document:admission_plan_document"
+    )
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+        "figures": {
+            "figure": pl.String,
+            "value": pl.Float64,
+            "half_width": pl.Float64,
+            "pairs": pl.Int64,
+            "planned": pl.Float64,
+        },
+        "strata": {
+            "stratum": pl.String,
+            "grade": pl.Float64,
+            "pool": pl.Int64,
+            "pilot": pl.Int64,
+            "deviation": pl.Float64,
+            "assumed": pl.Boolean,
+            "pairs": pl.Int64,
+            "to_judge": pl.Int64,
+            "inclusion": pl.Float64,
+        },
+        "sample": {
+            "query_id": pl.String,
+            "doc_id": pl.String,
+            "stratum": pl.String,
+            "inclusion": pl.Float64,
+        },
+    }
+
+    judge: InputHash
+    people: InputHash | None
+    figure: AgreementFigure
+    width: float
+    reached: float
+    figures: pl.DataFrame
+    strata: pl.DataFrame
+    sample: pl.DataFrame
+    cost: float | None
+    minutes: float | None
+    seed: int
+    wider: float | None = None
+    reached_high: float | None = None
+
+    def _table(self) -> pl.DataFrame:
+        return self.strata
+
 
 PositiveNumber = Annotated[float, Range(0, exclusive=True)]
 

@@ -1,20 +1,96 @@
-"""Match the pairs that a judge was asked about with its answers."""
+"""The judged pairs of an admission: grades of a judge, bias, attacks and repetitions.
+
+First come the grades of a judge that is to be admitted, and how it was prompted for them; the
+pairs put to the judge are matched with its answers. Then follow:
+
+- the bias of a judge, and its confusion matrix with people,
+- changes of a judge's grades when documents are changed in ways that must not matter,
+- variance components of a judge's grades by prompt, model, temperature and repetition.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+import numpy as np
 import polars as pl
 
-from rankgate.core.errors import InputError
-from rankgate.core.frozen import dataclass
-from rankgate.data.ratings import Ratings
-from rankgate.data.scales import on_scale
-from rankgate.judging.standing import PAIR
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.number_formats import finite_or_none
+from rankgate.data import read_qrels
+from rankgate.data.collection import Collection
+from rankgate.data.qrels import Ratings, RepeatedJudgments, on_scale
+from rankgate.data.read import read_ratings
+from rankgate.judging.counting_ratings import PAIR
+from rankgate.judging.rating.rating_tasks import pool_table
+from rankgate.measurement.stats.mean_intervals import t_interval
+from rankgate.measurement.stats.rater_agreement import FEWEST_CLUSTERS, jackknife
+from rankgate.measurement.stats.variance_components import facets
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.input_types import QrelsLike, RatingsLike
     from rankgate.data.qrels import Qrels, Scale
+    from rankgate.judging.rating.rating_tasks import PoolLike
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JudgeGrades(ByContent):
+    """Grades by a judge, a language model or clicks, and how it was asked for them.
+
+    Attributes:
+        judgments: its grades, or a `Collection` of them.
+        asked: the pool that the judge was asked about, drawn before it answered, such as that of
+            admit-plan; without it, every pair that people graded. Where it leaves out pairs that
+            people graded, the result says how many: a judge whose pairs were named after it
+            answered is measured where it is right.
+        attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
+        repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level
+            goes with every level of the others. Shows what each adds to the variance of grades.
+
+    Raises:
+        UsageError: repetitions that are not crossed.
+    """
+
+    judgments: Collection | QrelsLike
+    asked: PoolLike | None = None
+    attacked: Sequence[RatingsLike] = ()
+    repeated: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        if self.repeated:
+            RepeatedJudgments.of(list(self.repeated))  # labels that do not fit are an error now
+
+    @classmethod
+    def of(cls, judge: JudgeGradesLike) -> JudgeGrades:
+        """Return grades as they are, or those of judgments alone."""
+        return judge if isinstance(judge, JudgeGrades) else cls(judge)
+
+    def qrels(self) -> Qrels:
+        """The grades.
+
+        Raises:
+            InputError: judgments that cannot be read.
+        """
+        return Collection.of(self.judgments).qrels()
+
+    def pool(self) -> pl.DataFrame | None:
+        """``query_id`` and ``doc_id`` of the pairs that the judge was asked about; None if unknown.
+
+        Raises:
+            InputError: a file that is not a pool, with its line; an empty one.
+        """
+        return None if self.asked is None else pool_table(self.asked)
+
+
+JudgeGradesLike: TypeAlias = "JudgeGrades | Collection | QrelsLike"
+"""A judge's grades with how it was asked, or the grades alone."""
+
 
 PEOPLE, JUDGE = "people", "judge"
 """Names of the two raters in the agreement."""
@@ -134,3 +210,238 @@ def _refuse_outside(people_grades: pl.DataFrame, people: Qrels, scale: Scale) ->
             "them, or name another scale."
         )
         raise InputError(problem, source=people.place.label, code="grade-outside-scale")
+
+
+_INTERVAL_SCHEMA = {"low": pl.Float64, "high": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Differences of the judge's grades from people's.
+
+    Attributes:
+        mean, low, high: the mean difference over pairs with a 95 % interval; pairs of a query
+            count as one observation, and fewer than 15 queries have no interval.
+        grades: ``grade`` (people's), ``pairs``, ``mean`` (of the judge), ``bias``, ``equal``
+            (share), ``low`` and ``high`` of the bias.
+        confusion: ``people``, ``judge``, ``pairs``, ``share`` (of the pairs that people gave this
+            grade) with ``low`` and ``high``. Intervals leave out one query at a time.
+    """
+
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+        "grades": {
+            "grade": pl.Float64,
+            "pairs": pl.Int64,
+            "mean": pl.Float64,
+            "bias": pl.Float64,
+            "equal": pl.Float64,
+            **_INTERVAL_SCHEMA,
+        },
+        "confusion": {
+            "people": pl.Float64,
+            "judge": pl.Float64,
+            "pairs": pl.Int64,
+            "share": pl.Float64,
+            **_INTERVAL_SCHEMA,
+        },
+    }
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    grades: pl.DataFrame
+    confusion: pl.DataFrame
+
+
+def bias_of(pairs: pl.DataFrame) -> Bias:
+    """The judge's mean grade minus people's, as a whole and for each grade of people."""
+    gap = pl.col(JUDGE) - pl.col(PEOPLE)
+    by_query = pairs.group_by("query_id", maintain_order=True).agg(
+        gap.mean().alias("gap"), pl.len()
+    )
+    weights = by_query["len"].to_numpy().astype(float)
+    estimate = t_interval(by_query["gap"].to_numpy(), weights=weights)
+    mean, low, high = (
+        finite_or_none(float(figure[0])) for figure in (estimate.mean, estimate.low, estimate.high)
+    )
+    if len(by_query) < FEWEST_CLUSTERS:
+        low = high = None
+    return Bias(mean, low, high, _grades(pairs.with_columns(gap.alias("gap"))), _confusion(pairs))
+
+
+def _grades(pairs: pl.DataFrame) -> pl.DataFrame:
+    gap = pl.col("gap")
+    grades = pairs.group_by(pl.col(PEOPLE).alias("grade")).agg(
+        pl.len().cast(pl.Int64).alias("pairs"),
+        pl.col(JUDGE).mean().alias("mean"),
+        gap.mean().alias("bias"),
+        (gap == 0).mean().alias("equal"),
+    )
+    intervals = [
+        (grade, *share_over_queries(grade_pairs, gap))
+        for (grade,), grade_pairs in pairs.group_by(PEOPLE)
+    ]
+    schema = {"grade": pl.Float64, **_INTERVAL_SCHEMA}
+    joined = grades.join(pl.DataFrame(intervals, schema=schema, orient="row"), on="grade")
+    return joined.sort("grade")
+
+
+def _confusion(pairs: pl.DataFrame) -> pl.DataFrame:
+    rows = [
+        (
+            people,
+            grade,
+            grade_pairs.filter(pl.col(JUDGE) == grade).height,
+            float((grade_pairs[JUDGE] == grade).mean() or 0.0),
+            *share_over_queries(grade_pairs, pl.col(JUDGE) == grade),
+        )
+        for (people,), grade_pairs in pairs.group_by(PEOPLE)
+        for grade in grade_pairs[JUDGE].unique().to_list()
+    ]
+    table = pl.DataFrame(rows, schema=Bias.SCHEMAS["confusion"], orient="row")
+    return table.sort(PEOPLE, JUDGE)
+
+
+def share_over_queries(pairs: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | None]:
+    """The 95 % interval of a mean over pairs, leaving out one query at a time; None for few."""
+    by_query = pairs.group_by("query_id", maintain_order=True).agg(
+        value.cast(pl.Float64).sum().alias("sum"), pl.len()
+    )
+    total, n = by_query["sum"].to_numpy(), by_query["len"].to_numpy().astype(np.float64)
+    if len(n) < FEWEST_CLUSTERS:
+        return None, None
+    interval = jackknife(float(total.sum() / n.sum()), (total.sum() - total) / (n.sum() - n))
+    return (interval.low, interval.high) if np.isfinite(interval.low) else (None, None)
+
+
+ATTACKS = {
+    "attack": pl.String,
+    "pairs": pl.Int64,
+    "queries": pl.Int64,
+    "raised": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "lowered": pl.Float64,
+    "shift": pl.Float64,
+}
+"""A row an attack: the share of pairs whose grade rises, with a 95 % interval, or falls; the mean
+difference of grades."""
+
+_ATTACKED_GRADE = "attacked"
+
+
+def attacks_on(judge: Qrels, attacked: Sequence[RatingsLike]) -> pl.DataFrame:
+    """Compare a judge's grades with those of changed documents; a rater of the files is an attack.
+
+    Args:
+        judge: the judge's grades of documents as they are.
+        attacked: ratings of the same pairs under attack, as ``rate --attack`` writes them.
+
+    Raises:
+        InputError: ratings that cannot be read; no pair that the judge graded too.
+    """
+    plain = judge.table.filter(pl.col("grade") >= 0).select(*PAIR, pl.col("grade").alias(JUDGE))
+    rows = []
+    for file in attacked:
+        ratings = read_ratings(file)
+        graded_ratings = ratings.table.filter(pl.col("grade").is_not_null())
+        last = graded_ratings.unique([*PAIR, "rater"], keep="last", maintain_order=True)
+        common_pairs = last.select(*PAIR, "rater", pl.col("grade").alias(_ATTACKED_GRADE)).join(
+            plain, on=PAIR
+        )
+        if common_pairs.is_empty():
+            problem = f"no pair is graded in {judge.name} too; rate the same pool under attack."
+            raise InputError(problem, source=ratings.name, code="no-common-pairs")
+        rows += [
+            _attack_row(str(rater), attack_pairs)
+            for (rater,), attack_pairs in common_pairs.group_by("rater")
+        ]
+    return pl.DataFrame(rows, schema=ATTACKS, orient="row").sort("attack")
+
+
+def _attack_row(attack: str, pairs: pl.DataFrame) -> tuple[object, ...]:
+    is_raised = pl.col(_ATTACKED_GRADE) > pl.col(JUDGE)
+    is_lowered = pl.col(_ATTACKED_GRADE) < pl.col(JUDGE)
+    means = pairs.select(
+        is_raised.mean().alias("raised"),
+        is_lowered.mean().alias("lowered"),
+        (pl.col(_ATTACKED_GRADE) - pl.col(JUDGE)).mean().alias("shift"),
+    ).row(0)
+    raised, lowered, shift = means
+    bounds = share_over_queries(pairs, is_raised)
+    return attack, len(pairs), pairs["query_id"].n_unique(), raised, *bounds, lowered, shift
+
+
+PAIRS = "pairs"
+"""The facet of queries and documents: what a judge should distinguish."""
+
+COMPONENTS = {"source": pl.String, "levels": pl.Int64, "variance": pl.Float64, "share": pl.Float64}
+
+
+def grade_components(repeated: Sequence[Any]) -> pl.DataFrame:
+    """The components of the variance of one grade, by the facets that were repeated.
+
+    A grade is the mean plus an effect of the pair, of each facet and of their interactions, all at
+    random; their variances are those of the analysis of variance of a crossed design
+    (`stats.facets`). Pairs that all sets graded count.
+
+    Args:
+        repeated: grades by label, as ``model:A,prompt:1=FILE``; every level of a facet goes with
+            every level of the others. Empty gives an empty table.
+
+    Returns:
+        ``source`` (pairs, a facet, or several that interact), ``levels`` (of one facet),
+        ``variance`` (of one grade, not below 0), ``share`` (of all of them); the largest first.
+
+    Raises:
+        InputError: data that cannot be read; fewer than two pairs that all sets graded.
+        UsageError: labels of other facets, a combination that is missing; nothing repeated.
+    """
+    if not repeated:
+        return pl.DataFrame(schema=COMPONENTS)
+    repetitions = RepeatedJudgments.of(list(repeated))
+    sizes = {name: len(levels) for name, levels in repetitions.facets.items() if len(levels) > 1}
+    if not sizes:
+        problem = "one set of grades repeats nothing; give two or more, each with its label."
+        raise UsageError(problem, code="invalid-design")
+    values = _crossed_grades(repetitions, tuple(sizes.values()))
+    components = facets(values)
+    names = (PAIRS, *sizes)
+    # shares are of the variance of the mean: one level of each facet has as much times its levels
+    variances = [
+        float(share) * float(np.prod([components.sizes[axis] for axis in effect]))
+        for effect, share in zip(components.effects, components.shares, strict=True)
+    ]
+    total = sum(variances)
+    rows = [
+        (
+            " × ".join(names[axis] for axis in effect),
+            components.sizes[effect[0]] if len(effect) == 1 else None,
+            variance,
+            variance / total if total else 0.0,
+        )
+        for effect, variance in zip(components.effects, variances, strict=True)
+    ]
+    rows.sort(key=lambda row: -row[2])
+    return pl.DataFrame(rows, schema=COMPONENTS, orient="row")
+
+
+def _crossed_grades(repetitions: RepeatedJudgments, sizes: tuple[int, ...]) -> Floats:
+    """(pairs, levels of each facet) the grades of the pairs that all sets graded."""
+    combinations = sorted(
+        repetitions.qrels,
+        key=lambda combination: [
+            levels.index(level)
+            for levels, level in zip(repetitions.facets.values(), combination, strict=True)
+        ],
+    )
+    table = pl.DataFrame()
+    for number, combination in enumerate(combinations):
+        qrels = read_qrels(repetitions.qrels[combination])
+        grades = qrels.table.filter(pl.col("grade") >= 0)
+        set_grades = grades.select(*PAIR, pl.col("grade").alias(str(number)))
+        table = table.join(set_grades, on=PAIR, maintain_order="left") if number else set_grades
+        if len(table) < 2:
+            problem = "fewer than two pairs are graded in all repetitions; grade the same pairs."
+            raise InputError(problem, source=qrels.place.label, code="no-common-pairs")
+    return table.drop(PAIR).to_numpy().astype(np.float64).reshape(len(table), *sizes)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare.toml import TomlFile
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.judging.admission.judged_pairs import JUDGE
-from rankgate.measurement.stats.interval import student_quantile
+from rankgate.measurement.stats.mean_intervals import student_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,8 @@
-"""The ratings that agreement is computed from, as arrays: pairs by raters, with their queries."""
+"""Ratings as arrays for agreement, and the checks of each rater against the others.
+
+The arrays are pairs by raters, with their queries. The checks are kappas with intervals over
+queries.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,21 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.scales import on_scale, possible_grades
-from rankgate.judging.standing import PAIR, counting_ratings
-from rankgate.measurement.stats.agreement.ratings import RatingMatrix, Tallies
+from rankgate.data.qrels import on_scale, possible_grades
+from rankgate.judging.counting_ratings import PAIR, counting_ratings
+from rankgate.measurement.stats.rater_agreement import (
+    RatingMatrix,
+    Tallies,
+    cohen_values,
+    jackknife,
+    weights,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.qrels import Scale
-    from rankgate.data.ratings import Ratings
+    from rankgate.data.qrels import Ratings, Scale
+    from rankgate.measurement.stats.rater_agreement import Agreement, Floats
 
 
 @dataclass(frozen=True)
@@ -119,3 +129,172 @@ def _rating_matrix(
     all_grades = sorted({*possible, *graded_ratings["grade"].to_list()}) if possible else None
     queries = pairs["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
     return RatingMatrix.of(matrix, all_grades), tuple(raters), queries
+
+
+FALSE_ALARMS = 0.05
+"""The share of sets of honest raters in which any of them may be reported (docs/validity.md)."""
+
+
+@dataclass(frozen=True)
+class RaterCheck:
+    """One rater against all others.
+
+    Attributes:
+        rater: the name.
+        overlap: pairs that another rater graded too.
+        queries: that these pairs are of; of one query, the number of pairs.
+        kappa: Cohen's kappa, linear weights, of the rater's grades against those of the others.
+        others: the same among the others, without the rater; NaN where they share no pair.
+        behind: an upper bound of ``kappa − others/2``; below 0 the rater agrees less than half as
+            well with the others as they do with each other.
+        reversal: chance that a rater of random grades is as far below chance as this one; 1 where
+            kappa is not below 0.
+    """
+
+    rater: str
+    overlap: int
+    queries: int
+    kappa: Agreement
+    others: float
+    behind: float
+    reversal: float = 1.0
+
+
+def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCheck, ...]:
+    """Each rater with a pair in common with another, against all others.
+
+    Intervals leave out one query at a time; where all ratings are of one query, one pair.
+
+    Args:
+        pairs: the ratings.
+        level: of the intervals; without it 1 − 5 %/raters, so that all hold together (Bonferroni).
+    """
+    counts = pairs.sheet.counts
+    raters_per_pair = counts.sum(axis=1)
+    is_shared = raters_per_pair > 1
+    grade_index, clusters = pairs.place[is_shared], _cluster_of_pair(pairs.queries[is_shared])
+    counts, pair_weight = counts[is_shared], 1 / np.maximum(raters_per_pair[is_shared] - 1, 1)
+    if not is_shared.any():
+        return ()
+    interval_level = level or 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
+    all_tables = _sums_by_cluster(
+        clusters, (counts[:, :, None] * counts[:, None, :]) * pair_weight[:, None, None]
+    )
+    size = counts.shape[1]
+    all_tables -= (
+        np.eye(size) * _sums_by_cluster(clusters, counts * pair_weight[:, None])[:, None, :]
+    )
+    checks = []
+    for column, rater in enumerate(pairs.raters):
+        rater_grades = grade_index[:, column]
+        is_rated = rater_grades >= 0
+        if not is_rated.any():
+            continue
+        one_hot = np.eye(size)[rater_grades[is_rated]]
+        table = (
+            one_hot[:, :, None]
+            * ((counts[is_rated] - one_hot) * pair_weight[is_rated, None])[:, None, :]
+        )
+        rater_tables = np.zeros_like(all_tables)
+        np.add.at(rater_tables, clusters[is_rated], table)
+        kappas = _kappas(rater_tables, all_tables, pairs.sheet.grades, interval_level)
+        queries, reversal = len(np.unique(clusters[is_rated])), 1.0
+        if kappas[0].value < 0:
+            other_counts = (counts[is_rated] - one_hot) * pair_weight[is_rated, None]
+            agreement_by_grade = other_counts @ weights(pairs.sheet.grades, "linear")
+            reversal = _reversal_chance(
+                agreement_by_grade,
+                rater_grades[is_rated],
+                pairs.queries[is_shared][is_rated],
+                1 - interval_level,
+            )
+        checks.append(RaterCheck(rater, int(is_rated.sum()), queries, *kappas, reversal))
+    return tuple(checks)
+
+
+def _kappas(
+    rater_tables: Floats, all_tables: Floats, grades: Floats, level: float
+) -> tuple[Agreement, float, float]:
+    """The fields ``kappa``, ``others`` and ``behind`` of a check, from tables of each query."""
+    others_table = all_tables - rater_tables - rater_tables.transpose(0, 2, 1)
+    others_table = np.where(np.abs(others_table) < 1e-9, 0.0, others_table)  # what rounding leaves
+    has_rater = rater_tables.sum(axis=(1, 2)) > 0
+    kappa, kappa_without = _leave_one_out(rater_tables[has_rater], grades)
+    others_kappa, others_kappa_without = _leave_one_out(others_table, grades)
+    gap_bound = float("nan")
+    if np.isfinite(others_kappa) and others_kappa > 0:
+        gap_interval = jackknife(
+            kappa - others_kappa / 2,
+            _kappa_by_query(kappa_without, has_rater, kappa) - others_kappa_without / 2,
+            level,
+        )
+        gap_bound = gap_interval.high
+    return jackknife(kappa, kappa_without, level), others_kappa, gap_bound
+
+
+def _reversal_chance(
+    agreement_by_grade: Floats,
+    rater_grades: NDArray[np.int64],
+    queries: NDArray[np.int64],
+    level: float,
+) -> float:
+    """The share of permutations within queries that agree with the others as little, or less.
+
+    Grades of a rater who gives them at random are as likely in any order within a query, so that
+    the chance is exact for any number of queries; a permutation keeps how often each grade is used,
+    and with it what chance agrees on. (Edgington and Onghena 2007, chapter 3.)
+
+    Args:
+        agreement_by_grade: (n, K) the agreement of each grade with the others, for each pair.
+        rater_grades: (n,) the rater's grades, by number.
+        queries: (n,) the query of each pair.
+        level: that the chance is compared with: fewer than 20 permutations beyond it say little.
+    """
+    n = len(rater_grades)
+    order = np.argsort(queries, kind="stable")
+    agreement_by_grade, rater_grades, queries = (
+        agreement_by_grade[order],
+        rater_grades[order],
+        queries[order],
+    )
+    agreed = float(agreement_by_grade[np.arange(n), rater_grades].sum())
+    rng, times = np.random.default_rng(0), int(max(_PERMUTATIONS, np.ceil(20 / level)))
+    lower, step = 0, max(1, _CELLS // n)
+    for begin in range(0, times, step):
+        keys = queries + rng.random((min(step, times - begin), n))  # sorts within queries
+        permuted_grades = rater_grades[np.argsort(keys, axis=1)]
+        lower += int(
+            (agreement_by_grade[np.arange(n), permuted_grades].sum(axis=1) <= agreed + 1e-9).sum()
+        )
+    return (lower + 1) / (times + 1)
+
+
+_PERMUTATIONS, _CELLS = 999, 1 << 20
+
+
+def _kappa_by_query(kappa_without: Floats, has_rater: NDArray[np.bool_], value: float) -> Floats:
+    """Kappa without each query; a query without a pair of the rater leaves it unchanged."""
+    kappa_by_query = np.full(has_rater.size, value)
+    kappa_by_query[has_rater] = kappa_without
+    return kappa_by_query
+
+
+def _leave_one_out(tables: Floats, grades: Floats) -> tuple[float, Floats]:
+    """Kappa of the sum of tables, and without each of them."""
+    total = tables.sum(axis=0)
+    return (
+        float(cohen_values(total[None], grades, "linear")[0]),
+        cohen_values(total - tables, grades, "linear"),
+    )
+
+
+def _cluster_of_pair(queries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The query of each pair; each pair alone where there is one query."""
+    _, code = np.unique(queries, return_inverse=True)
+    return code if code.size and code.max() > 0 else np.arange(code.size)
+
+
+def _sums_by_cluster(clusters: NDArray[np.int64], tables: Floats) -> Floats:
+    total = np.zeros((int(clusters.max()) + 1, *tables.shape[1:]))
+    np.add.at(total, clusters, tables)
+    return total

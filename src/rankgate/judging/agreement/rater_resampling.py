@@ -1,8 +1,13 @@
-"""Resample raters: the share of rater sets that would reverse a comparison."""
+"""Resample raters: the share of rater sets that would reverse a comparison.
+
+First come redrawn ratings, as another set of raters might give them, then the variance of
+metric values by system, query and judge, and the difference of two systems.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,28 +16,222 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, run_notices
 from rankgate.core.present.codec import encode_fields
-from rankgate.core.present.result import Notice, run_notices
 from rankgate.core.progress import step
-from rankgate.data import read_qrels, read_run
-from rankgate.data.read_ratings import read_ratings
-from rankgate.judging.agreement.components import RaterComponents, rater_components
-from rankgate.judging.agreement.redrawing import RedrawnGrades
-from rankgate.judging.resolution.apply_rule import resolve_ratings
+from rankgate.data import Qrels, read_qrels, read_run
+from rankgate.data.read import read_ratings
+from rankgate.judging.counting_ratings import PAIR, counting_ratings
+from rankgate.judging.resolution.resolution import resolve_ratings
 from rankgate.measurement.evaluation.scored_system import Scorer
 
 if TYPE_CHECKING:
-    from rankgate.data import Qrels
-    from rankgate.data.comparison import ScoredRun
-    from rankgate.data.inputs import RatingsLike, RunLike
-    from rankgate.data.ratings import Ratings
-    from rankgate.measurement.metrics.declare import Metric
+    from numpy.typing import NDArray
+
+    from rankgate.data import Run
+    from rankgate.data.input_types import RatingsLike, RunLike
+    from rankgate.data.qrels import Ratings
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
+
+    Floats = NDArray[np.float64]
+    Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RedrawnGrades:
+    """Grades that count, ready to be redrawn.
+
+    A pair that several raters graded gets as many of its own grades, drawn with replacement. A
+    pair that one rater graded gets the grade that another rater would have given: drawn from the
+    grades of others where a rater gave that grade, over the pairs that several graded.
+
+    Attributes:
+        ratings: that count and have a grade.
+        grades: (n,) the grades of these ratings.
+        begins, sizes: (n,) of each rating's pair: where its grades begin, and how many there are.
+        others: by grade, what other raters gave to the same pairs.
+    """
+
+    ratings: Ratings
+    grades: Floats
+    begins: Places
+    sizes: Places
+    others: dict[float, Floats]
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> RedrawnGrades:
+        """From ratings of single raters; the last rating of each on a pair counts.
+
+        Raises:
+            InputError: no pair has two grades, so that nothing is known of other raters.
+        """
+        graded_ratings = (
+            counting_ratings(ratings)
+            .table.filter(pl.col("grade").is_not_null())
+            .sort(PAIR, maintain_order=True)
+        )
+        pair_bounds = graded_ratings.with_row_index("place").select(
+            pl.col("place").first().over(PAIR).cast(pl.Int64), pl.len().over(PAIR).cast(pl.Int64)
+        )
+        begins, sizes = pair_bounds["place"].to_numpy(), pair_bounds["len"].to_numpy()
+        if not (sizes > 1).any():
+            problem = "no pair has the grades of two raters; let some be graded twice."
+            raise InputError(problem, source=ratings.place.label, code="no-common-pairs")
+        grades = graded_ratings["grade"].to_numpy().astype(np.float64)
+        return cls(
+            replace(ratings, table=graded_ratings),
+            grades,
+            begins,
+            sizes,
+            _grades_of_others(graded_ratings.filter(pl.len().over(PAIR) > 1)),
+        )
+
+    def draw(self, rng: np.random.Generator) -> Ratings:
+        """Draw one more set of ratings."""
+        drawn_grades = self.grades[self.begins + rng.integers(0, self.sizes)]
+        is_single = self.sizes == 1
+        for grade, other_grades in self.others.items():
+            row_index = np.flatnonzero(is_single & (self.grades == grade))
+            drawn_grades[row_index] = rng.choice(other_grades, len(row_index))
+        table = self.ratings.table.with_columns(pl.Series("grade", drawn_grades))
+        return replace(self.ratings, table=table)
+
+
+def _grades_of_others(graded_ratings: pl.DataFrame) -> dict[float, Floats]:
+    """Grades that others gave to a pair, by one rater's grade; each two ratings count twice."""
+    grades = graded_ratings.select(*PAIR, "rater", "grade")
+    rating_pairs = grades.join(grades, on=PAIR, suffix="_other").filter(
+        pl.col("rater") != pl.col("rater_other")
+    )
+    return {
+        float(grade): rows["grade_other"].to_numpy().astype(np.float64)
+        for (grade,), rows in rating_pairs.sort("grade", *PAIR, "rater", "rater_other").group_by(
+            "grade", maintain_order=True
+        )
+    }
+
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class RaterComponents:
+    """Values of one metric by each judge's own grades, in a model with crossed random effects.
+
+    Attributes:
+        metric: its label.
+        queries: that all these judges graded, and both systems have a value of.
+        judges: whose grades are in the model.
+        left_out: judges with too few queries in common with the others.
+        delta: candidate minus baseline, mean over queries and judges.
+        low, high: its interval for other queries and other judges.
+        p_value: of no difference.
+        shares: by effect, its share of the variance of a single value.
+    """
+
+    metric: str
+    queries: int
+    judges: tuple[str, ...]
+    left_out: tuple[str, ...]
+    delta: float
+    low: float
+    high: float
+    p_value: float
+    shares: Mapping[str, float]
+
+
+def rater_components(
+    ratings: Ratings,
+    runs: Sequence[Run],
+    metrics: str | Metric | Sequence[str | Metric],
+    how: str | Convention,
+) -> tuple[RaterComponents, ...]:
+    """The model of each metric; none where no two judges graded two queries in common.
+
+    The design is balanced: of the judges with most queries those are kept whose common queries
+    make the most values. Documents that a judge did not grade are unjudged for that judge.
+    """
+    graded_ratings = counting_ratings(ratings).table.filter(pl.col("grade").is_not_null())
+    counts = graded_ratings.group_by("rater").agg(pl.col("query_id").n_unique())
+    order = counts.sort("query_id", "rater", descending=[True, False])["rater"].to_list()
+    if len(order) < 2:
+        return ()
+    values = {
+        rater: _values(graded_ratings.filter(pl.col("rater") == rater), runs, metrics, how)
+        for rater in order
+    }
+    labels = list(
+        dict.fromkeys(label for values_by_label in values.values() for label in values_by_label)
+    )
+    models = (_fit_metric(label, order, values) for label in labels)
+    return tuple(model for model in models if model is not None)
+
+
+_Values = Mapping[str, Mapping[str, tuple[float, ...]]]
+
+
+def _values(
+    rater_ratings: pl.DataFrame,
+    runs: Sequence[Run],
+    metrics: str | Metric | Sequence[str | Metric],
+    how: str | Convention,
+) -> _Values:
+    """By metric and query, the values of all systems by one judge's grades."""
+    scorer = Scorer.of(Qrels(rater_ratings.select(*PAIR, "grade"), "judge"), metrics, how, depth=1)
+    tables = [scorer.scored(run).scores.drop_nulls("value") for run in runs]
+    values_by_metric: dict[str, dict[str, tuple[float, ...]]] = {}
+    columns = [
+        {(metric, query): value for query, metric, value, *_ in table.iter_rows()}
+        for table in tables
+    ]
+    for metric, query in columns[0]:
+        if all((metric, query) in column for column in columns):
+            row = tuple(column[metric, query] for column in columns)
+            values_by_metric.setdefault(metric, {})[query] = row
+    return values_by_metric
+
+
+def _fit_metric(
+    label: str, order: Sequence[str], values: Mapping[str, _Values]
+) -> RaterComponents | None:
+    from rankgate.measurement.stats.variance_components import EFFECTS, crossed
+
+    best: tuple[int, list[str]] = (0, [])
+    common: set[str] | None = None
+    for count, rater in enumerate(order, 1):
+        rater_queries = set(values[rater].get(label, {}))
+        common = rater_queries if common is None else common & rater_queries
+        if count > 1 and len(common) > 1 and count * len(common) > best[0] * max(len(best[1]), 1):
+            best = (len(common), list(order[:count]))
+    queries, judges = best
+    if not judges:
+        return None
+    shared = sorted(set.intersection(*(set(values[rater][label]) for rater in judges)))
+    table = np.array(
+        [[values[rater][label][query] for rater in judges] for query in shared], np.float64
+    ).transpose(0, 2, 1)
+    result = crossed(table, _LEVEL)
+    total_variance = result.components.sum()
+    variance_shares = (
+        result.components / total_variance if total_variance > 0 else np.full(len(EFFECTS), np.nan)
+    )
+    return RaterComponents(
+        label,
+        queries,
+        tuple(judges),
+        tuple(rater for rater in order if rater not in judges),
+        float(result.delta[1]),
+        float(result.low[1]),
+        float(result.high[1]),
+        float(result.p_value[1]),
+        dict(zip(EFFECTS, map(float, variance_shares), strict=True)),
+    )
+
 
 DRAWS = 200
 """The number of random sets of raters."""
-
-_LEVEL = 0.95
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,50 @@
-"""The result of ``gold check``: which labels are wrong, and which are ambiguous."""
+"""Check gold labels by the grades of raters who have not seen them.
+
+The result of ``gold check`` says which labels are wrong, and which are ambiguous. Gold labels
+are drawn for a blind check as pairs in random order, without their grades. After the check
+comes its document: shares, wrong labels, and their effect on systems.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.document_model import (
+    Document,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import (
+    format_decimal,
+    format_interval,
+    format_number,
+    format_signed,
+)
+from rankgate.data import Qrels, read_qrels
+from rankgate.data.library_objects import read_rankings
+from rankgate.data.read import read_ratings
+from rankgate.judging.admission.judged_pairs import share_over_queries
+from rankgate.judging.counting_ratings import PAIR
+from rankgate.measurement.evaluation.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from rankgate.data.input_types import QrelsLike, RatingsLike
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring import Convention
+
 
 CONFIRMED, WRONG, AMBIGUOUS, OPEN = "confirmed", "wrong", "ambiguous", "open"
 """Status of a label: raters agree with it, agree on another grade, do not agree; too few."""
@@ -40,7 +75,7 @@ class GoldCheck(Result):
 
     kind: ClassVar[str] = "gold_check"
     label: ClassVar[str] = "Are the gold labels right?"
-    document_from: ClassVar[str] = "rankgate.judging.gold.document:document"
+    document_from: ClassVar[str] = "rankgate.judging.gold.gold_check:gold_document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "labels": {
             "query_id": pl.String,
@@ -95,3 +130,324 @@ class GoldCheck(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.labels
+
+
+def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataFrame:
+    """Draw pairs of gold labels for raters; each pair has the same chance.
+
+    Args:
+        gold: the judgments.
+        pairs: How many are drawn; all where there are fewer.
+        seed: of the draw.
+
+    Returns:
+        ``query_id`` and ``doc_id`` in random order: a pool.
+
+    Raises:
+        InputError: judgments that cannot be read.
+        UsageError: judgments without a grade of 0 or more.
+    """
+    gold_qrels = read_qrels(gold)
+    labelled_pairs = gold_qrels.table.filter(gold_qrels.table["grade"] >= 0).select(PAIR)
+    if labelled_pairs.is_empty():
+        raise UsageError(f"{gold_qrels.name} has no grades to check.", code="nothing-judged")
+    order = np.random.default_rng(seed).permutation(len(labelled_pairs))[:pairs]
+    return labelled_pairs[order]
+
+
+_MANY_PAIRS = 50  # pairs; raters who have not seen the gold grade some of so many differently
+_STATUS_ORDER = (WRONG, AMBIGUOUS, CONFIRMED, OPEN)
+
+
+def check_gold(
+    gold: QrelsLike,
+    ratings: RatingsLike,
+    runs: Sequence[Any] = (),
+    metrics: str | Metric | Sequence[str | Metric] = ("nDCG@10",),
+    convention: str | Convention = "trec",
+    *,
+    majority: Annotated[float, Range(0.5, 1)] = 0.75,
+    fewest: Count = 2,
+) -> GoldCheck:
+    """Check gold labels by the grades of raters who have not seen them.
+
+    A label is wrong where raters agree on another grade, and ambiguous where they do not agree:
+    the first is to be corrected, the second says that the guideline leaves it open. With an error
+    rate e of each rater, spread over the K - 1 other grades, two raters agree with chance
+    (1 - e)² + e² / (K - 1); e is read off how often they do, and says how many right labels would
+    look wrong by chance.
+
+    Args:
+        gold: the labels.
+        ratings: by two raters or more, blind; a rater's last grade of a pair counts.
+        runs: systems whose means are computed with the wrong labels replaced, too.
+        metrics: of these means.
+        convention: by which they are computed.
+        majority: The share of a pair's raters that must give the same grade, more than half.
+        fewest: Ratings that a pair needs to be decided.
+
+    Raises:
+        InputError: files that cannot be read; no pair with a gold label and a rating.
+        UsageError: unknown names.
+    """
+    gold_qrels, all_ratings = read_qrels(gold), read_ratings(ratings)
+    labelled_ratings = _labelled_ratings(gold_qrels, all_ratings.table)
+    if labelled_ratings.is_empty():
+        problem = f"no pair has a label in {gold_qrels.name}; draw pairs by rankgate gold draw."
+        raise InputError(problem, source=all_ratings.place.label, code="no-common-pairs")
+    labels = _labels(labelled_ratings, majority, fewest)
+    decided = labels.filter(pl.col("status") != OPEN)
+    scale = gold_qrels.table.filter(pl.col("grade") >= 0)["grade"].n_unique()
+    error = _error_rate(labelled_ratings, scale)
+    chance = None if error is None else _expected_wrong(decided["ratings"], error, scale, majority)
+    systems, rules = _systems(gold_qrels, labels, runs, metrics, convention)
+    return GoldCheck(
+        gold=InputHash(gold_qrels.name, gold_qrels.sha256),
+        ratings=all_ratings.name,
+        raters=labelled_ratings["rater"].n_unique(),
+        majority=majority,
+        fewest=fewest,
+        labels=labels,
+        shares=_shares(decided),
+        grades=_grades(labelled_ratings, decided),
+        error=error,
+        by_chance=chance,
+        systems=systems,
+        convention=rules,
+        cautions=_cautions(labelled_ratings, decided),
+    )
+
+
+def _labelled_ratings(gold_qrels: Qrels, ratings: pl.DataFrame) -> pl.DataFrame:
+    """``query_id``, ``doc_id``, ``rater``, ``grade``, ``gold``: last grades of labelled pairs."""
+    gold = gold_qrels.table.filter(pl.col("grade") >= 0).select(
+        *PAIR, pl.col("grade").alias("gold")
+    )
+    last = ratings.unique([*PAIR, "rater"], keep="last", maintain_order=True)
+    graded_ratings = last.filter(pl.col("grade").is_not_null()).select(*PAIR, "rater", "grade")
+    return graded_ratings.join(gold, on=PAIR, maintain_order="left")
+
+
+def _labels(labelled_ratings: pl.DataFrame, majority: float, min_ratings: int) -> pl.DataFrame:
+    counts = labelled_ratings.group_by(*PAIR, "gold", "grade", maintain_order=True).agg(
+        pl.len().alias("agree")
+    )
+    best = counts.sort("agree", "grade", descending=[True, False], maintain_order=True)
+    top_grades = best.group_by(*PAIR, "gold", maintain_order=True).agg(
+        pl.col("grade").first(),
+        pl.col("agree").first().cast(pl.Int64),
+        pl.col("agree").sum().cast(pl.Int64).alias("ratings"),
+    )
+    has_share = pl.col("agree") >= majority * pl.col("ratings") - 1e-9
+    is_majority = pl.col("agree") * 2 > pl.col("ratings")
+    status = (
+        pl.when(pl.col("ratings") < min_ratings)
+        .then(pl.lit(OPEN))
+        .when(~(has_share & is_majority))
+        .then(pl.lit(AMBIGUOUS))
+        .when(pl.col("grade") == pl.col("gold"))
+        .then(pl.lit(CONFIRMED))
+        .otherwise(pl.lit(WRONG))
+    )
+    labels = top_grades.with_columns(status.alias("status"))
+    rank = labels["status"].replace_strict(
+        _STATUS_ORDER, range(len(_STATUS_ORDER)), return_dtype=pl.Int64
+    )
+    return labels.sort(rank, "query_id", "doc_id", maintain_order=True)
+
+
+def _shares(decided: pl.DataFrame) -> pl.DataFrame:
+    rows = []
+    for status in _STATUS_ORDER[:-1]:
+        has_status = pl.col("status") == status
+        pairs = decided.filter(has_status).height
+        share = pairs / decided.height if decided.height else None
+        rows.append((status, pairs, share, *share_over_queries(decided, has_status)))
+    return pl.DataFrame(rows, schema=GoldCheck.SCHEMAS["shares"], orient="row")
+
+
+def _grades(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFrame:
+    means = labelled_ratings.group_by("gold").agg(pl.col("grade").mean().alias("mean"))
+    counts = decided.group_by("gold").agg(
+        pl.len().cast(pl.Int64).alias("pairs"),
+        (pl.col("status") == WRONG).sum().cast(pl.Int64).alias("wrong"),
+        (pl.col("status") == AMBIGUOUS).sum().cast(pl.Int64).alias("ambiguous"),
+    )
+    return counts.join(means, on="gold").sort("gold")
+
+
+def _error_rate(labelled_ratings: pl.DataFrame, scale: int) -> float | None:
+    """The share of a rater's grades that err, by the agreement of two raters; None without two."""
+    counts = labelled_ratings.group_by(*PAIR, "grade").agg(pl.len().alias("n"))
+    equal_pairs = float((counts["n"] * (counts["n"] - 1)).sum())
+    pairs = labelled_ratings.group_by(PAIR).agg(pl.len().alias("n"))
+    rating_pairs = float((pairs["n"] * (pairs["n"] - 1)).sum())
+    if not rating_pairs or scale < 2:
+        return None
+    other_grades, agreement = scale - 1, equal_pairs / rating_pairs
+    # (1 - e)² + e²/(K-1) = agreement: the smaller root; agreement is at least its minimum
+    discriminant = max(0.0, 1 - (1 + 1 / other_grades) * (1 - agreement))
+    return float((1 - np.sqrt(discriminant)) / (1 + 1 / other_grades))
+
+
+def _expected_wrong(ratings: pl.Series, error: float, scale: int, majority: float) -> float:
+    """Expected right labels that look wrong: Σ (K-1) P(enough raters give one wrong grade)."""
+    from scipy.stats import binom
+
+    n = ratings.to_numpy()
+    needed = np.maximum(np.ceil(majority * n - 1e-9), np.floor(n / 2) + 1)
+    return float(((scale - 1) * binom.sf(needed - 1, n, error / (scale - 1))).sum())
+
+
+def _systems(
+    gold_qrels: Qrels,
+    labels: pl.DataFrame,
+    runs: Sequence[Any],
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: str | Convention,
+) -> tuple[pl.DataFrame, Mapping[str, Any] | None]:
+    """Means by the labels as they are, and with the wrong ones replaced; the convention."""
+    if not runs:
+        return pl.DataFrame(schema=GoldCheck.SCHEMAS["systems"]), None
+    right = labels.filter(pl.col("status") == WRONG).select(*PAIR, pl.col("grade").alias("right"))
+    table = gold_qrels.table.join(right, on=PAIR, how="left", maintain_order="left")
+    corrected = table.with_columns(pl.coalesce("right", "grade").alias("grade")).drop("right")
+    tables = read_rankings(list(runs), "run")  # scored twice
+    gold_scores = evaluate(gold_qrels, tables, metrics, convention)
+    corrected_scores = evaluate(Qrels(corrected, gold_qrels.name), tables, metrics, convention)
+    rows = [
+        (metric, system, old, new, new - old)
+        for metric in gold_scores.metrics
+        for system, old, new in zip(
+            gold_scores.means["run"],
+            gold_scores.means[metric],
+            corrected_scores.means[metric],
+            strict=True,
+        )
+    ]
+    means = pl.DataFrame(rows, schema=GoldCheck.SCHEMAS["systems"], orient="row")
+    return means, gold_scores.convention
+
+
+def _cautions(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> tuple[str, ...]:
+    messages = []
+    if labelled_ratings["rater"].n_unique() < 2:
+        messages.append(
+            "one rater decides nothing: two or more tell a wrong label from a hard one."
+        )
+    elif decided.is_empty():
+        messages.append("no pair has enough ratings; have the same pairs rated by more people.")
+    if len(labelled_ratings) >= _MANY_PAIRS and bool(
+        (labelled_ratings["grade"] == labelled_ratings["gold"]).all()
+    ):
+        messages.append("every rating equals the gold label: raters have probably seen it.")
+    return tuple(messages)
+
+
+_MAX_ROWS = 30
+
+
+def gold_document(result: GoldCheck) -> Document:
+    """The number of wrong labels, then every table."""
+    wrong_labels = result.labels.filter(status=WRONG)
+    decided = result.labels.filter(pl.col("status") != OPEN).height
+    open_labels = result.labels.height - decided
+    open_sentence = (
+        f" {open_labels} pairs have fewer than {result.fewest} ratings." if open_labels else ""
+    )
+    return made(
+        f"{make_printable(result.gold[0])}: {wrong_labels.height} of {decided} labels are wrong",
+        Warnings(result.cautions),
+        *(Table(heading, grid) for heading, grid in _tables(result) if grid.rows),
+        _chance_sentence(result) + open_sentence,
+        rows=PlainRows(tuple(result.labels.columns), list(result.labels.iter_rows())),
+    )
+
+
+def _tables(result: GoldCheck) -> list[tuple[str, Grid]]:
+    wrong_labels, ambiguous_labels = (
+        result.labels.filter(status=status) for status in (WRONG, AMBIGUOUS)
+    )
+    return [
+        ("labels", _shares_grid(result)),
+        (_heading("wrong labels", wrong_labels), _labels_grid(wrong_labels)),
+        (_heading("ambiguous labels", ambiguous_labels), _labels_grid(ambiguous_labels)),
+        ("by gold grade", _grades_grid(result)),
+        ("systems with the wrong labels replaced", _systems_grid(result)),
+    ]
+
+
+def _heading(heading: str, labels: pl.DataFrame) -> str:
+    return (
+        heading
+        if len(labels) <= _MAX_ROWS
+        else f"{heading}, the first {_MAX_ROWS} of {len(labels)}"
+    )
+
+
+def _shares_grid(result: GoldCheck) -> Grid:
+    rows = tuple(
+        (
+            row["status"],
+            str(row["pairs"]),
+            format_number(row["share"], 3),
+            format_interval(row["low"], row["high"], 3),
+        )
+        for row in result.shares.iter_rows(named=True)
+    )
+    return Grid(("label", "pairs", "share", "95% interval"), rows)
+
+
+def _labels_grid(labels: pl.DataFrame) -> Grid:
+    rows = tuple(
+        (
+            make_printable(row["query_id"]),
+            make_printable(row["doc_id"]),
+            f"{row['gold']:g}",
+            f"{row['grade']:g}",
+            f"{row['agree']} of {row['ratings']}",
+        )
+        for row in labels.head(_MAX_ROWS).iter_rows(named=True)
+    )
+    return Grid(("query", "document", "gold", "raters", "agree"), rows, frozenset({0, 1}))
+
+
+def _grades_grid(result: GoldCheck) -> Grid:
+    rows = tuple(
+        (
+            f"{row['gold']:g}",
+            str(row["pairs"]),
+            str(row["wrong"]),
+            str(row["ambiguous"]),
+            format_number(row["mean"], 2),
+        )
+        for row in result.grades.iter_rows(named=True)
+    )
+    return Grid(("gold", "pairs", "wrong", "ambiguous", "raters' mean"), rows)
+
+
+def _systems_grid(result: GoldCheck) -> Grid:
+    rows = tuple(
+        (
+            row["metric"],
+            make_printable(row["system"]),
+            format_decimal(row["gold"]),
+            format_decimal(row["corrected"]),
+            format_signed(row["delta"]),
+        )
+        for row in result.systems.iter_rows(named=True)
+    )
+    return Grid(("metric", "system", "gold", "corrected", "delta"), rows, frozenset({0, 1}), keys=2)
+
+
+def _chance_sentence(result: GoldCheck) -> str:
+    message = (
+        f"Wrong: {result.majority:.0%} of a pair's raters or more agree on another grade; "
+        "ambiguous: they do not agree."
+    )
+    if result.error is None or result.by_chance is None:
+        return message
+    return (
+        f"{message} By how often two raters agree, one errs in {result.error:.1%} of the pairs; "
+        f"{result.by_chance:.1f} right labels would look wrong by that alone."
+    )

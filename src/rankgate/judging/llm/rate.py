@@ -1,40 +1,115 @@
-"""Rate a pool with a language model; no answered pair is asked again."""
+"""Rate a pool with a language model: the result of ``rate`` and its document.
+
+The result is a model's ratings of a pool. An answered pair is never sent to the model again.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
+from rankgate.core.present.document_model import Document, Entries, Entry
+from rankgate.core.present.document_model import make_document as made
 from rankgate.core.progress import step
-from rankgate.data.scales import parse_scale
-from rankgate.data.streams.closing import Closing
-from rankgate.data.streams.journal import Journal
+from rankgate.data.qrels import parse_scale
+from rankgate.data.streams.journal import Closing, Journal
 from rankgate.engines.requests.workers import Workers
-from rankgate.judging.llm.client import Client
-from rankgate.judging.llm.costs import Budget
-from rankgate.judging.llm.model_ratings import ModelRatings
-from rankgate.judging.llm.prompts import Template
-from rankgate.judging.llm.protocols import WIRES
-from rankgate.judging.llm.request_file import RequestFile
-from rankgate.judging.llm.saved_ratings import SavedRatings
-from rankgate.judging.llm.work import Work
-from rankgate.judging.rating.pool_tasks import pool_table, read_tasks
-from rankgate.judging.rating.session import grades_of
-from rankgate.judging.rating.terminal import select_batch
+from rankgate.judging.llm.judge import Budget
+from rankgate.judging.llm.model_client import Client
+from rankgate.judging.llm.model_work import RequestFile, SavedRatings, Work
+from rankgate.judging.llm.protocols import WIRES, Template
+from rankgate.judging.rating.rating_session import grades_of, select_batch
+from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.judging.llm.judge import Judge, JudgeRequest
-    from rankgate.judging.llm.work import PairOutcome
-    from rankgate.judging.rating.pool_tasks import PoolLike
-    from rankgate.judging.rating.tasks import Task
+    from rankgate.judging.llm.model_work import PairOutcome
+    from rankgate.judging.rating.rating_tasks import PoolLike, Task
+
+
+@dataclass(frozen=True)
+class ModelRatings(Result):
+    """A pool rated by a language model: how many pairs have a grade, why others have none, cost.
+
+    Attributes:
+        rater: who rates, in the file of ratings.
+        model: who was asked.
+        template: name and SHA-256 of the template.
+        pairs: in the pool.
+        graded: pairs with a grade now.
+        known: pairs whose answer was there before.
+        asked: pairs that were asked now.
+        reasons: why pairs have no grade, with how many.
+        unanswered: of them, those that will be asked again.
+        left: pairs that were not asked.
+        input_tokens, output_tokens: of this time.
+        cost: of this time; None without prices.
+        spent: on this file of ratings in all; None without prices.
+        stopped: why pairs are left; empty where none are.
+    """
+
+    kind: ClassVar[str] = "model_ratings"
+    label: ClassVar[str] = "Ratings of a language model"
+    document_from: ClassVar[str] = "rankgate.judging.llm.rate:model_ratings_document"
+
+    rater: str
+    model: str
+    template: InputHash
+    pairs: int
+    graded: int
+    known: int
+    asked: int
+    reasons: Mapping[str, int]
+    unanswered: int
+    left: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    spent: float | None
+    stopped: str = ""
+
+    @property
+    def status(self) -> int:
+        """The exit code: 0 all pairs are answered; 3 some are not."""
+        return 3 if self.left or self.unanswered else 0
+
+
+def model_ratings_document(result: ModelRatings) -> Document:
+    """Graded pairs, reasons for missing grades, tokens and cost."""
+    known_text = f", {result.known} of them known before" if result.known else ""
+    entries = [Entry("no grade", (f"{n} {reason}",)) for reason, n in result.reasons.items()]
+    if result.left:
+        entries.append(Entry("not asked", (f"{result.left} {result.stopped}",)))
+    if result.asked:
+        tokens = f"{result.input_tokens:,} of input, {result.output_tokens:,} of output"
+        entries.append(Entry("tokens", (tokens,)))
+    if result.cost is not None:
+        cost = f"{_money(result.cost)} now, {_money(result.spent or 0)} in all"
+        entries.append(Entry("cost", (cost,)))
+    name, sha256 = result.template
+    entries.append(Entry("template", (f"{name} ({sha256[:12]})",)))
+    sentence = "The same command asks again for what has no answer."
+    return made(
+        f"{result.rater} graded {result.graded} of {result.pairs} pairs{known_text}",
+        Entries(tuple(entries)),
+        sentence if result.left or result.unanswered else "",
+    )
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.3g}"
+
 
 LIMITS = {
     "requests": "the limit of requests is reached",

@@ -12,24 +12,24 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result, run_notices
+from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
-from rankgate.judging.pooling.pool_design import DEPTH
-from rankgate.judging.standing import PAIR
+from rankgate.judging.counting_ratings import PAIR
+from rankgate.judging.pooling.pool_sampling import DEPTH
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.alignment.ranked import rank_runs, read_named_runs
-from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.measurement.scoring.score import score
-from rankgate.measurement.stats.ranks.order import tau
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.alignment.top_documents import rank_runs, read_named_runs
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.stats.rank_correlation import tau
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
-    from rankgate.data.inputs import QrelsLike, RunsLike
-    from rankgate.data.scores import RunScores
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import QrelsLike, RunsLike
+    from rankgate.data.run_scores import RunScores
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
 _MIN_RUNS = 2
@@ -54,7 +54,7 @@ class Reusability(Result):
 
     kind: ClassVar[str] = "reusability"
     label: ClassVar[str] = "What runs lose outside the pool"
-    document_from: ClassVar[str] = "rankgate.judging.pooling.reusability_document:document"
+    document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:reusability_document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "table": {
             "run": pl.String,

@@ -1,35 +1,136 @@
-"""Create rating sheets from a pool."""
+"""Create rating sheets from a pool, and collect the ratings of filled sheets.
+
+The sheet of an adjudicator has other raters' grades and comments. Documents are assigned to
+raters with a stated overlap and random orders; the document of the sheets has the number of
+documents of each rater. The result of ``collect`` holds the ratings from filled sheets; its
+documents are JSONL, CSV and a summary.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+import numpy as np
 import polars as pl
 
 from rankgate.core.declare import Count, Share
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Result
-from rankgate.core.present.suffixes import find_form, has_known_suffix
-from rankgate.core.target import replace_file
-from rankgate.data.read_ratings import read_ratings
-from rankgate.data.scales import parse_scale
-from rankgate.data.text import cells
-from rankgate.judging.rating.pool_tasks import pool_table, read_tasks
-from rankgate.judging.rating.session import grades_of
-from rankgate.judging.sheets.assignment import assign_documents, count_doubled
-from rankgate.judging.sheets.others import other_ratings_by_pair
-from rankgate.judging.sheets.rows import make_sheet
+from rankgate.core.output_files import find_form, has_known_suffix, replace_file
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.codec import decode, encode, frame
+from rankgate.core.present.document_model import (
+    Document,
+    Grid,
+    PlainRows,
+    Points,
+    Table,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.data.file_contents import Note
+from rankgate.data.files.checks.subject import count_noun
+from rankgate.data.formats.pool_file import read_sheet
+from rankgate.data.qrels import RATINGS_SCHEMA, Ratings, parse_scale
+from rankgate.data.read import read_ratings
+from rankgate.data.streams.journal import Journal
+from rankgate.data.text import spreadsheet_cells
+from rankgate.judging.counting_ratings import PAIR, counting_ratings
+from rankgate.judging.pooling.pool import shuffle_batches
+from rankgate.judging.rating.rating_session import grades_of
+from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
+from rankgate.judging.sheets.sheet_rows import make_sheet, read_filled_sheets
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import RatingsLike
-    from rankgate.judging.rating.pool_tasks import PoolLike
+    from rankgate.data.input_types import RatingsLike
+    from rankgate.judging.rating.rating_tasks import PoolLike
+
+
+def other_ratings_by_pair(ratings: Ratings, rater: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Grades and comments of all others by pair, lowest grade first, without names.
+
+    A rating without a grade is shown as ``cannot tell``; its reason counts as a comment.
+    """
+    label = pl.col("grade").map_elements(lambda grade: f"{grade:g}", pl.String)
+    table = (
+        counting_ratings(ratings)
+        .table.filter(pl.col("rater") != rater)
+        .sort("grade", nulls_last=True)
+        .with_columns(
+            label.fill_null("cannot tell").alias("label"),
+            pl.coalesce("comment", "reason").alias("words"),
+        )
+    )
+    comment = pl.format("{}: {}", "label", "words").drop_nulls()
+    rows_by_pair = table.group_by(PAIR, maintain_order=True).agg("label", comment.alias("said"))
+    return {
+        (query, document): (", ".join(labels), "; ".join(comments))
+        for query, document, labels, comments in rows_by_pair.iter_rows()
+    }
+
+
+def assign_documents(
+    pool: pl.DataFrame,
+    raters: Sequence[str],
+    *,
+    per_document: int = 1,
+    overlap: float = 0.0,
+    seed: int = 0,
+) -> dict[str, pl.DataFrame]:
+    """The part of the pool that each rater gets.
+
+    Documents go in random order to the rater with the fewest, so that loads differ by one at
+    most and every two raters meet.
+
+    Args:
+        pool: ``query_id``, ``doc_id``, ``batch``.
+        raters: their names.
+        per_document: how many of them rate each document.
+        overlap: the share of documents that one more rater gets, to measure agreement.
+        seed: of who gets what, and of each rater's own order.
+
+    Raises:
+        UsageError: raters that are named twice, or too few of them.
+    """
+    names = list(raters)
+    if not names or len({*names}) < len(names) or "" in names:
+        raise UsageError("raters need names that differ; name each once.", code="duplicate-name")
+    if not 0 <= overlap <= 1:
+        raise UsageError(f"overlap={overlap:g}: a share lies between 0 and 1.", code="out-of-range")
+    max_ratings = per_document + (overlap > 0)
+    if per_document < 1 or max_ratings > len(names):
+        raise UsageError(
+            f"{max_ratings} ratings of a document need as many raters, and there are {len(names)}.",
+            code="out-of-range",
+        )
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(pool))
+    overlap_count = round(overlap * len(pool))
+    load = np.zeros(len(names), np.int64)
+    rows_of_rater: list[list[int]] = [[] for _ in names]
+    for turn, row in enumerate(order.tolist()):
+        count = per_document + (turn < overlap_count)
+        least_loaded = np.lexsort((rng.random(len(names)), load))[:count]
+        load[least_loaded] += 1
+        for rater in least_loaded.tolist():
+            rows_of_rater[rater].append(row)
+    return {
+        name: shuffle_batches(pool[sorted(rows)] if rows else pool.clear(), seed + 1 + i)
+        for i, (name, rows) in enumerate(zip(names, rows_of_rater, strict=True))
+    }
+
+
+def count_doubled(parts: dict[str, pl.DataFrame]) -> int:
+    """Count the documents that two raters or more have."""
+    pairs = pl.concat([rater_pool.select("query_id", "doc_id") for rater_pool in parts.values()])
+    return int((pairs.group_by("query_id", "doc_id").len()["len"] > 1).sum())
 
 
 Form = Literal["csv", "xlsx"]
-FORMS = ("csv", "xlsx")
+SHEET_FORMS = ("csv", "xlsx")
 """File formats of sheets."""
 
 
@@ -46,7 +147,7 @@ class Sheets(Result):
 
     kind: ClassVar[str] = "sheets"
     label: ClassVar[str] = "Rating sheets"
-    document_from: ClassVar[str] = "rankgate.judging.sheets.sheets_document:document"
+    document_from: ClassVar[str] = "rankgate.judging.sheets.sheets:sheets_document"
 
     tables: Mapping[str, tuple[list[str], list[list[str]]]]
     scale: str
@@ -71,7 +172,7 @@ class Sheets(Result):
         if len(self.tables) == 1 and has_known_suffix(target_path) and not target_path.is_dir():
             paths, form = (
                 [target_path],
-                "xlsx" if find_form(target_path, FORMS) == "xlsx" else "csv",
+                "xlsx" if find_form(target_path, SHEET_FORMS) == "xlsx" else "csv",
             )
         else:
             paths = [target_path / f"{_check_file_name(name)}.{form}" for name in self.tables]
@@ -81,9 +182,9 @@ class Sheets(Result):
             with replace_file(path) as out:
                 if form == "xlsx":
                     choices = {"grade": grades} if grades else {}
-                    cells.write_xlsx(header, rows, out, choices=choices)
+                    spreadsheet_cells.write_xlsx(header, rows, out, choices=choices)
                 else:
-                    cells.write_csv(header, rows, out)
+                    spreadsheet_cells.write_csv(header, rows, out)
         return tuple(paths)
 
     def __len__(self) -> int:
@@ -172,3 +273,157 @@ def _grade_choices(scale: str) -> list[str]:
         return [f"{grade:g}" for grade in grades_of(parse_scale(scale))]
     except UsageError:
         return []
+
+
+def sheets_document(result: Sheets) -> Document:
+    """A row for each rater; CSV has every row of every sheet."""
+    rows = tuple((name, f"{len(rows):,}") for name, (_, rows) in result.tables.items())
+    title = f"{len(result)} rating sheets, scale {result.scale}, seed {result.seed}"
+    sheet_rows = [
+        (name, query, document)
+        for name, (header, table_rows) in result.tables.items()
+        for row in table_rows
+        for query, document in [(row[header.index("query")], row[header.index("document")])]
+    ]
+    return made(
+        title,
+        Table("", Grid(("rater", "documents"), rows)),
+        f"documents that two raters or more have: {result.doubled}",
+        rows=PlainRows(("rater", "query_id", "doc_id"), sheet_rows),
+    )
+
+
+@dataclass(frozen=True)
+class CollectedRatings(Result):
+    """Ratings from sheets that came back.
+
+    Attributes:
+        ratings: query_id, doc_id, rater, grade, reason, comment, guideline; a row a filled row.
+        notes: what was left empty.
+    """
+
+    kind: ClassVar[str] = "collected"
+    label: ClassVar[str] = "Ratings in sheets"
+    document_from: ClassVar[str] = "rankgate.judging.sheets.sheets:collected_document"
+
+    ratings: Ratings
+    notes: tuple[Note, ...]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What was left empty, for programs."""
+        return tuple(Notice("left-empty", f"{n.what}: {n.count}") for n in self.notes)
+
+    def _table(self) -> pl.DataFrame:
+        return self.table
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The ratings."""
+        return self.ratings.table
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The ratings as plain values; a sheet tells no times."""
+        return self.table.drop("at", "seconds").to_dicts()
+
+    def add_to(self, path: str | Path) -> int:
+        """Add the ratings to a file of ratings; those that sheets said last are there already.
+
+        Returns:
+            how many were added.
+
+        Raises:
+            InputError: the file holds something else.
+            UsageError: it cannot be written.
+        """
+        with Journal.open(path) as journal:
+            saved_rows = {_pair(row): row for row in journal.rows if row.get("at") is None}
+            new_rows = [row for row in self.rows if saved_rows.get(_pair(row)) != row]
+            for row in new_rows:
+                journal.add(row)
+        return len(new_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**self.head(), "ratings": self.rows, "notes": encode(self.notes)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        schema = {
+            name: dtype for name, dtype in RATINGS_SCHEMA.items() if name not in {"at", "seconds"}
+        }
+        notes = (Note(**decode(Note, n)) for n in values["notes"])
+        return cls(Ratings(frame(values["ratings"], schema), "ratings"), tuple(notes))
+
+
+def collect(
+    sheets: Sequence[str | Path],
+    *,
+    pool: PoolLike | None = None,
+    scale: str | None = None,
+    rater: str | None = None,
+) -> CollectedRatings:
+    """Read sheets that came back; find all that came back wrong.
+
+    Args:
+        sheets: CSV or XLSX files, or tables of any other format.
+        pool: the pool that was given out: other documents are refused, missing ones are reported.
+        scale: the rating scale, if it differs from that of the sheets: a name, a range such as
+            0..4, or a list such as 0,1,10,100.
+        rater: the rater, if the sheets do not name one.
+
+    Raises:
+        InputError: everything wrong in the sheets, with file and line.
+        DuplicateError: one rater rates a document twice.
+        UsageError: no sheet, or no such scale.
+    """
+    if not sheets:
+        raise UsageError("no sheet to read; name at least one.", code="missing-input")
+    ratings, notes = read_filled_sheets(
+        [read_sheet(path) for path in sheets],
+        scale=parse_scale(scale) if scale else None,
+        rater=rater,
+        pool=None if pool is None else pool_table(pool),
+    )
+    return CollectedRatings(ratings, notes)
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("query_id"), row.get("doc_id"), row.get("rater")
+
+
+def lines_of_json(result: CollectedRatings) -> str:
+    """The ratings as a file of ratings: an object a line."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result.rows)
+
+
+def collected_document(result: CollectedRatings) -> Document:
+    """The number of ratings, and empty rows; CSV has the ratings."""
+    first, *more = collected_summary(result)
+    table = result.table.drop("at", "seconds")
+    return made(
+        first, Points(tuple(more)), rows=PlainRows(tuple(table.columns), table.rows(), data=True)
+    )
+
+
+def collected_summary(result: CollectedRatings, added: int | None = None) -> list[str]:
+    """Summarize the ratings, those added to a file, and empty rows."""
+    table = result.table
+    graded = len(table) - table["grade"].null_count()
+    unsure = len(table) - graded
+    raters = table["rater"].n_unique()
+    lines = [
+        (
+            f"{count_noun(graded, 'grade')} by {count_noun(raters, 'rater')}; {unsure} "
+            "could not be graded"
+        )
+    ]
+    if added is not None and added < len(table):
+        lines.append(f"added: {added}; the others are in the file already")
+    for note in result.notes:
+        examples = ", ".join(map(make_printable, note.examples))
+        more = ", …" if note.count > len(note.examples) else ""
+        lines.append(f"{note.what}: {note.count} ({examples}{more})")
+    return lines

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from rankgate.core.errors import UsageError
-from rankgate.data.streams.closing import Closing
-from rankgate.judging.rating.session import CANNOT_TELL
-from rankgate.judging.rating.terminal import Screen
+from rankgate.data.streams.journal import Closing
+from rankgate.judging.rating.rating_session import CANNOT_TELL, Screen
 
 if TYPE_CHECKING:
     from rankgate.store.client.remote_project import RemoteProject

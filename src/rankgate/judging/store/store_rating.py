@@ -6,11 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
-from rankgate.data.streams.closing import Closing
-from rankgate.judging.rating.session import CANNOT_TELL, grade_keys, grades_of
-from rankgate.judging.rating.terminal import Screen
+from rankgate.data.streams.journal import Closing
+from rankgate.judging.rating.rating_session import CANNOT_TELL, Screen, grade_keys, grades_of
 from rankgate.store.material import projects
-from rankgate.store.people import raters, users
+from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, ratings, tasks
 
 if TYPE_CHECKING:
@@ -37,9 +36,9 @@ class StoreRating(Closing):
             scale = projects.scale(connection, project.number)
             user_ids = {user.name: user.id for user in users.list_users(connection)}
             self._rater = (
-                raters.rater_of_user(connection, user_ids[rater])
+                users.rater_of_user(connection, user_ids[rater])
                 if rater in user_ids
-                else raters.ensure(connection, rater)
+                else users.ensure(connection, rater)
             ).id
         if scale is None:
             raise UsageError(

@@ -18,29 +18,27 @@ from rankgate.core.progress import progress, step
 from rankgate.data import read
 from rankgate.data.collection import Collection, collection_file
 from rankgate.data.column_map import map_columns, source_label
-from rankgate.data.contents import FileContents
-from rankgate.data.files.checks.opening import parse_input_kind
+from rankgate.data.file_contents import FileContents
+from rankgate.data.files.checks.open_file import parse_input_kind
 from rankgate.data.formats import registry
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile
-from rankgate.measurement.description.described import (
-    summarise_judgments,
-    summarise_ratings,
-    summarise_run,
-)
 from rankgate.measurement.description.description import (
     Description,
     Descriptions,
     JudgedDepth,
     SharedIds,
+    side_tables,
+    summarise_judgments,
+    summarise_ratings,
+    summarise_run,
 )
-from rankgate.measurement.description.side_tables import side_tables
 from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import ColumnsLike, FileLike
-    from rankgate.data.rows import Part
+    from rankgate.data.input_types import ColumnsLike, FileLike
+    from rankgate.data.table_rows import Part
 
 
 CUTOFF = 10

@@ -1,16 +1,260 @@
-"""The result of ``describe``: the contents of files."""
+"""The result of ``describe``: contents of files, and figures of judgments, runs and ratings.
+
+The module holds the figures of judgments, runs and ratings, then the side tables of a
+collection (their ids, and how many of them the judgments have), then the result.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Result
-from rankgate.data.notes import Note  # noqa: TC001 - read by its type
-from rankgate.measurement.description.described import Judgments, RatingSummary, RunSummary  # noqa: TC001 - as above
-from rankgate.measurement.description.side_tables import SideTable  # noqa: TC001 - as above
+from rankgate.core.present.base_result import Result
+from rankgate.data import read_qrels, read_run
+from rankgate.data.column_map import map_columns
+from rankgate.data.file_contents import Note  # noqa: TC001 - read by its type
+from rankgate.data.files.checks.subject import PAIR, RawRun
+from rankgate.data.logs.item_tables import read_candidates, read_described_table
+from rankgate.data.logs.large_logs import read_user_items
+from rankgate.data.query_sample import Sample
+from rankgate.data.query_tags import read_tags
+from rankgate.data.table_columns import rename_columns
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.data.qrels import Qrels, Ratings
+    from rankgate.data.run import Run
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Documents of a query: the fewest, the middle, the most."""
+
+    least: int
+    median: float
+    most: int
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """A set of judgments in figures.
+
+    Attributes:
+        name: of the set.
+        queries: with judgments.
+        unjudged: queries that are named and have none.
+        judgments: pairs with a grade.
+        documents: different ones.
+        per_query: judgments of a query.
+        grades: how often each was given, the lowest first.
+        without_positive: queries without a document of a positive grade.
+        scale: the lowest and highest grade that were possible, if it is known.
+        sha256: of the canonical table, the same in any format.
+    """
+
+    name: str
+    queries: int
+    unjudged: int
+    judgments: int
+    documents: int
+    per_query: Spread | None
+    grades: tuple[tuple[float, int], ...]
+    without_positive: int
+    scale: tuple[float, float] | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run in figures.
+
+    Attributes:
+        name: the name of the run.
+        tag: its tag, if it has one.
+        queries: with documents.
+        rows: ranked documents of all queries.
+        documents: different ones.
+        per_query: documents of a query.
+        tied: rows with the score of the row above, in the order of scores.
+        lowest, highest: of the scores.
+        sha256: of the canonical table, the same in any format.
+    """
+
+    name: str
+    tag: str | None
+    queries: int
+    rows: int
+    documents: int
+    per_query: Spread | None
+    tied: int
+    lowest: float | None
+    highest: float | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class RatingSummary:
+    """Ratings of single people in figures; ``shared`` are pairs with several raters."""
+
+    ratings: int
+    raters: int
+    queries: int
+    pairs: int
+    shared: int
+    ungraded: int
+
+
+def summarise_judgments(qrels: Qrels) -> Judgments:
+    """Judgments in figures."""
+    table = qrels.table
+    best = table.group_by("query_id").agg(n=pl.len(), best=pl.col("grade").max())
+    return Judgments(
+        name=qrels.name,
+        queries=len(best),
+        unjudged=len(qrels.unjudged),
+        judgments=len(table),
+        documents=table["doc_id"].n_unique(),
+        per_query=_spread(best["n"]),
+        grades=tuple(table.group_by("grade").len().sort("grade").rows()),
+        without_positive=int((best["best"] <= 0).sum()),
+        scale=(qrels.scale.lowest, qrels.scale.highest) if qrels.scale else None,
+        sha256=qrels.sha256,
+    )
+
+
+def summarise_run(run: Run) -> RunSummary:
+    """A run in figures; reads all of it."""
+    raw_run = RawRun(run.name, run.table)
+    scores = run.table["score"]
+    return RunSummary(
+        name=run.name,
+        tag=run.tag,
+        queries=len(raw_run.query_ids),
+        rows=len(run.table),
+        documents=run.table["doc_id"].n_unique(),
+        per_query=_spread(pl.Series(raw_run.lengths)),
+        tied=int(raw_run.tied.sum()),
+        lowest=scores.min(),  # type: ignore[arg-type]
+        highest=scores.max(),  # type: ignore[arg-type]
+        sha256=run.sha256,
+    )
+
+
+def _spread(lengths: pl.Series) -> Spread | None:
+    if lengths.is_empty():
+        return None
+    return Spread(int(lengths.min()), float(lengths.median()), int(lengths.max()))  # type: ignore[arg-type]
+
+
+def summarise_ratings(ratings: Ratings) -> RatingSummary:
+    """Ratings in figures."""
+    table = ratings.table
+    graded = table.filter(pl.col("grade").is_not_null())
+    pairs = graded.group_by(PAIR).agg(raters=pl.col("rater").n_unique())
+    return RatingSummary(
+        ratings=len(table),
+        raters=table["rater"].n_unique(),
+        queries=table["query_id"].n_unique(),
+        pairs=table.select(PAIR).n_unique(),
+        shared=int((pairs["raters"] > 1).sum()),
+        ungraded=len(table) - len(graded),
+    )
+
+
+@dataclass(frozen=True)
+class SideTable:
+    """One table of a collection besides the judgments.
+
+    Attributes:
+        name: the field of the collection.
+        source: its file, or ``in memory``.
+        of: the kind of its ids: queries or documents.
+        ids: different ids in it.
+        judged: queries or documents that have judgments.
+        matched: those of them that the table has.
+    """
+
+    name: str
+    source: str
+    of: str
+    ids: int
+    judged: int
+    matched: int
+
+
+def side_tables(collection: Collection, qrels: Qrels) -> tuple[SideTable, ...]:
+    """Read the side tables that a collection states.
+
+    Raises:
+        InputError: a table that cannot be read.
+    """
+    judged = {
+        "queries": qrels.table["query_id"].unique(),
+        "documents": qrels.table["doc_id"].unique(),
+    }
+    tables = []
+    for name, (kind, read) in _TABLES.items():
+        source = _source(collection, name)
+        if source is None:
+            continue
+        ids = read(collection, source, judged["queries"]).cast(pl.String).drop_nulls().unique()
+        matched = int(judged[kind].is_in(ids.implode()).sum())
+        label = str(source) if isinstance(source, str | Path) else "in memory"
+        tables.append(SideTable(name, label, kind, len(ids), len(judged[kind]), matched))
+    return tuple(tables)
+
+
+def _source(collection: Collection, name: str) -> Any:
+    """The table of a field; None where the collection does not state it."""
+    if name == "items":
+        return collection.items.table
+    if name in {"predicted", "saw"}:
+        predicted = collection.predicted
+        source = (
+            None if predicted is None else predicted.judgments if name != "saw" else predicted.saw
+        )
+        return None if source in ("none", "unknown") else source
+    source = getattr(collection, name)
+    return None if isinstance(source, str) and source == "random" else source
+
+
+def _sample(_: Collection, source: Any, queries: pl.Series) -> pl.Series:
+    sample = Sample.of(source)
+    table = sample.table if sample.table is not None else sample.documents
+    return queries.clear() if table is None else table["query_id"]
+
+
+def _judgments(collection: Collection, source: Any, _: pl.Series) -> pl.Series:
+    return read_qrels(map_columns(source, collection.columns, "qrels")).table["query_id"]
+
+
+_Reader = Callable[["Collection", Any, pl.Series], pl.Series]
+
+_TABLES: Mapping[str, tuple[str, _Reader]] = {
+    "tags": ("queries", lambda _, source, queries: read_tags(source, queries)["query_id"]),
+    "sample": ("queries", _sample),
+    "predicted": ("queries", _judgments),
+    "saw": ("queries", _judgments),
+    "sequences": ("queries", lambda _, source, queries: read_tags(source, queries)["query_id"]),
+    "items": ("documents", lambda _, source, __: read_described_table(source).ids),
+    "users": ("queries", lambda _, source, __: read_described_table(source, "users").ids),
+    "training": (
+        "queries",
+        lambda collection, source, _: (
+            read_user_items(rename_columns(source, collection.frame_columns)).users
+        ),
+    ),
+    "candidates": ("queries", lambda _, source, __: read_candidates(source)[0]["query_id"]),
+    "reference": (
+        "queries",
+        lambda collection, source, _: read_run(collection.run_source(source)).query_ids,
+    ),
+}
+"""For each field of a collection, the kind of its ids and the function that reads them."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +328,9 @@ class Descriptions(Result):
 
     kind: ClassVar[str] = "description"
     label: ClassVar[str] = "What the files hold"
-    document_from: ClassVar[str] = "rankgate.measurement.description.document:document"
+    document_from: ClassVar[str] = (
+        "rankgate.measurement.description.description_document:description_document"
+    )
     order: ClassVar[int] = 90
 
     files: tuple[Description, ...]

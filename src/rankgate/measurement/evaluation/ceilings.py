@@ -10,12 +10,12 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.data import read_run
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
-from rankgate.measurement.metrics.catalogue import CATALOGUE
-from rankgate.measurement.scoring.score import score
+from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
+from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
     from rankgate.measurement.evaluation.scored_system import Scorer
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 CEILING_METRICS = tuple(metric.name for metric in CATALOGUE if metric.ideal_order_optimal)
 """Our metrics that no order of some documents raises above the order of falling grades."""

@@ -1,42 +1,112 @@
-"""Score runs against judgments."""
+"""Score runs against judgments, and keep the judgments and runs behind the scores.
+
+First come the judgments and runs that scores were made from, then the verb that scores runs
+against judgments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
-from rankgate.data.spark_tables import any_on_spark, run_on_spark
-from rankgate.measurement.evaluation.from_runs import FromRuns
+from rankgate.data.input_types import any_on_spark, run_on_spark
+from rankgate.data.score_parts import EVERYTHING, Supply
 from rankgate.measurement.evaluation.metric_selection import (
     find_metrics,
     is_of_lists,
+    is_scored_by_task,
     list_builder,
     metrics_as_list,
+    refuse_with_tasks,
     subtopic_metrics,
 )
+from rankgate.measurement.evaluation.query_slices import slice_means, with_states
 from rankgate.measurement.evaluation.rankings import measure_run, read_named_rankings, run_by_ids
 from rankgate.measurement.evaluation.scores import Scores
-from rankgate.measurement.evaluation.sequences.asked import is_scored_by_task, refuse_with_tasks
-from rankgate.measurement.evaluation.slices import slice_means
-from rankgate.measurement.evaluation.states import with_states
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.metrics.views import RANKING, SUBTOPICS
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.measurement.scoring.plan import Plan
-from rankgate.measurement.scoring.sources import RunSource
+from rankgate.measurement.metrics.metric_declaration import RANKING, SUBTOPICS
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.run_sources import RunSource
+from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.data import Qrels
-    from rankgate.data.inputs import QrelsLike, RunsLike, TableLike
-    from rankgate.data.logs.items import DescribedTable
-    from rankgate.data.sample import Sample
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import QrelsLike, RunsLike, TableLike
+    from rankgate.data.logs.item_tables import DescribedTable
+    from rankgate.data.query_sample import Sample
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
+
+
+@dataclass(frozen=True)
+class FromRuns:
+    """Judgments and runs that scores were made from.
+
+    Attributes:
+        collection: what runs were measured against.
+        runs: under their names.
+        metrics: names or metrics.
+        convention: the convention of the numbers.
+    """
+
+    collection: Collection
+    runs: Mapping[str, Any]
+    metrics: Sequence[str | Metric]
+    convention: Convention
+
+    supply: ClassVar[Supply] = EVERYTHING
+
+    def systems(self, depth: int) -> list[ScoredRun]:
+        """Score the runs, and keep the first documents of their lists."""
+        from rankgate.measurement.evaluation.scored_system import Scorer  # few ask for parts
+
+        scorer = Scorer.of(
+            self.collection, list(self.metrics), self.convention, depth=depth, every_kind=True
+        )
+        return [scorer.scored(run, name) for name, run in self.runs.items()]
+
+    def intervals(self, scores: Scores) -> pl.DataFrame:
+        """Means with their intervals, of values.
+
+        Raises:
+            UsageError: the collection states how its queries were drawn.
+        """
+        from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
+
+        return intervals_of(
+            scores.runs,
+            scores.metrics,
+            scores.slices,
+            self.collection.tags,
+            self.collection.sample,
+        )
+
+    def named(self, baseline: object, candidates: Sequence[object]) -> tuple[Any, dict[str, Any]]:
+        """The baseline and the candidates, by default the first run and all others, by name.
+
+        Raises:
+            UsageError: no run has one of the names.
+        """
+        names = [name for name in (baseline, *candidates) if name is not None] or [*self.runs]
+        for name in names:
+            if name not in self.runs:
+                raise UsageError(
+                    f"no run is called {name!r}; the evaluation has {', '.join(self.runs)}.",
+                    code="unknown-system",
+                )
+        first, *other_names = map(str, names)
+        if baseline is not None and not candidates:
+            other_names = [name for name in self.runs if name != first]
+        return {first: self.runs[first]}, {name: self.runs[name] for name in other_names}
 
 
 def evaluate(
@@ -101,7 +171,7 @@ def evaluate(
         step(run.name)
         if is_scored_by_task(ranking_metrics, collection, run):
             refuse_with_tasks(list_metrics, bounds=bounds)
-            from rankgate.measurement.evaluation.sequences.scored import score_tasks
+            from rankgate.measurement.evaluation.sequences.task_scores import score_tasks
 
             scored.append(
                 score_tasks(judgments, run_by_ids(run), ranking_metrics, rules, collection).scores
@@ -112,7 +182,7 @@ def evaluate(
         scores = with_states(total.score(0, source), query_states, judgments.query_ids)
         if bounds:
             plain = [(label, metric) for label, metric in ranking_metrics if metric.view == RANKING]
-            from rankgate.measurement.scoring.bounds import with_bounds
+            from rankgate.measurement.scoring.score_bounds import with_bounds
 
             source_by_ids = RunSource(run_by_ids(run, seen_training), judgments)
             scores = with_bounds(source_by_ids, plain, rules, scores)
@@ -136,21 +206,21 @@ def evaluate(
     )
     if design is None:
         return result
-    from rankgate.measurement.evaluation.weighted import weight_scores  # few ask for it
+    from rankgate.measurement.evaluation.sampled_means import weight_scores  # few ask for it
 
     runs_of_all, table = weight_scores(scored, all_metrics, design)
     return replace(result, runs=runs_of_all, weighted=table)
 
 
 def _sample(sample: Sample | TableLike) -> Sample:
-    from rankgate.data.sample import Sample  # few evaluations have one
+    from rankgate.data.query_sample import Sample  # few evaluations have one
 
     return Sample.of(sample)
 
 
 def with_subtopics(judgments: JudgmentIndex, collection: Collection | None = None) -> JudgmentIndex:
     """Add subtopics to judgments: as judged, or the categories of items."""
-    from rankgate.measurement.scoring.alignment.subtopics import with_subtopics as laid_out
+    from rankgate.measurement.scoring.alignment.kernel_inputs import with_subtopics as laid_out
 
     topics = judgments.by_subtopic
     item_columns = None if collection is None else collection.items
@@ -165,8 +235,8 @@ def _by_category(
     """Judgments by the categories of items; None without a column of categories."""
     if not column:
         return None
-    from rankgate.data.logs.items import read_described_table
-    from rankgate.measurement.scoring.alignment.subtopics import judge_by_category
+    from rankgate.data.logs.item_tables import read_described_table
+    from rankgate.measurement.scoring.alignment.kernel_inputs import judge_by_category
 
     described = read_described_table(items)
     return judge_by_category(judgments.qrels, described.ids, described.words(column))

@@ -1,4 +1,7 @@
-"""Metrics by name: built-in ones, those of subtopics, lists and tasks, and a tool's names."""
+"""Metrics by name, and the decision to score a run by task or by query.
+
+Names cover built-in metrics, those of subtopics, lists and tasks, and a tool's names.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.declare import Metric
-from rankgate.measurement.metrics.names import is_built_in, name_of_measure, parse, parse_all
-from rankgate.measurement.metrics.views import LISTS
+from rankgate.measurement.metrics.metric_declaration import LISTS, RANKING, SEQUENCES, Metric
+from rankgate.measurement.metrics.metric_name_parser import (
+    is_built_in,
+    name_of_measure,
+    parse,
+    parse_all,
+)
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
-    from rankgate.measurement.evaluation.lists.builder import ListBuilder
+    from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
+    from rankgate.measurement.evaluation.rankings import Rankings
     from rankgate.measurement.scoring import Convention
 
 
@@ -31,7 +39,7 @@ def find_metrics(
         return find_ranking_metrics(metrics, how, extra)
     except UsageError:
         from rankgate.measurement.metrics.lists import LIST_METRICS
-        from rankgate.measurement.metrics.sequences.catalogue import SEQUENCE_METRICS
+        from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
 
         return find_ranking_metrics(metrics, how, (*extra, *LIST_METRICS, *SEQUENCE_METRICS))
 
@@ -75,7 +83,7 @@ def subtopic_metrics(metrics: str | Metric | Sequence[str | Metric]) -> Sequence
     """Metrics of subtopics, where the names can be theirs."""
     if all(isinstance(name, str) and is_built_in(name) for name in metrics_as_list(metrics)):
         return ()
-    from rankgate.measurement.metrics.subtopics import FACET_METRICS
+    from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 
     return FACET_METRICS
 
@@ -128,8 +136,57 @@ def list_builder(
     """
     if not lists and not collection.drop_seen:
         return None
-    from rankgate.measurement.evaluation.lists.builder import ListBuilder  # few ask for them
+    from rankgate.measurement.evaluation.lists.list_builder import ListBuilder  # few ask for them
 
     if collection.sample is not None:
         collection = replace(collection, judged_users_only=True)
     return ListBuilder.of(lists, how, collection)
+
+
+SEQUENCE = "sequence"
+"""The column of a run's queries that names the task of each ranking."""
+
+
+def is_scored_by_task(
+    metrics: Sequence[tuple[str, Metric]], collection: Collection, run: Rankings
+) -> bool:
+    """True if a run is scored by task: a metric, a table, or the run itself asks for it."""
+    query_table = getattr(run, "queries", None)  # a matrix has none
+    return (
+        collection.sequences is not None
+        or collection.items.document is not None
+        or collection.items.length is not None
+        or any(metric.view == SEQUENCES for _, metric in metrics)
+        or (query_table is not None and SEQUENCE in query_table.columns)
+    )
+
+
+def refuse_tasks(metrics: Sequence[tuple[str, Metric]]) -> None:
+    """Check that no metric needs whole tasks, where rankings come one by one.
+
+    Raises:
+        UsageError: the metric that does.
+    """
+    for label, metric in metrics:
+        if metric.view == SEQUENCES:
+            raise UsageError(
+                f"{label} is about whole tasks; rankgate eval, compare and gate have it, on one "
+                "machine.",
+                code="unsupported-metric",
+            )
+
+
+def refuse_with_tasks(metrics: Sequence[tuple[str, Metric]], *, bounds: bool = False) -> None:
+    """Check that bounds and metrics are defined for tasks.
+
+    Raises:
+        UsageError: bounds, or a metric of lists or subtopics.
+    """
+    unsupported = [label for label, metric in metrics if metric.view not in {RANKING, SEQUENCES}]
+    if bounds or unsupported:
+        subject = "bounds" if bounds else unsupported[0]
+        raise UsageError(
+            f"{subject} cannot be computed together with tasks of several rankings or passages; "
+            "leave out one of them.",
+            code="conflicting-options",
+        )

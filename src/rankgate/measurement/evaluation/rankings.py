@@ -1,26 +1,103 @@
-"""Rankings in the form that scoring needs: by ids, or by numbers where a run is a matrix."""
+"""Rankings and training data in the form that scoring needs: by ids or by numbers.
+
+First comes training data by ids or numbers: seen items and their counts. Then come rankings by
+ids, or by numbers where a run is a matrix.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import polars as pl
+
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
-from rankgate.data.dataframes import frames_by_system
-from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, make_source
-from rankgate.data.objects import read_rankings as rankings_of_object
+from rankgate.data.library_objects import read_rankings as rankings_of_object
+from rankgate.data.logs.large_logs import UserItems, pack_pairs, read_user_items
+from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, make_source, nonzero_pairs
 from rankgate.data.read import is_ranking
-from rankgate.measurement.scoring.run_names import distinct_names
-from rankgate.measurement.scoring.sources import RunSource, measure
+from rankgate.data.table_columns import frames_by_system
+from rankgate.measurement.scoring.alignment.top_documents import distinct_names
+from rankgate.measurement.scoring.matrix_source import SeenItems
+from rankgate.measurement.scoring.run_sources import RunSource, measure
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import RunLike, RunsLike
-    from rankgate.measurement.evaluation.training import TrainingData
-    from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-    from rankgate.measurement.scoring.plan import Measurement, Plan, Source
+    from rankgate.data.input_types import RunLike, RunsLike
+    from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+    from rankgate.measurement.scoring.scoring_plan import Measurement, Plan, Source
+
+
+_PAIR = ["query_id", "doc_id"]
+
+
+@dataclass
+class TrainingData:
+    """Training data, by ids or by numbers.
+
+    Attributes:
+        given: a path, a frame, or a matrix in which every non-zero cell is an interaction.
+    """
+
+    given: Any
+
+    @cached_property
+    def source(self) -> MatrixInput | None:
+        """The matrix, if it is one."""
+        return make_source(self.given, "train") if is_source(self.given) else None
+
+    @cached_property
+    def met(self) -> UserItems:
+        """The items of each user.
+
+        Raises:
+            InputError: a log that cannot be read.
+        """
+        if self.source is None:
+            return read_user_items(self.given)
+        owner, item = nonzero_pairs(self.source)
+        users, items = self.source.users.names, self.source.items.names
+        return UserItems.of(users, items, pack_pairs(owner, item))
+
+    def read(self) -> None:
+        """Read the data now, so that errors in them are reported before anything is computed.
+
+        Raises:
+            InputError: as `met`.
+        """
+        if self.source is None:
+            self.met  # noqa: B018 - kept from here on
+
+    def seen(self, run: MatrixInput) -> SeenItems:
+        """The seen items by the numbers of a run."""
+        return SeenItems.of(self.source or self.met, run)
+
+    def without(self, run: Run) -> Run:
+        """A run by ids without the items in training."""
+        return restrict_run(run, self.met, inside=False)
+
+
+def restrict_run(run: Run, pairs: pl.DataFrame | UserItems | None, *, inside: bool) -> Run:
+    """Limit a run to some pairs, or remove them; unchanged for None."""
+    if pairs is None:
+        return run
+    unique_pairs = pairs.select(_PAIR).unique() if isinstance(pairs, pl.DataFrame) else None
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for frame in run.pieces():
+            if isinstance(pairs, UserItems):
+                is_in_training = pairs.has(frame["query_id"], frame["doc_id"])
+                yield frame.filter(pl.Series(is_in_training == inside))
+                continue
+            assert unique_pairs is not None
+            join_type = "semi" if inside else "anti"
+            yield frame.join(unique_pairs, on=_PAIR, how=join_type, maintain_order="left")  # type: ignore[arg-type]
+
+    return replace(run, pieces=pieces, rankings=None)
+
 
 Rankings: TypeAlias = Run | MatrixInput
 """A run, by ids or by numbers."""

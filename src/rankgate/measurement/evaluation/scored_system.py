@@ -11,30 +11,30 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.clusters import with_clusters
 from rankgate.data.collection import Collection
-from rankgate.data.comparison import LISTS, QUERIES, ScoredRun
-from rankgate.data.formats.run_meta import REQUEST_COLUMNS
-from rankgate.data.formats.tags import matching_tags
+from rankgate.data.formats.run_companions import REQUEST_COLUMNS
+from rankgate.data.query_tags import matching_tags, with_clusters
+from rankgate.data.run_scores import LISTS, QUERIES, ScoredRun
 from rankgate.measurement.evaluation.metric_selection import (
     find_metrics,
     find_ranking_metrics,
     is_of_lists,
+    is_scored_by_task,
     list_builder,
+    refuse_with_tasks,
 )
-from rankgate.measurement.evaluation.sequences.asked import is_scored_by_task, refuse_with_tasks
-from rankgate.measurement.metrics.declare import NO_MEANS
-from rankgate.measurement.metrics.names import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.alignment.tops import tops
-from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.measurement.scoring.score import score
+from rankgate.measurement.metrics.metric_declaration import NO_MEANS
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.alignment.top_documents import tops
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run, RunScores
-    from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.measurement.evaluation.lists.builder import ListBuilder
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import QrelsLike, RunLike
+    from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
 DEPTH = 10
@@ -171,7 +171,7 @@ class Scorer:
 
     def _of_tasks(self, run: Run) -> tuple[RunScores, pl.DataFrame, Run]:
         """Scores and lists by task; the run's data on queries do not apply to tasks."""
-        from rankgate.measurement.evaluation.sequences.scored import score_tasks  # few need it
+        from rankgate.measurement.evaluation.sequences.task_scores import score_tasks  # few need it
 
         refuse_with_tasks(self.metrics)
         task_scores = score_tasks(self.index, run, self.metrics, self.how, self.collection)
@@ -182,7 +182,7 @@ class Scorer:
         """The lists of users without judgments, where metrics of lists count them."""
         if self.builder is None or not self.builder.metrics:
             return None
-        from rankgate.measurement.scoring.lists import top_items  # few need it
+        from rankgate.measurement.scoring.first_items import top_items  # few need it
 
         judged = self.index.query_ids
         include_unjudged = not self.builder.collection.judged_users_only

@@ -12,18 +12,18 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.frames import make_frame
-from rankgate.core.present.numbers import finite_or_none
-from rankgate.core.present.result import Notice, Result, run_notices
-from rankgate.data.parts import PARTS, Need, Part, Supply
-from rankgate.data.scores import Counts, RunScores
-from rankgate.measurement.evaluation.slices import SCHEMA as SLICES
-from rankgate.measurement.evaluation.states import unanswered_sentence
-from rankgate.measurement.scoring.chosen import refuse_mixed
+from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.present.result_frames import make_frame
+from rankgate.data.run_scores import Counts, RunScores
+from rankgate.data.score_parts import PARTS, Need, Part, Supply
+from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
+from rankgate.measurement.evaluation.query_slices import unanswered_sentence
+from rankgate.measurement.scoring.chosen_convention import refuse_mixed
 
 if TYPE_CHECKING:
-    from rankgate.data.comparison import ScoredRun
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 _LAZY_FIELDS = frozenset({"qrels", "convention", "metrics", "runs", "lower"})
 SAVED_SUPPLY = Supply(
@@ -92,16 +92,20 @@ class Scores(Result):
     """
 
     kind: ClassVar[str] = "evaluation"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.evaluation:document"
+    document_from: ClassVar[str] = (
+        "rankgate.measurement.evaluation.evaluation_documents:evaluation_document"
+    )
     order: ClassVar[int] = 10
-    report_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.report:document"
+    report_from: ClassVar[str] = (
+        "rankgate.measurement.evaluation.evaluation_documents:evaluation_report_document"
+    )
     charts: ClassVar[Mapping[str, str]] = {
-        "distributions": "rankgate.measurement.evaluation.charts.distributions:draw",
-        "heat": f"{_CHARTS}.heat:draw",
-        "cutoffs": f"{_CHARTS}.cutoffs:draw",
-        "precision-recall": f"{_CHARTS}.precision_recall:draw",
-        "scorecard": "rankgate.measurement.evaluation.charts.tradeoff:scorecard",
-        "pareto": "rankgate.measurement.evaluation.charts.tradeoff:pareto",
+        "distributions": "rankgate.measurement.evaluation.charts.value_charts:draw_distributions",
+        "heat": f"{_CHARTS}.value_charts:draw_query_heat",
+        "cutoffs": f"{_CHARTS}.mean_charts:draw_cutoffs",
+        "precision-recall": f"{_CHARTS}.mean_charts:draw_precision_recall",
+        "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
+        "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
     }
 
     qrels: str
@@ -167,7 +171,7 @@ class Scores(Result):
             return self.maker.intervals(self)
         supply = Supply(frozenset(self.parts), SAVED_SUPPLY.holds, SAVED_SUPPLY.remedy)
         supply.require("`intervals`", [Need("values")])
-        from rankgate.measurement.evaluation.intervals import intervals_of  # few ask for it
+        from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
 
         return intervals_of(self.runs, self.metrics)
 
@@ -203,13 +207,13 @@ class Scores(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Warnings about the judgments, and about each run."""
         notices = []
-        from rankgate.data.logs.candidates import sampling_mark
+        from rankgate.data.logs.splits import sampling_mark
 
         if mark := sampling_mark(self.qrels):
             text = f"{mark} candidates: never compare these figures with exact ones"
             notices.append(Notice("sampled-candidates", text, self.qrels))
         if zeros := self.runs[0].counts.zeros_relevant:
-            from rankgate.measurement.evaluation.lists.catalogue import zero_grades_notice
+            from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 
             text = zero_grades_notice(zeros, self.convention["name"])
             notices.append(Notice("zero-grades-relevant", text, self.qrels))
@@ -398,7 +402,7 @@ def _list_notices(counts: Counts) -> list[Notice]:
     """Warnings about the users and the catalogue behind metrics of lists."""
     if not counts.served_unjudged and counts.catalogue is None:
         return []
-    from rankgate.measurement.evaluation.lists.catalogue import (
+    from rankgate.measurement.evaluation.lists.list_inputs import (
         catalogue_notice,
         unjudged_users_notice,
     )
@@ -436,7 +440,7 @@ def _scores_of(
     queries = list(next(iter(per_query.values()), {}))
     sums = {}
     if groups:
-        from rankgate.data.group_sums import GroupSums  # of evaluations on Spark
+        from rankgate.data.run_scores import GroupSums  # of evaluations on Spark
 
         sums = {metric: GroupSums.from_dict(group) for metric, group in groups.items()}
     return RunScores(

@@ -1,18 +1,48 @@
-"""Compare systems by several metrics at once: the Pareto front."""
+"""Compare systems by several metrics at once: Pareto dominance and the Pareto front.
+
+First comes Pareto dominance between systems, then the comparison by the Pareto front.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Result
-from rankgate.measurement.evaluation.dominance import dominators
+from rankgate.core.present.base_result import Result
 from rankgate.measurement.evaluation.scores import Scores
+
+
+def dominators(
+    means: Mapping[str, Sequence[float]], higher: Sequence[bool]
+) -> dict[str, str | None]:
+    """For each system the first that is as good by every metric and better by some; else None.
+
+    Systems that no other dominates are the front. A metric that any system lacks, NaN, decides
+    nothing.
+
+    Args:
+        means: of each system, one for each metric.
+        higher: of each metric, whether higher is better.
+
+    >>> dominators({"a": [0.5, 0.2], "b": [0.5, 0.1], "c": [0.4, 0.1]}, [True, False])
+    {'a': 'b', 'b': None, 'c': 'b'}
+    """
+    names = list(means)
+    directed_means = np.array([means[name] for name in names], np.float64).reshape(len(names), -1)
+    directed_means = np.where(higher, directed_means, -directed_means)
+    directed_means = directed_means[:, ~np.isnan(directed_means).any(axis=0)]
+    dominator_of: dict[str, str | None] = {}
+    for name, values in zip(names, directed_means, strict=True):
+        dominates = (directed_means >= values).all(axis=1) & (directed_means > values).any(axis=1)
+        dominator_of[name] = names[int(dominates.argmax())] if dominates.any() else None
+    return dominator_of
+
 
 _FEWEST = 2
 _TOO_LITTLE = (
@@ -70,10 +100,12 @@ class Tradeoff(Result):
 
     kind: ClassVar[str] = "tradeoff"
     label: ClassVar[str] = "Systems by several metrics"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.documents.tradeoff:document"
+    document_from: ClassVar[str] = (
+        "rankgate.measurement.evaluation.evaluation_documents:tradeoff_document"
+    )
     charts: ClassVar[Mapping[str, str]] = {
-        "pareto": "rankgate.measurement.evaluation.charts.tradeoff:pareto",
-        "scorecard": "rankgate.measurement.evaluation.charts.tradeoff:scorecard",
+        "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
+        "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
     }
     KEYS: ClassVar[Mapping[str, str]] = {"higher": "higher_is_better"}
 

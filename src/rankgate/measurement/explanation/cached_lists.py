@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import RankgateError
-from rankgate.measurement.metrics.lists.declare import split_list_metrics
-from rankgate.measurement.scoring.plan import Plan
-from rankgate.measurement.scoring.sources import RunSource, measure
+from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
+from rankgate.measurement.scoring.run_sources import RunSource, measure
+from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
     from rankgate.data import Run, RunScores
-    from rankgate.measurement.evaluation.lists.builder import ListBuilder
-    from rankgate.measurement.metrics.declare import Metric
-    from rankgate.measurement.metrics.lists.declare import ListMetric
+    from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
+    from rankgate.measurement.metrics.lists.list_metric import ListMetric
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
+    from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
     from rankgate.measurement.scoring.convention import Alignment
 
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.numbers import finite_or_none
-from rankgate.data.scores import RunScores
+from rankgate.core.present.number_formats import finite_or_none
+from rankgate.data.run_scores import RunScores
 from rankgate.measurement.scoring.convention import Alignment
-from rankgate.measurement.scoring.differences import Choices, value_text
+from rankgate.measurement.scoring.convention_overrides import Choices, value_text
 
 if TYPE_CHECKING:
     from rankgate.measurement.explanation.cached_lists import CachedLists
-    from rankgate.measurement.metrics.declare import Metric
-    from rankgate.measurement.scoring.cached_source import CachedSource
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring.convention import Convention
+    from rankgate.measurement.scoring.run_sources import CachedSource
 
 OptionalMean = float | None
 

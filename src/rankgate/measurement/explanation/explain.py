@@ -12,26 +12,30 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.numbers import finite_or_none
-from rankgate.core.present.result import run_notices
+from rankgate.core.present.base_result import run_notices
+from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data import Qrels, Run
 from rankgate.data.collection import TASK_FIELDS, Collection
-from rankgate.data.run import SCHEMA
-from rankgate.data.scores import REASONS
+from rankgate.data.run import RUN_SCHEMA
+from rankgate.data.run_scores import REASONS
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
-from rankgate.measurement.explanation.explanation import ExplainedRow, Explanation, Other
-from rankgate.measurement.explanation.ideal import ideal_rows
-from rankgate.measurement.explanation.ranking import QueryRanking, rank_query
-from rankgate.measurement.explanation.steps import Contributions, contributions
+from rankgate.measurement.explanation.explanation_results import ExplainedRow, Explanation, Other
+from rankgate.measurement.explanation.query_contributions import (
+    Contributions,
+    QueryRanking,
+    contributions,
+    ideal_rows,
+    rank_query,
+)
 from rankgate.measurement.scoring import CONVENTIONS, Convention
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.chosen import chosen_convention
-from rankgate.measurement.scoring.score import score
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
     from rankgate.data import RunScores
-    from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import QrelsLike, RunLike
+    from rankgate.measurement.metrics.metric_declaration import Metric
 
 DEPTH = 20
 """The number of documents that are shown of each list."""
@@ -106,12 +110,12 @@ def explain(
     index = JudgmentIndex.of(judgments)
     rankings = index.ranked(collection.run(run))
     if collection.drop_seen:
-        from rankgate.measurement.evaluation.lists.builder import ListBuilder
+        from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 
         rankings = ListBuilder.of({}, rules, collection).ranked(rankings)
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, metrics, rules)
-    is_query, nothing = pl.col("query_id") == query, pl.DataFrame(schema=SCHEMA)
+    is_query, nothing = pl.col("query_id") == query, pl.DataFrame(schema=RUN_SCHEMA)
     frame = pl.concat([nothing, *(piece.filter(is_query) for piece in rankings.pieces())])
     if rules.for_metric(used_metric).order == "file" and not rankings.ordered:
         frame = frame.sort("score", descending=True, maintain_order=True)

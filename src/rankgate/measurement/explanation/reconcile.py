@@ -1,41 +1,55 @@
-"""Score the same data under every convention and explain the differences."""
+"""Score the same data under every convention, and explain the differences.
+
+Then comes the search for the conventions and cutoffs that give a value that somebody reported,
+and last the verb ``reconcile`` in its three forms.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
 
 from rankgate.core.errors import RankgateError, UsageError
-from rankgate.core.present.numbers import finite_or_none
-from rankgate.core.present.result import run_notices
+from rankgate.core.present.base_result import run_notices
+from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data.collection import Collection
-from rankgate.data.scores import RunScores
-from rankgate.measurement.evaluation.metric_selection import find_metrics, is_of_lists
-from rankgate.measurement.evaluation.sequences.asked import refuse_tasks
-from rankgate.measurement.explanation.bridge import Bridge
+from rankgate.data.run_scores import RunScores
+from rankgate.measurement.evaluation.metric_selection import find_metrics, is_of_lists, refuse_tasks
 from rankgate.measurement.explanation.convention_path import (
     OptionalMean,
     effective_steps,
     path_steps,
 )
-from rankgate.measurement.explanation.reconciliation import Group, Reconciliation, Refusal
+from rankgate.measurement.explanation.explanation_results import (
+    Bridge,
+    Finding,
+    Fit,
+    Group,
+    Reconciliation,
+    Refusal,
+)
 from rankgate.measurement.scoring import CONVENTIONS, Convention, convention
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.cached_source import CachedSource
-from rankgate.measurement.scoring.differences import Choices
-from rankgate.measurement.scoring.input_cautions import first_cautions
-from rankgate.measurement.scoring.sources import RunSource
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.convention_overrides import Choices
+from rankgate.measurement.scoring.run_sources import CachedSource, RunSource
+from rankgate.measurement.scoring.scoring_facts import first_cautions
 
 if TYPE_CHECKING:
-    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.measurement.explanation.cached_lists import CachedLists
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.metric_declaration import Metric
+
+    Given = Any
+    """A path, a frame, a dict of dicts."""
+
 
 TOLERANCE = 1e-12
 """Means that differ by no more are the same number, added up in another order."""
 
 
-def reconcile(
+def reconcile_metrics(
     collection: Collection | QrelsLike,
     run: RunLike,
     metric: str | Metric,
@@ -161,7 +175,7 @@ def prepare_run(
     if not (is_of_lists(metric) or collection.drop_seen):
         return CachedSource(RunSource(rankings, index)), judgments.name
     # the inputs of metrics on lists are loaded only for such a metric
-    from rankgate.measurement.evaluation.lists.builder import ListBuilder
+    from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
     from rankgate.measurement.explanation.cached_lists import CachedLists as Lists
 
     builder = ListBuilder.of({}, CONVENTIONS["trec"], collection)
@@ -208,3 +222,219 @@ def _with_steps(
         path_steps(content, metric, convention_by_name[near], convention_by_name[far])
     )
     return Group(group.value, group.conventions, group.queries, near, far, steps)
+
+
+CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 1000)
+"""The cutoffs that are tried besides the given one; the whole list too."""
+
+_NEAREST = 3
+_NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d*))?|[+-]?\.(\d+)")
+
+
+def find_reported(
+    collection: Collection | QrelsLike,
+    run: RunLike,
+    metric: str | Metric,
+    value: str | float,
+    conventions: Sequence[str | Convention] | None = None,
+) -> Finding:
+    """Find the conventions and cutoffs under which a metric has a reported value on these data.
+
+    Args:
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
+        run: one run, as ``evaluate`` takes it.
+        metric: one metric or its name; it is tried at its usual cutoffs too.
+        value: the value as it was written, whose last digit sets the tolerance; more than 1
+              for a metric that ends there is a percentage.
+        conventions: conventions or their names; None is as of `reconcile`.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: several metrics, an unknown name, a value that is not a number.
+    """
+    _, used_metric = one_metric(metric)
+    target, tolerance = parse_exactness(str(value))
+    percent = used_metric.high == 1 and used_metric.aggregate != "sum" and target > 1 + tolerance
+    scale = 100.0 if percent else 1.0
+    metrics = [(str(variant), variant) for variant in _metric_variants(used_metric)]
+    names = usual_conventions(used_metric) if conventions is None else list(conventions)
+    used_conventions = list(map(convention, names))
+    content, name = prepare_run(Collection.of(collection), run, used_metric)
+    scored = zip(used_conventions, content.score(metrics, used_conventions), strict=True)
+    scored_conventions = [
+        (used_convention.name, result)
+        for used_convention, result in scored
+        if isinstance(result, RunScores)
+    ]
+    fits = _group_by_number([(label, _means(label, scored_conventions)) for label, _ in metrics])
+    target_mean, mean_tolerance = target / scale, tolerance / scale
+    matching = tuple(
+        fit for fit in fits if abs(fit.mean - target_mean) <= mean_tolerance + TOLERANCE
+    )
+    near = (
+        ()
+        if matching
+        else tuple(sorted(fits, key=lambda fit: abs(fit.mean - target_mean))[:_NEAREST])
+    )
+    return Finding(
+        qrels=name,
+        run=content.name,
+        metric=str(used_metric),
+        reported=str(value),
+        value=target_mean,
+        tolerance=mean_tolerance,
+        percent=percent,
+        fits=matching,
+        nearest=near,
+        tried=tuple(label for label, _ in metrics),
+        conventions=len(used_conventions),
+        notices=run_notices(
+            content.name, first_cautions(scores for _, scores in scored_conventions)
+        ),
+    )
+
+
+def parse_exactness(word: str) -> tuple[float, float]:
+    """Parse a number, and half a unit of its last digit.
+
+    Raises:
+        UsageError: the word is no decimal number.
+
+    >>> parse_exactness("0.4326")
+    (0.4326, 5e-05)
+    """
+    match = _NUMBER.fullmatch(word.strip())
+    if match is None:
+        raise UsageError(
+            f"'{word}' is not a number; write it as it was reported, such as 0.4326.",
+            code="not-a-number",
+        )
+    return float(word), float(f"5e-{len(match[2] or match[3] or '') + 1}")
+
+
+def _metric_variants(metric: Metric) -> list[Metric]:
+    """The metric as given, then at the usual cutoffs and without one."""
+    if metric.at != "cutoff":
+        return [metric]
+    plain = [pair for pair in metric.given if pair[0] != "cutoff"]
+    uncut = [] if metric.parameters["cutoff"].required else [_with_arguments(metric, plain)]
+    return list(
+        dict.fromkeys([metric, *(_with_arguments(metric, plain) @ k for k in CUTOFFS), *uncut])
+    )
+
+
+def _with_arguments(metric: Metric, arguments: list[tuple[str, Any]]) -> Metric:
+    return replace(metric, given=tuple(arguments))
+
+
+def _means(label: str, scored_conventions: list[tuple[str, RunScores]]) -> list[tuple[str, float]]:
+    """The defined means of a metric by convention."""
+    means = [
+        (name, finite_or_none(run_scores.means[label])) for name, run_scores in scored_conventions
+    ]
+    return [(name, mean) for name, mean in means if mean is not None]
+
+
+def _group_by_number(means_by_metric: list[tuple[str, list[tuple[str, float]]]]) -> list[Fit]:
+    """Group the conventions of each metric by their number."""
+    fits: list[Fit] = []
+    for label, means in means_by_metric:
+        names_by_mean: list[tuple[float, list[str]]] = []
+        for name, mean in means:
+            names_of_mean = next(
+                (names for value, names in names_by_mean if abs(value - mean) <= TOLERANCE), None
+            )
+            if names_of_mean is None:
+                names_by_mean.append((mean, [name]))
+            else:
+                names_of_mean.append(name)
+        fits += [Fit(label, mean, tuple(names)) for mean, names in names_by_mean]
+    return fits
+
+
+@overload
+def reconcile(
+    collection: Collection | Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    from_: str | Convention,
+    to: str | Convention,
+) -> Bridge: ...
+
+
+@overload
+def reconcile(
+    collection: Collection | Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    value: str | float,
+    conventions: Sequence[str | Convention] = ...,
+) -> Finding: ...
+
+
+@overload
+def reconcile(
+    collection: Collection | Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    conventions: Sequence[str | Convention] = ...,
+) -> Reconciliation: ...
+
+
+def reconcile(
+    collection: Collection | Given,
+    run: Given,
+    metric: str | Metric,
+    *,
+    from_: str | Convention | None = None,
+    to: str | Convention | None = None,
+    value: str | float | None = None,
+    conventions: Sequence[str | Convention] = (),
+) -> Reconciliation | Bridge | Finding:
+    """Explain why one metric on the same data has several numbers.
+
+    Without more, the run is scored under every convention: who agrees, and what separates the
+    others. With ``from_`` and ``to`` the conventions are connected one axis at a
+    time. With ``value`` the conventions and cutoffs are searched that give this number.
+
+    Args:
+        collection: judgments, or a `Collection` of them with what metrics of lists need.
+        run: one run, as ``evaluate`` takes it.
+        metric: one metric or its name.
+        from_: the convention to start from: a name, a TOML file, or a convention.
+        to: the convention to arrive at.
+        value: a number as it was reported; as a word, ``"0.430"``, its last digit counts too.
+        conventions: those to look through; none is all that have a name, of a metric on lists
+            those of the tools that have it, besides our own.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: several metrics, an unknown name, forms that do not go together.
+
+    >>> qrels, run = {"q": {"a": 3, "b": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    >>> some = ["trec", "trec9", "esci"]
+    >>> [group.conventions for group in reconcile(qrels, run, "nDCG@10", conventions=some).groups]
+    [('trec', 'trec9'), ('esci',)]
+    >>> way = reconcile(qrels, run, "nDCG@10", from_="trec", to="esci")
+    >>> [(step.axes, round(step.effect, 4)) for step in way.steps if step.moves]
+    [(('nDCG.gain',), -0.0869)]
+    >>> finding = reconcile(qrels, run, "nDCG@10", value="0.710", conventions=some)
+    >>> finding.fits[0].conventions
+    ('esci',)
+    """
+    if (from_ is None) != (to is None):
+        raise UsageError("from_ and to go together; name both conventions.", code="missing-input")
+    searched = list(conventions) or None
+    if from_ is not None and to is not None:
+        if value is not None or searched:
+            raise UsageError(
+                "from_ and to name the conventions; leave out value and conventions.",
+                code="conflicting-options",
+            )
+        return bridge(collection, run, metric, from_, to)
+    if value is not None:
+        return find_reported(collection, run, metric, value, searched)
+    return reconcile_metrics(collection, run, metric, searched)

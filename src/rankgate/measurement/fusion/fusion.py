@@ -10,11 +10,10 @@ import polars as pl
 
 # the codec reads the types of fields when it restores a result
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
-from rankgate.core.present.result import Notice, Result
 from rankgate.data import Run
-from rankgate.measurement.fusion.fuser import Setting
-from rankgate.measurement.fusion.learning import TrainedFold
+from rankgate.measurement.fusion.fuser import Setting, TrainedFold
 
 SOURCES = {
     "run": pl.String,
@@ -91,7 +90,7 @@ class Fusion(Result):
 
     kind: ClassVar[str] = "fusion"
     label: ClassVar[str] = "Fusion of runs"
-    document_from: ClassVar[str] = "rankgate.measurement.fusion.document:document"
+    document_from: ClassVar[str] = "rankgate.measurement.fusion.fusion_document:fusion_document"
     order: ClassVar[int] = 28
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"sources": SOURCES}
 

@@ -1,26 +1,35 @@
-"""Make a metric of a user's function, declared like the built-in metrics."""
+"""Metrics from users: functions declared like built-in metrics, files and plug-ins.
+
+First comes the function that makes a metric of a user's function, declared like the built-in
+metrics. Then come metrics from elsewhere: a file that the user names, and plug-ins.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
+from rankgate.core import declare
+from rankgate.core.declare.registries import run_plugin_file
 from rankgate.core.errors import FunctionError, RankgateError, UsageError
-from rankgate.measurement.metrics.declare import Metric
+from rankgate.measurement.metrics.built_in import find_built_in
+from rankgate.measurement.metrics.metric_declaration import Metric
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.judged import Floats, Judged
-    from rankgate.measurement.metrics.steps import Steps
-    from rankgate.measurement.metrics.views import View
+    from rankgate.measurement.metrics.judged_block import Floats, Judged, Steps
+    from rankgate.measurement.metrics.metric_declaration import View
 
     Function = Callable[..., Any]
     Kernel = Callable[..., Floats]
+
 
 _LARGEST = 2**63
 _MAX_CHARACTERS = 80  # characters of a value in a message
@@ -280,3 +289,62 @@ def _block_values(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  #
             f"{name} gave an infinite number", int(np.isinf(values).argmax()), code="function-value"
         )
     return values
+
+
+GROUP = "rankgate.metrics"
+"""The entry points under which a package names its metrics."""
+
+
+def from_file(path: str | Path | None) -> tuple[Metric, ...]:
+    """The metrics that a Python file declares; the file is run.
+
+    Args:
+        path: the file; without one there is no metric.
+
+    Raises:
+        UsageError: a file that cannot be read or fails, or that declares no metric.
+    """
+    if path is None:
+        return ()
+    metrics = _declared_metrics(run_plugin_file(path).values(), str(path))
+    if not metrics:
+        raise UsageError(
+            f"{path}: declares no metric; put @rankgate.metric before a function.",
+            code="invalid-plugin",
+        )
+    return metrics
+
+
+def load_plugin_metrics(
+    reserved: Mapping[str, Metric] | None = None,
+) -> declare.PluginObjects[Metric]:
+    """The metrics of plug-ins, by name, and the problems of others.
+
+    Args:
+        reserved: metrics by the names that no plug-in may use; without them the catalogue.
+    """
+    if reserved is None:
+        from rankgate.measurement.metrics.metric_catalogue import by_name
+
+        reserved = by_name
+    return declare.find_plugin_objects(
+        GROUP, Metric, reserved, lambda metric: replace(metric, given=())
+    )
+
+
+def _declared_metrics(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
+    """The metrics among some values that are not built in, each once, nothing bound."""
+    metrics_by_name: dict[str, Metric] = {}
+    for value in values:
+        if not isinstance(value, Metric):
+            continue
+        built_in_metric = find_built_in(value.name)
+        if built_in_metric is not None and built_in_metric.kernel is value.kernel:
+            continue
+        metric = replace(value, given=())
+        if metrics_by_name.setdefault(metric.name, metric) != metric:
+            raise UsageError(
+                f"{owner}: there are two metrics {metric.name}; rename one.",
+                code="metric-name-taken",
+            )
+    return tuple(metrics_by_name.values())

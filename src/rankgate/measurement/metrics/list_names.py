@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, cast
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.lists import LIST_METRICS
-from rankgate.measurement.metrics.names import parse
-from rankgate.measurement.metrics.views import LISTS
+from rankgate.measurement.metrics.metric_declaration import LISTS
+from rankgate.measurement.metrics.metric_name_parser import parse
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.lists.declare import ListMetric
+    from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 
 def parse_list(text: str) -> ListMetric | None:

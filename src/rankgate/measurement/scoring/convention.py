@@ -1,25 +1,33 @@
-"""Everything on which tools disagree, as a value with named axes.
+"""A convention: everything on which tools disagree, as a value with named axes.
 
-A convention acts in three places only: where rankings are formed (``align``), where a
-metric's parameters get their defaults, and where values become a mean. No kernel knows one.
+A convention acts in three places only: where rankings are formed (``align``), where a metric's
+parameters get their defaults, and where values become a mean. Kernels know nothing of it.
+
+After it come the axes of a convention: their meanings, types and permitted values. They are
+read from the declaration of ``Convention`` itself, which is their only source.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
+import types
 from collections.abc import Iterable, Mapping
 from dataclasses import field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
+from rankgate.core.declare import Parameter, Range
+from rankgate.core.declare.parameter import make_parameter, parse_docstring_section
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.resolve import load_upper
+from rankgate.core.present.lazy_names import load_upper
 
 if TYPE_CHECKING:
     from rankgate.data.run import Duplicates
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.measurement.metrics.metric_declaration import Metric
+
 
 Ties = Literal["doc_id_desc", "doc_id_asc", "file_order"]
 Precision = Literal["float64", "float32"]
@@ -279,8 +287,8 @@ def _match_tool_name(name: str, names: Iterable[str]) -> str | None:
     tool_name = next((n for n in names if n.casefold() == fold), None)
     if tool_name is None:
         return None
-    from rankgate.measurement.metrics.catalogue import by_name
     from rankgate.measurement.metrics.lists import LIST_METRICS
+    from rankgate.measurement.metrics.metric_catalogue import by_name
 
     is_our_metric = name in by_name or any(name == metric.name for metric in LIST_METRICS)
     return None if is_our_metric else tool_name
@@ -291,3 +299,74 @@ _LATER_DEFAULTS = {"own_id": "kept"}
 
 DESCRIPTIVE_FIELDS = frozenset({"name", "title", "source", "versions", "defects", "spellings"})
 """The fields of a convention that say something about it and choose nothing."""
+
+
+KINDS = (
+    *("nothing", "no_judgments", "without_relevant", "nothing_retrieved", "nothing_judged"),
+    *("no_hit", "zero"),
+)
+"""The kinds of empty that ``forced`` knows, in the order in which they are tried."""
+
+_CONTAINERS = frozenset({"parameters", "special"})  # containers of other choices
+_RUN_WIDE = frozenset({"unknown"})  # one choice for the whole run
+_RANGES = {"digits": Range(0), "depth": Range(1)}
+
+
+@dataclass(frozen=True)
+class Axis(Parameter):
+    """One choice of a convention.
+
+    Attributes:
+        each: True if it can differ from metric to metric.
+    """
+
+    each: bool = True
+
+
+def parse_number(value: object) -> float | None:
+    """Parse a number, NaN or none; raise ValueError for anything else."""
+    number: float | None = _NUMBER.parse(value)
+    return number
+
+
+_NUMBER = Parameter("forced", "float", range=Range(finite=False), optional=True)
+
+
+@functools.cache
+def axes() -> Mapping[str, Axis]:
+    """Every axis by name, in the order of the declaration."""
+    from rankgate.data.run import Duplicates
+
+    local_names = {"Duplicates": Duplicates, "Mapping": Mapping, "Any": Any}
+    hints = get_type_hints(Convention, localns=local_names)
+    help_of = _field_descriptions(Convention) | _field_descriptions(Alignment)
+    return types.MappingProxyType(
+        {
+            axis_field.name: _axis(
+                axis_field.name,
+                hints[axis_field.name],
+                axis_field.default,
+                help_of.get(axis_field.name, ""),
+            )
+            for axis_field in fields(Convention)
+            if axis_field.name not in DESCRIPTIVE_FIELDS | _CONTAINERS
+        }
+    )
+
+
+def _axis(name: str, hint: object, default: object, help_: str) -> Axis:
+    axis_parameter = make_parameter(name, hint, default, help_=help_)
+    if axis_parameter.kind == "gain":  # a mapping: here of kinds of empty
+        axis_parameter = replace(
+            axis_parameter, kind="map", default={}, choices=KINDS, optional=False
+        )
+    limits = _RANGES.get(name, Range(finite=False))
+    return Axis(**{**vars(axis_parameter), "range": limits}, each=name not in _RUN_WIDE)
+
+
+def _field_descriptions(declared: type) -> dict[str, str]:
+    """The descriptions of fields under ``Attributes`` in the docstring of a class."""
+    descriptions = parse_docstring_section(declared.__doc__ or "", "Attributes")
+    return {
+        name: text.replace("``", "").replace("None", "none") for name, text in descriptions.items()
+    }

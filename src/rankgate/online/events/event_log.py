@@ -1,4 +1,4 @@
-"""The events that were read from logs: the result of ``ingest``."""
+"""The events that were read from logs: the result of ``ingest``, and its document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
+from rankgate.core.present.document_model import make_document as made
 
 FILES = {
     "file": pl.String,
@@ -52,7 +54,7 @@ class EventLog(Result):
 
     kind: ClassVar[str] = "event_log"
     label: ClassVar[str] = "Events"
-    document_from: ClassVar[str] = "rankgate.online.events.document:document"
+    document_from: ClassVar[str] = "rankgate.online.events.event_log:event_log_document"
     order: ClassVar[int] = 60
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "files": FILES,
@@ -92,3 +94,49 @@ class EventLog(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.files
+
+
+def event_log_document(result: EventLog) -> Document:
+    """Files, events by kind, ranks, and what could not be read."""
+    total = result.files["events"].sum()
+    new = result.files["new"].sum()
+    files = [
+        (
+            make_printable(row["file"]),
+            f"{row['events']:,}",
+            "new" if row["new"] else "as before",
+            (row["first"] or "–")[:19],
+            (row["last"] or "–")[:19],
+        )
+        for row in result.files.iter_rows(named=True)
+    ]
+    counts = [(row["kind"], f"{row['events']:,}") for row in result.counts.iter_rows(named=True)]
+    ranks = [
+        (make_printable(row["application"]) or "–", str(row["base"]), f"{row['least']}")
+        for row in result.ranks.iter_rows(named=True)
+    ]
+    removed = [f"{name} {value}" for name, value in result.privacy.items() if value != "keep"]
+    return made(
+        f"{total:,} events in {make_printable(result.folder)}: {len(files):,} files, {new:,} new",
+        Table("events", Grid(("kind", "events"), tuple(counts))),
+        Table(
+            "files",
+            Grid(
+                ("file", "events", "read", "first (UTC)", "last (UTC)"),
+                tuple(files),
+                frozenset({0, 2, 3, 4}),
+            ),
+        ),
+        Table(
+            "ranks",
+            Grid(
+                ("application", "ranks are\ncounted from", "lowest rank\nin the log"), tuple(ranks)
+            ),
+        ),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        *(
+            [f"Left out or hashed: {', '.join(removed)}; other attributes are left out."]
+            if removed
+            else []
+        ),
+    )

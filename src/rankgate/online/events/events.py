@@ -14,21 +14,32 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
-from rankgate.data.objects import is_read_once, read_table
-from rankgate.data.spark_tables import refuse_on_spark
-from rankgate.online.database import MEMORY, Database, open_database, quote_identifier, quote_text
+from rankgate.data.input_types import refuse_on_spark
+from rankgate.data.library_objects import is_read_once, read_table
 from rankgate.online.events.event_log import EventLog
-from rankgate.online.events.goals import parse_goals
+from rankgate.online.events.event_sql import Privacy
+from rankgate.online.events.event_table import COLUMNS, parse_goals
 from rankgate.online.events.ingest import MANIFEST, TIME_ZONE_KEY, ingest_files
-from rankgate.online.events.mapping import UBI, LogMapping, read_mapping
-from rankgate.online.events.privacy import Privacy
-from rankgate.online.events.sources import LogFile, is_event_table, list_log_files
-from rankgate.online.events.table import COLUMNS
+from rankgate.online.events.log_files import (
+    UBI,
+    LogFile,
+    LogMapping,
+    is_event_table,
+    list_log_files,
+    read_mapping,
+)
+from rankgate.online.log_database import (
+    MEMORY,
+    Database,
+    open_database,
+    quote_identifier,
+    quote_text,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.data.inputs import Frame, OnSpark, Rows, Source
+    from rankgate.data.input_types import Frame, OnSpark, Rows, Source
 
 LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
 """A folder of events, a Parquet file or a frame with their columns, files of logs, a frame or rows

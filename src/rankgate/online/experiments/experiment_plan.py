@@ -1,4 +1,7 @@
-"""Plan of an experiment: the result of ``plan``."""
+"""Plan of an experiment: the result of ``plan``, and its document.
+
+The document has what moves first, days by share, and the spread of KPIs.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,19 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
-from rankgate.online.experiments.finding import ExperimentFinding
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import (
+    Chart,
+    Document,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import UNDEFINED
+from rankgate.online.experiments.experiment_result import ExperimentFinding, format_figure
 
 KPIS = {
     "kpi": pl.String,
@@ -72,9 +86,9 @@ class ExperimentPlan(Result):
 
     kind: ClassVar[str] = "experiment_plan"
     label: ClassVar[str] = "Plan of an experiment"
-    document_from: ClassVar[str] = "rankgate.online.experiments.plan_document:document"
+    document_from: ClassVar[str] = "rankgate.online.experiments.experiment_plan:plan_document"
     charts: ClassVar[Mapping[str, str]] = {
-        "experiment-plan": "rankgate.online.experiments.charts:plan"
+        "experiment-plan": "rankgate.online.charts.experiment_charts:plan"
     }
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -104,3 +118,126 @@ class ExperimentPlan(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.needed
+
+
+def plan_document(result: ExperimentPlan) -> Document:
+    """Days until the effect shows, what shows after some weeks, and why some KPIs are missing."""
+    effect = result.settings["effect"]
+    unplanned_kpis = result.kpis.drop_nulls("why")
+    reasons = unplanned_kpis.group_by("why", maintain_order=True).agg("kpi")
+    chart = (
+        [Chart("rankgate.online.charts.experiment_charts:plan", result)]
+        if not result.detectable.is_empty()
+        else []
+    )
+    return made(
+        f"Days until a relative difference of {effect:.1%} shows, {result.unit}s of "
+        f"{result.first} to {result.last}",
+        _first_kpi(result),
+        Table("days", _days(result)),
+        *chart,
+        Table("KPIs", _kpis(result)),
+        (
+            "A dash is more than "
+            f"{result.horizon} days. With CUPED: adjusted for each {result.unit}'s own earlier "
+            "value. Any look: with intervals that hold at every look."
+        ),
+        *_interleaving(result),
+        Warnings(tuple(finding.text for finding in result.findings)),
+        *(
+            f"Not planned, as {row['why']}: {', '.join(row['kpi'])}."
+            for row in reasons.iter_rows(named=True)
+        ),
+        rows=PlainRows(tuple(result.needed.columns), list(result.needed.iter_rows())),
+    )
+
+
+def _interleaving(result: ExperimentPlan) -> list[Table | str]:
+    """Units that interleaving and A/B tests of the same two systems need."""
+    if result.interleaving.is_empty():
+        return []
+    rows = tuple(
+        (
+            row["test"],
+            row["design"],
+            _format_count(row["searches"]),
+            _format_count(row["units"]),
+            _format_count(row["days"]),
+            UNDEFINED if row["times_fewer"] is None else f"{row['times_fewer']:.3g}x",
+        )
+        for row in result.interleaving.iter_rows(named=True)
+    )
+    header = (
+        "test",
+        "design",
+        "searches\nneeded",
+        f"{result.unit}s\nneeded",
+        "days with\nall traffic",
+        "fewer than\nbest A/B",
+    )
+    note = (
+        f"Simulated users click on what judgments call relevant, and {result.unit}s search as "
+        "often as in the log. For a power of 80% at 5%, two-sided; a dash where the simulation "
+        "shows no difference. Interleaving says which lists users prefer, not what revenue or "
+        "latency will be."
+    )
+    return [
+        Table("to tell the two systems from each other", Grid(header, rows, frozenset({0, 1}))),
+        note,
+    ]
+
+
+def _first_kpi(result: ExperimentPlan) -> str:
+    traffic_shares = result.settings["shares"]
+    top = max(traffic_shares) if traffic_shares else 0.5
+    rows = result.needed.filter(pl.col("share") == top).drop_nulls("days")
+    if rows.is_empty():
+        return f"No KPI shows such a difference within {result.horizon} days."
+    row = rows.row(0, named=True)
+    sentence = f"{row['kpi']} moves first: after {row['days']} days with {top:.0%} of the traffic"
+    return f"{sentence} and {row['units']:,} {result.unit}s."
+
+
+def _days(result: ExperimentPlan) -> Grid:
+    traffic_shares = sorted(set(result.needed["share"]), reverse=True)
+    rows = []
+    for name in result.needed["kpi"].unique(maintain_order=True):
+        cells = [make_printable(name)]
+        for share in traffic_shares:
+            kpi_rows = result.needed.filter(pl.col("kpi") == name, pl.col("share") == share)
+            row = kpi_rows.row(0, named=True)
+            cells += [_format_count(row["days"]), _format_count(row["days_cuped"])]
+            if share == traffic_shares[0]:
+                cells.append(_format_count(row["days_sequential"]))
+        rows.append(tuple(cells))
+    header = ["KPI"]
+    for share in traffic_shares:
+        header += [f"{share:.0%}", f"{share:.0%}\nCUPED"]
+        if share == traffic_shares[0]:
+            header.append(f"{share:.0%}\nany look")
+    return Grid(tuple(header), tuple(rows))
+
+
+def _format_count(value: int | None) -> str:
+    return UNDEFINED if value is None else f"{value:,}"
+
+
+def _kpis(result: ExperimentPlan) -> Grid:
+    rows = [
+        (
+            make_printable(row["kpi"]),
+            format_figure(row["value"], "", row["kpi"]),
+            f"{row['deviation']:.2f}",
+            f"{row['units']:,}",
+            UNDEFINED if row["explained"] is None else f"{row['explained']:.1%}",
+        )
+        for row in result.kpis.filter(pl.col("why").is_null()).iter_rows(named=True)
+    ]
+    header = (
+        "KPI",
+        "value",
+        f"sd of a {result.unit}\nover value",
+        f"{result.unit}s",
+        "explained by\nearlier values",
+    )
+    return Grid(header, tuple(rows))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rankgate.core.declare import Declared
 from rankgate.core.frozen import dataclass
-from rankgate.online.faults.check import Subject
+from rankgate.online.events.log_checks import Subject
 
 Unit = Literal["share", "count", "rank", "seconds", "ms", "money", "score", "pages", "days", "MB"]
 

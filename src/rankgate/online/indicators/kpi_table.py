@@ -1,15 +1,42 @@
-"""KPIs of a log, in total and by day, variant and more: the result of ``kpi``."""
+"""KPIs of a log, in total and by day, variant and more: the result of ``kpi``.
+
+The document has totals with their definitions, then a table for each way to divide. KPIs are
+computed with the tables once, then one aggregation for each table and way to divide it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
-from rankgate.online.faults.finding import UNMAPPED, LogFinding
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import (
+    Chart,
+    Document,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.data.input_types import is_on_spark, run_on_spark
+from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
+from rankgate.online.events.events import Events, EventsLike
+from rankgate.online.events.ingest import format_actions, mapping_advice, unmapped_actions
+from rankgate.online.indicators import search_tables
+from rankgate.online.indicators.kpi_catalogue import KPIS, SLICES
+from rankgate.online.indicators.search_tables import KpiTables
+from rankgate.online.log_database import Database
+
+if TYPE_CHECKING:
+    from rankgate.online.events.diagnosis import Diagnosis
+    from rankgate.online.indicators.kpi import Kpi
+
 
 VALUES = {
     "kpi": pl.String,
@@ -38,10 +65,10 @@ class KpiTable(Result):
 
     kind: ClassVar[str] = "kpi_table"
     label: ClassVar[str] = "KPIs"
-    document_from: ClassVar[str] = "rankgate.online.indicators.document:document"
+    document_from: ClassVar[str] = "rankgate.online.indicators.kpi_table:kpi_document"
     charts: ClassVar[Mapping[str, str]] = {
-        "kpi-days": "rankgate.online.indicators.charts:days",
-        "kpi-positions": "rankgate.online.indicators.charts:positions",
+        "kpi-days": "rankgate.online.charts.log_charts:days",
+        "kpi-positions": "rankgate.online.charts.log_charts:positions",
     }
     order: ClassVar[int] = 62
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"values": VALUES}
@@ -96,3 +123,316 @@ def _sentence(finding: LogFinding) -> str:
     if finding.code == UNMAPPED:
         sentence += f" ({finding.share:.2%}); {finding.fix}"
     return sentence
+
+
+_SORT_DIGITS = 12  # digits, so that 10 comes after 9
+_MAX_COLUMNS = 6  # KPIs of a table that is divided
+_FIRST_KPIS = (
+    "search_ctr",
+    "zero_result_rate",
+    "impression_ctr",
+    "mrr_first_click",
+    "mean_click_rank",
+    "session_success_rate",
+    "revenue_per_search",
+    "latency_p95",
+)
+
+
+def kpi_document(result: KpiTable) -> Document:
+    """Every KPI that the log carries, what spoils it, and the most important ones divided."""
+    total = result.values.filter(pl.col("by") == "all")
+    with_values = total.filter(pl.col("value").is_not_null())
+    nulls = total.filter(pl.col("value").is_null())["kpi"].to_list()
+    kpis_without_events = [name for name in nulls if name not in result.blocked]
+    period = f"{result.first[:10]} to {result.last[:10]}" if result.first else "without times"
+    rows = [
+        (row["kpi"], format_kpi(row["kpi"], row["value"]), f"{row['n']:,}", _kpi_title(row["kpi"]))
+        for row in with_values.iter_rows(named=True)
+    ]
+    if result.time_zone != "UTC":
+        period += f", days of {result.time_zone}"
+    divided = [
+        column for column in result.values["by"].unique(maintain_order=True) if column != "all"
+    ]
+    blocks = [Table(f"by {column}", _slice_grid(result, column)) for column in divided]
+    charts = [Chart("rankgate.online.charts.log_charts:days", result)] if _has_days(result) else []
+    if "position" in divided:
+        charts.append(Chart("rankgate.online.charts.log_charts:positions", result))
+    columns = tuple(result.values.columns)
+    return made(
+        f"{len(with_values)} KPIs of {result.events:,} events, {period}",
+        Table("", Grid(("KPI", "value", "n", "what"), tuple(rows), frozenset({0, 3}))),
+        *charts,
+        *blocks,
+        Warnings(tuple(notice.text for notice in result.notices)),
+        f"Left out: {'; '.join(result.excluded)}." if result.excluded else "",
+        f"The log has nothing for: {', '.join(kpis_without_events)}."
+        if kpis_without_events
+        else "",
+        rows=PlainRows(columns, list(result.values.iter_rows())),
+    )
+
+
+def _has_days(result: KpiTable) -> bool:
+    return result.values.filter(pl.col("by") == "day")["slice"].n_unique() > 1
+
+
+def _kpi_title(name: str) -> str:
+    return KPIS[name].title if name in KPIS else ""
+
+
+def format_kpi(name: str, value: float | None) -> str:
+    """A value with its unit.
+
+    >>> (format_kpi("search_ctr", 0.275), format_kpi("mean_click_rank", 2.45),
+    ...  format_kpi("search_ctr", None))
+    ('27.50%', '2.450', '–')
+    """
+    if value is None:
+        return "–"
+    unit = KPIS[name].unit if name in KPIS else ""
+    if unit == "share":
+        return f"{value:.2%}"
+    if unit in ("seconds", "ms"):
+        return f"{value:,.3f} {'s' if unit == 'seconds' else unit}"
+    return f"{value:,.2f}" if unit == "money" else f"{value:,.3f}"
+
+
+def _slice_sort_key(name: str) -> tuple[str, str]:
+    """A key that sorts numbers by size, and bands by frequency."""
+    return {"head": "0", "torso": "1", "tail": "2"}.get(name, name).zfill(_SORT_DIGITS), name
+
+
+def _slice_grid(result: KpiTable, by: str) -> Grid:
+    """The slices, with the KPIs that most readers look for first."""
+    rows = result.values.filter(pl.col("by") == by)
+    available = (
+        rows.filter(pl.col("value").is_not_null())["kpi"].unique(maintain_order=True).to_list()
+    )
+    first = [name for name in _FIRST_KPIS if name in available]
+    names = (first + [name for name in available if name not in first])[:_MAX_COLUMNS]
+    values = {(row["slice"], row["kpi"]): row["value"] for row in rows.iter_rows(named=True)}
+    slices = sorted(map(str, rows["slice"].unique()), key=_slice_sort_key)
+    cells = tuple(
+        (
+            make_printable(slice_name) or "–",
+            *(format_kpi(name, values.get((slice_name, name))) for name in names),
+        )
+        for slice_name in slices
+    )
+    return Grid((by, *(name.replace("_", " ") for name in names)), cells)
+
+
+def kpi(
+    events: EventsLike,
+    names: Sequence[str] = (),
+    *,
+    by: Sequence[str] = ("day",),
+    checks: bool = True,
+) -> KpiTable:
+    """Compute KPIs of a log, after a check for faults.
+
+    Args:
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+            KPIs of a table on Spark are computed there, without the log doctor.
+        names: the KPIs, such as search_ctr; all by default.
+        by: what divides the log: day, variant, application, band of query frequency, position,
+            page.
+        checks: whether the log doctor runs first; without it nothing is said of faults.
+
+    Raises:
+        InputError: a log that cannot be read; one that has nothing for any KPI.
+        UsageError: no such KPI, or nothing that divides a log.
+        MissingExtraError: DuckDB or Ibis is not installed.
+    """
+    kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
+    check_slices(by)
+    events = Events.of(events)
+    if is_on_spark(events.log):
+        spark_table: KpiTable = run_on_spark("kpi", events, names, by=by, checks=checks)
+        return spark_table
+    with events.open() as log:
+        diagnosis = diagnose_events(log.base, log.manifest) if checks else None
+        blocked = {} if events.despite or not diagnosis else _blocked_kpis(kpis, diagnosis)
+        kinds = log.kinds
+        possible = [indicator for indicator in kpis if indicator.name not in blocked]
+        computed_kpis = [
+            indicator for indicator in possible if indicator.has_events(kinds, events.success)
+        ]
+        if not _has_states(log.manifest):
+            computed_kpis = [
+                indicator for indicator in computed_kpis if indicator.name != "error_rate"
+            ]
+        if not computed_kpis and not blocked:
+            _refuse_nothing(log.base, log.manifest, names)
+        return make_kpi_table(
+            log.base, kpis, computed_kpis, by, events.success, diagnosis, blocked, log.excluded
+        )
+
+
+def check_slices(by: Sequence[str]) -> None:
+    """Check what divides a log.
+
+    Raises:
+        UsageError: no such slice.
+    """
+    for name in by:
+        if name not in SLICES:
+            problem = f"nothing divides a log by {name!r}; there are {', '.join(SLICES)}."
+            raise UsageError(problem, code="unknown-slice")
+
+
+def _refuse_nothing(base: Database, manifest: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse a log that has nothing for any KPI, or whose actions without a kind may be why.
+
+    Raises:
+        InputError: with the kinds that there are, and the lines of a mapping for other actions.
+    """
+    actions = unmapped_actions(manifest.get("files", {}).values())
+    if names and not actions:
+        return
+    kinds = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
+    kinds_text = format_actions(dict(kinds.iter_rows())) or "no events"
+    purpose = f"for {', '.join(names)}" if names else "for any KPI"
+    more = f"; for {format_actions(actions)} {mapping_advice([*actions])}" if actions else ""
+    raise InputError(
+        f"the log has nothing {purpose}; it has {kinds_text}{more}.",
+        source="the log",
+        code="no-usable-events",
+    )
+
+
+def make_kpi_table(
+    base: Database,
+    requested_kpis: Sequence[Kpi],
+    available_kpis: Sequence[Kpi],
+    by: Sequence[str],
+    success: Sequence[str] = (),
+    diagnosis: Diagnosis | None = None,
+    blocked: Mapping[str, tuple[str, ...]] | None = None,
+    excluded: tuple[str, ...] = (),
+) -> KpiTable:
+    """The KPIs of a database's ``events``.
+
+    Args:
+        base: DuckDB, or another that carries out expressions of Ibis.
+        requested_kpis: the KPIs that are asked for.
+        available_kpis: those that the log has events for.
+        by: what divides the log.
+        success: the rules of success.
+        diagnosis: the findings of the log doctor.
+        blocked: the KPIs that are not given, and why.
+        excluded: what was left out of the log.
+    """
+    blocked = blocked or {}
+    kpi_tables = KpiTables(base, success, available_kpis, by)
+    values = [
+        frame
+        for column in ("all", *by)
+        for frame in _values_by_column(kpi_tables, available_kpis, column)
+    ]
+    values.append(
+        _null_rows(
+            [indicator.name for indicator in requested_kpis if indicator not in available_kpis]
+        )
+    )
+    order = {indicator.name: position for position, indicator in enumerate(requested_kpis)}
+    table = pl.concat([pl.DataFrame(schema=VALUES), *values])
+    table = table.sort(
+        pl.col("by") != "all",
+        pl.col("by"),
+        pl.col("kpi").replace_strict(order, default=0),
+        pl.col("slice").cast(pl.Int64, strict=False),
+        pl.col("slice"),
+    )
+    subjects = {subject for indicator in requested_kpis for subject in indicator.made_of}
+    findings = tuple(
+        finding
+        for finding in (diagnosis.findings if diagnosis else ())
+        if set(finding.spoils) & subjects or finding.code == UNMAPPED
+    )
+    return KpiTable(table, findings, blocked, excluded, **_log_period(base))
+
+
+def _log_period(base: Database) -> dict[str, Any]:
+    """The times of the first and the last event, and how many there are."""
+    rows = search_tables.events()
+    ends = rows.aggregate(first=rows.at.min(), last=rows.at.max(), events=rows.count())
+    totals = base.rows(base.text(ends)).row(0, named=True)
+    times = {name: totals[name] for name in ("first", "last")}
+    return {
+        **{name: f"{time:%Y-%m-%dT%H:%M:%SZ}" if time else "" for name, time in times.items()},
+        "events": totals["events"],
+        "time_zone": base.time_zone,
+    }
+
+
+def _has_states(manifest: Mapping[str, Any]) -> bool:
+    """True if the log has states of searches, not only numbers of results."""
+    return any(file.get("states", True) for file in manifest.get("files", {"": {}}).values())
+
+
+def _blocked_kpis(kpis: Iterable[Kpi], diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
+    codes = {indicator.name: diagnosis.blocking(indicator.made_of) for indicator in kpis}
+    return {name: tuple(fault.code for fault in faults) for name, faults in codes.items() if faults}
+
+
+def _values_by_column(
+    kpi_tables: KpiTables, kpis: Sequence[Kpi], by: str
+) -> Iterable[pl.DataFrame]:
+    """The values of the KPIs of each table, divided by a column."""
+    for table in ("events", "searches", "clicks", "sessions", "users"):
+        table_kpis = [indicator for indicator in kpis if indicator.table == table]
+        if not table_kpis or (by != "all" and table not in SLICES[by]):
+            continue
+        rows = kpi_tables[table]
+        column = None if by == "all" else rows[by]
+        sums = {
+            name: expression
+            for indicator in table_kpis
+            for name, expression in indicator.columns(
+                rows, winsor_limit(kpi_tables, rows, indicator)
+            ).items()
+        }
+        grouped = rows if column is None else rows.group_by(slice=column)
+        yield _to_long(
+            kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums))), table_kpis, by
+        )
+
+
+def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
+    """The value at which a winsorised KPI is cut off; None for other KPIs."""
+    if indicator.cap is None:
+        return None
+    value = indicator.of(rows)
+    expression = rows.aggregate(limit=value.quantile(indicator.cap, where=value > 0))
+    limit: float | None = kpi_tables.base.one(kpi_tables.base.text(expression))
+    return limit
+
+
+def _to_long(wide_table: pl.DataFrame, kpis: Sequence[Kpi], by: str) -> pl.DataFrame:
+    """A row for each KPI and slice; slices without a name are left out."""
+    if "slice" not in wide_table.columns:
+        wide_table = wide_table.with_columns(slice=pl.lit(""))
+    wide_table = wide_table.filter(pl.col("slice").is_not_null()).with_columns(
+        pl.col("slice").cast(pl.String)
+    )
+    return pl.concat([_kpi_values(wide_table, indicator.name, by) for indicator in kpis])
+
+
+def _null_rows(names: Sequence[str]) -> pl.DataFrame:
+    """Null for KPIs that are blocked, or that the log has no events for."""
+    rows = [{"kpi": name, "by": "all", "slice": "", "value": None, "n": 0} for name in names]
+    return pl.DataFrame(rows, schema=VALUES)
+
+
+def _kpi_values(wide_table: pl.DataFrame, name: str, by: str) -> pl.DataFrame:
+    value, n = pl.col(f"{name}.value"), pl.col(f"{name}.n")
+    return wide_table.select(
+        kpi=pl.lit(name),
+        by=pl.lit(by),
+        slice=pl.col("slice"),
+        value=pl.when(n > 0).then(value).cast(pl.Float64),
+        n=n.fill_null(0).cast(pl.Int64),
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from rankgate.online.interleaving.assignment import Assignment, refuse_lists
-from rankgate.online.interleaving.catalogue import METHODS
+from rankgate.online.interleaving.interleaving_method import Assignment, refuse_lists
+from rankgate.online.interleaving.interleaving_methods import METHODS
 
 
 def interleave(

@@ -1,17 +1,32 @@
-"""Interleaved lists of runs: the result of ``mix``."""
+"""Mix the lists of run files for every query, for a service that reads lists from a file.
+
+Interleaved lists of runs, the result of ``mix``, come first.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import field, fields
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from rankgate.core.declare import Count, Range
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.output_files import replace_file
+from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
-from rankgate.core.present.document import Document, Warnings
-from rankgate.core.present.document import make_document as made
-from rankgate.core.present.grid import make_printable
-from rankgate.core.present.result import Notice, Result
-from rankgate.online.interleaving.assignment import Assignment
+from rankgate.core.present.document_model import Document, Warnings, make_printable
+from rankgate.core.present.document_model import make_document as made
+from rankgate.data.read import read_run
+from rankgate.online.interleaving.interleave import interleave
+from rankgate.online.interleaving.interleaving_method import Assignment
+from rankgate.online.interleaving.interleaving_methods import METHODS
+from rankgate.online.interleaving.simulate_tests import top_documents
+
+if TYPE_CHECKING:
+    from rankgate.data.input_types import RunLike
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,7 @@ class MixedLists(Result):
 
     kind: ClassVar[str] = "mixed_lists"
     label: ClassVar[str] = "Interleaved lists"
-    document_from: ClassVar[str] = "rankgate.online.interleaving.mixed_lists:document"
+    document_from: ClassVar[str] = "rankgate.online.interleaving.mixed_lists:mixed_lists_document"
     order: ClassVar[int] = 64
 
     method: str
@@ -67,7 +82,7 @@ class MixedLists(Result):
         return {**self.head(), **encoded_fields}
 
 
-def document(result: MixedLists) -> Document:
+def mixed_lists_document(result: MixedLists) -> Document:
     """The number of lists, and how much the runs differ on them."""
     return made(
         f"{result.lists:,} lists of {result.queries:,} queries, mixed by {result.method}",
@@ -76,4 +91,77 @@ def document(result: MixedLists) -> Document:
         f"{result.slots:,} slots differently; only clicks on these tell them apart.",
         Warnings(tuple(notice.text for notice in result.notices)),
         f"Written to {make_printable(result.output)}." if result.output else "",
+    )
+
+
+def mix(
+    runs: Sequence[RunLike],
+    output: str | Path | None = None,
+    *,
+    method: str = "team_draft",
+    length: Count = 10,
+    lists: Count = 1,
+    depth: Count = 100,
+    seed: Annotated[int, Range(0)] = 0,
+) -> MixedLists:
+    """Mix the lists of runs, for every query that all of them have.
+
+    Args:
+        runs: two or more runs.
+        output: a file for the assignments, one in a line of JSON.
+        method: the interleaving method, such as team_draft.
+        length: how many documents a mixed list has.
+        lists: how many lists are drawn for each query; their requests are QUERY/1, QUERY/2, ….
+        depth: how many documents of each run are read.
+        seed: of the draws.
+
+    Raises:
+        InputError: files that cannot be read; runs without a common query.
+        UsageError: no such method; runs of the same name.
+    """
+    METHODS.named(method)
+    read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
+    names = [run.name for run in read_runs]
+    if len(set(names)) != len(names):
+        raise UsageError("two runs have the same name.", code="same-name")
+    tops = {run.name: top_documents(run, depth) for run in read_runs}
+    queries = sorted(
+        set.intersection(*(set(lists_by_query) for lists_by_query in tops.values())) if tops else ()
+    )
+    if not queries:
+        raise InputError("the runs have no query in common.", code="no-common-queries")
+
+    def drawn() -> Iterator[Assignment]:
+        for query in queries:
+            query_lists = {name: lists_by_query[query] for name, lists_by_query in tops.items()}
+            for number in range(1, lists + 1):
+                yield interleave(
+                    query_lists,
+                    f"{query}/{number}",
+                    method=method,
+                    length=length,
+                    seed=seed,
+                    query=query,
+                )
+
+    assignments = list(drawn())
+    if output is not None:
+        with replace_file(output) as stream:
+            for assignment in assignments:
+                stream.write(json.dumps(assignment.to_dict(), ensure_ascii=False).encode() + b"\n")
+    slots = [ranks for assignment in assignments for ranks in assignment.ranks]
+    left_out = len(set.union(*(set(lists_by_query) for lists_by_query in tops.values()))) - len(
+        queries
+    )
+    return MixedLists(
+        method,
+        tuple(names),
+        len(queries),
+        left_out,
+        len(assignments),
+        len(slots),
+        sum(len(set(ranks)) > 1 for ranks in slots) / max(len(slots), 1),
+        seed,
+        None if output is None else str(output),
+        tuple(assignments),
     )

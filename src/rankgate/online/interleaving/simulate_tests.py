@@ -13,21 +13,20 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.read import read_qrels, read_run
-from rankgate.measurement.scoring.input_cautions import refuse_strange_documents
-from rankgate.online.interleaving.assignment import Assignment
-from rankgate.online.interleaving.catalogue import METHODS
-from rankgate.online.interleaving.credits import credits_of_requests
+from rankgate.measurement.scoring.scoring_facts import refuse_strange_documents
+from rankgate.online.clicks.simulated_users import USERS, grades_of_lists, simulate_clicks
 from rankgate.online.interleaving.interleave import interleave
-from rankgate.online.interleaving.sensitivity import TESTS, Sensitivity
-from rankgate.online.interleaving.simulated import grades_of_lists, simulate_clicks
-from rankgate.online.simulation.users import USERS
+from rankgate.online.interleaving.interleaved_requests import credits_of_requests
+from rankgate.online.interleaving.interleaving_method import Assignment
+from rankgate.online.interleaving.interleaving_methods import METHODS
+from rankgate.online.interleaving.preference import TESTS, Sensitivity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.inputs import QrelsLike, RunLike
+    from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run import Run
-    from rankgate.online.simulation.users import User
+    from rankgate.online.clicks.simulated_users import User
 
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]

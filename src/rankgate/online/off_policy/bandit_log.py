@@ -1,8 +1,11 @@
-"""Logged decisions with their propensities, as arrays."""
+"""Logged decisions with their propensities, as arrays, and the model of rewards.
+
+The model gives mean rewards of actions at positions, fitted on other rows.
+"""
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -88,3 +91,73 @@ def effective_size(weights: Floats) -> float:
     """The number of rows of equal weight with the same precision, (sum w)² / sum w² (Kish 1965)."""
     squares = float((weights**2).sum())
     return float(weights.sum()) ** 2 / squares if squares else 0.0
+
+
+def add_reward_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> BanditLog:
+    """The log with rewards that a model expects, fitted on other folds.
+
+    q(a) at a position is (sum of rewards + strength * mean of the position) / (rows + strength).
+    It is used only where the target's probability of every action is known. The first order of
+    what a row changes in the mean expected reward V = sum P(a | target) q(a) is that of a row's
+    weight in its fit: with N rows of the action and M of the position,
+
+        P(a) (r - q(a)) / (N + strength) + (r - mean) / M sum over b of P(b) strength / (N_b +
+        strength).
+
+    Args:
+        log: as ``read_log`` makes it.
+        folds: decision i is in fold i modulo folds.
+        strength: how many rows of the mean each action begins with.
+    """
+    if log.policy is None:
+        return log
+    fold = np.arange(log.units) % min(folds, log.units)
+    count = int(fold.max()) + 1
+    predicted, expected = np.zeros(log.reward.shape), np.zeros(log.reward.shape)
+    slope, offset = np.zeros((2, count, *log.policy.shape))
+    prior_share = 0.0
+    for number in range(count):
+        in_fold, out_of_fold = fold == number, fold != number
+        training_rows = out_of_fold if out_of_fold.any() else in_fold
+        q, rows, position_mean = _fit_rewards(log, training_rows, strength)
+        predicted[in_fold] = q[log.action[in_fold], log.place[in_fold]]
+        expected[in_fold] = (log.policy * q).sum(axis=0)[log.place[in_fold]]
+        # (P,) slots of the fold at each position, as a share of all decisions
+        traffic = (
+            np.bincount(log.place[in_fold][log.shown[in_fold]], minlength=q.shape[1]) / log.units
+        )
+        prior = (log.policy * strength / (rows + strength)).sum(axis=0)
+        direct = traffic * log.policy / (rows + strength)
+        by_mean = traffic * prior / np.maximum(rows.sum(axis=0), 1)
+        slope[number] = direct + by_mean
+        offset[number] = direct * q + by_mean * position_mean
+        prior_share += float((traffic * prior).sum())
+    cells = log.action, log.place
+    # a row is in the fits of all folds but its own
+    own_fold = fold[:, None] if count > 1 else np.full((log.units, 1), -1)
+    row_slope = slope.sum(axis=0)[cells] - np.where(own_fold < 0, 0, slope[own_fold, *cells])
+    row_offset = offset.sum(axis=0)[cells] - np.where(own_fold < 0, 0, offset[own_fold, *cells])
+    row_slope, row_offset = (log.units * log.shown * table for table in (row_slope, row_offset))
+    influence = (row_slope * log.reward - row_offset).sum(axis=1)
+    return replace(
+        log,
+        predicted=predicted * log.shown,
+        expected=expected * log.shown,
+        model_slope=row_slope,
+        model_influence=influence - influence.mean(),
+        prior_share=prior_share / max(float(log.shown.sum()) / log.units, 1e-12),
+    )
+
+
+def _fit_rewards(
+    log: BanditLog, decisions: NDArray[np.bool_], strength: float
+) -> tuple[Floats, Floats, Floats]:
+    """(A, P) rewards drawn to the mean of the position, (A, P) rows, and (P,) these means."""
+    assert log.policy is not None
+    size = log.policy.shape
+    is_shown = log.shown[decisions]
+    cells = (log.action[decisions] * size[1] + log.place[decisions])[is_shown]
+    total = np.bincount(cells, log.reward[decisions][is_shown], size[0] * size[1]).reshape(size)
+    count = np.bincount(cells, minlength=size[0] * size[1]).reshape(size).astype(np.float64)
+    position_mean = total.sum(axis=0) / np.maximum(count.sum(axis=0), 1)
+    return np.asarray((total + strength * position_mean) / (count + strength)), count, position_mean

@@ -1,14 +1,21 @@
-"""Diversity of intents: the result of ``intents``."""
+"""Intent diversity: whether users who type the same words want the same documents.
+
+The result of ``intents`` comes first.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
+from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.events import Events, EventsLike
 
 QUERIES = {
     "query": pl.String,
@@ -41,8 +48,8 @@ class IntentDiversity(Result):
 
     kind: ClassVar[str] = "intent_diversity"
     label: ClassVar[str] = "Diversity of intents"
-    document_from: ClassVar[str] = "rankgate.online.users.documents:intents"
-    charts: ClassVar[Mapping[str, str]] = {"intents": "rankgate.online.users.charts:intents"}
+    document_from: ClassVar[str] = "rankgate.online.users.user_documents:intents"
+    charts: ClassVar[Mapping[str, str]] = {"intents": "rankgate.online.charts.log_charts:intents"}
     order: ClassVar[int] = 65
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"queries": QUERIES}
 
@@ -79,3 +86,83 @@ class IntentDiversity(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.queries
+
+
+_CLICKS = (
+    'WITH texts AS (SELECT query_event_id, max(query) AS query, max(coalesce("user", session)) '
+    "AS person FROM events WHERE query_event_id IS NOT NULL GROUP BY 1) SELECT DISTINCT t.query, "
+    'coalesce(e."user", t.person, e.session) AS person, e.doc_id FROM events e JOIN texts t USING '
+    "(query_event_id) WHERE e.kind = 'click' AND e.doc_id IS NOT NULL AND t.query IS NOT NULL AND "
+    'coalesce(e."user", t.person, e.session) IS NOT NULL'
+)
+_PARTS = (
+    "SELECT query, person, doc_id, 1.0 / count(*) OVER (PARTITION BY query, person) AS part "
+    "FROM clicked"
+)
+# the dot product of two users' parts, summed over pairs: (|sum|^2 - sum of |.|^2)
+_QUERIES = (
+    "SELECT query, users, clicks, documents, abs(sum(p * log2(p))) AS entropy, "
+    "abs(sum(p * log2(p))) + (documents - 1) / (2 * users * ln(2)) AS corrected, "
+    "1 - (sum(whole * whole) - sum(squares)) / (users * (users - 1)) AS distance FROM (SELECT "
+    "query, doc_id, sum(part) AS whole, sum(part * part) AS squares, "
+    "sum(part) / max(u.users) AS p, max(u.users) AS users, max(u.clicks) AS clicks, "
+    "max(u.documents) AS documents FROM parts JOIN "
+    "(SELECT query, count(DISTINCT person) AS users, count(*) AS clicks, count(DISTINCT doc_id) AS "
+    "documents FROM parts GROUP BY 1) u USING (query) WHERE u.users >= $1 GROUP BY 1, 2) GROUP BY "
+    "query, users, clicks, documents ORDER BY distance DESC, users DESC, query"
+)
+
+
+def intents(
+    events: EventsLike,
+    *,
+    min_users: Annotated[int, Range(2)] = 5,
+) -> IntentDiversity:
+    """Measure how unlike the clicks of different users of a query are.
+
+    A query whose users click on different documents has several intents, or users who prefer
+    different things: there a personal list can help (Teevan, Dumais and Liebling, SIGIR 2008;
+    Teevan, Dumais and Horvitz, TOCHI 2010).
+
+    Args:
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        min_users: how many users must have clicked for a query to count; sessions count as users
+            where users are unknown.
+
+    Raises:
+        InputError: a log that cannot be read.
+        MissingExtraError: DuckDB is not installed.
+    """
+    with Events.of(events).open() as log:
+        base = log.base
+        faults = diagnose_events(base, log.manifest).blocking(("clicks", "users"))
+        base.run(f"CREATE TEMP TABLE clicked AS {_CLICKS}")
+        base.run(f"CREATE TEMP VIEW parts AS {_PARTS}")
+        clicked_queries = int(base.one("SELECT count(DISTINCT query) FROM clicked") or 0)
+        rows = base.rows(_QUERIES, (min_users,)).cast(QUERIES)  # type: ignore[arg-type]
+    mean, low, high = _interval(rows["distance"])
+    entropy = rows["corrected"].mean()
+    return IntentDiversity(
+        rows,
+        min_users,
+        clicked_queries,
+        None if entropy is None else float(entropy),  # type: ignore[arg-type]
+        mean,
+        low,
+        high,
+        tuple(fault.code for fault in faults),
+    )
+
+
+def _interval(values: pl.Series) -> tuple[float | None, float | None, float | None]:
+    """The mean over queries with its interval; None where there are too few."""
+    from scipy.special import stdtrit
+
+    n = len(values)
+    if not n:
+        return None, None, None
+    mean = float(values.mean())  # type: ignore[arg-type]
+    if n == 1:
+        return mean, None, None
+    half = float(stdtrit(n - 1, 0.975)) * float(values.std()) / math.sqrt(n)  # type: ignore[arg-type]
+    return mean, max(mean - half, 0.0), min(mean + half, 1.0)

@@ -1,14 +1,33 @@
-"""Impact of personalisation by group of users: the result of ``personalization``."""
+"""Impact of personalisation: lift by group of users, and how unlike lists are.
+
+The result of ``personalization`` comes first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.data.table_columns import polars_frame
+from rankgate.measurement.stats.multiple_comparisons import correct
+from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.events import Events, EventsLike
+from rankgate.online.log_database import Database, quote_text
+from rankgate.online.users.user_rates import UserRate, select_rate_kpis, sum_kpis_by_user, user_rate
+
+if TYPE_CHECKING:
+    from rankgate.data.input_types import Frame, Source
+
 
 LIFTS = {
     "kpi": pl.String,
@@ -64,9 +83,9 @@ class PersonalizationImpact(Result):
 
     kind: ClassVar[str] = "personalization_impact"
     label: ClassVar[str] = "Impact of personalisation"
-    document_from: ClassVar[str] = "rankgate.online.users.documents:personalization"
+    document_from: ClassVar[str] = "rankgate.online.users.user_documents:personalization"
     charts: ClassVar[Mapping[str, str]] = {
-        "personalization": "rankgate.online.users.charts:personalization"
+        "personalization": "rankgate.online.charts.log_charts:personalization"
     }
     order: ClassVar[int] = 66
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -107,3 +126,229 @@ class PersonalizationImpact(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.lifts
+
+
+KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rate")
+"""The KPIs whose lifts are given by default."""
+
+_Z = 1.959963984540054
+_LISTS = (
+    "WITH texts AS (SELECT query_event_id, max(query) AS query, max(variant) AS variant, "
+    'max(coalesce("user", session)) AS person, min("at") AS "at" FROM events WHERE '
+    "query_event_id IS NOT NULL GROUP BY 1), last AS (SELECT * FROM texts WHERE query IS NOT NULL "
+    "AND variant IS NOT NULL AND person IS NOT NULL AND query_event_id IN (SELECT query_event_id "
+    "FROM events WHERE kind = 'impression' AND rank IS NOT NULL) QUALIFY row_number() OVER "
+    '(PARTITION BY query, variant, person ORDER BY "at" DESC, query_event_id) = 1) SELECT '
+    "DISTINCT l.query, l.variant, l.person, e.doc_id FROM last l JOIN events e USING "
+    "(query_event_id) WHERE e.kind = 'impression' AND e.rank <= $1 AND e.doc_id IS NOT NULL"
+)
+_COUNTS = "SELECT query, variant, doc_id, count(*) AS times FROM personal GROUP BY 1, 2, 3"
+_SIZES = (
+    "SELECT query, variant, count(*) AS users, max(size) AS size FROM (SELECT query, variant, "
+    "person, count(*) AS size FROM personal GROUP BY 1, 2, 3) GROUP BY 1, 2"
+)
+
+
+def personalization(
+    events: EventsLike,
+    control: str,
+    *,
+    kpis: Sequence[str] = (),
+    groups: Source | Frame | None = None,
+    ranks: Count = 10,
+) -> PersonalizationImpact:
+    """Compare personal lists with lists that are the same for everybody, by group of users.
+
+    Args:
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        control: the variant without personal lists.
+        kpis: the KPIs of lifts, means over searches, clicks or sessions; by default search_ctr,
+            mrr_first_click, satisfied_click_rate and conversion_rate.
+        groups: a table with the columns user and group; without it users are grouped by how many
+            searches they have: 1, 2 to 9, 10 and more.
+        ranks: how many ranks of lists are compared.
+
+    Raises:
+        InputError: a log that cannot be read; variants that a fault makes wrong.
+        UsageError: no such variant or KPI.
+        MissingExtraError: DuckDB or Ibis is not installed.
+    """
+    events = Events.of(events)
+    with events.open() as log:
+        base = log.base
+        faults = tuple(
+            fault.code for fault in diagnose_events(base, log.manifest).blocking(("variants",))
+        )
+        if faults and not events.despite:
+            problem = f"the log doctor found {', '.join(faults)}, which makes variants wrong; "
+            raise InputError(problem + "--despite gives figures.", code="spoiled-variants")
+        treatments = _treatments(base, control)
+        rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
+        rows = sum_kpis_by_user(base, rate_kpis, ("variant",), events.success)
+        grouped = rows.join(_groups(base, groups), on="user", how="left").with_columns(
+            pl.col("group").fill_null("other")
+        )
+        distances = _list_distances(base, control, treatments, ranks)
+    lifts, interactions = _compare_groups(grouped, control, treatments)
+    grouped_by = "activity" if groups is None else "file"
+    return PersonalizationImpact(control, ranks, grouped_by, lifts, interactions, distances, faults)
+
+
+def _treatments(base: Database, control: str) -> list[str]:
+    """The other variants."""
+    variant_rows = base.rows(
+        "SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1"
+    )
+    names = variant_rows["variant"].to_list()
+    if control not in names or len(names) < 2:
+        problem = f"the log has no variant {control!r} to compare others with; it has "
+        raise UsageError(problem + f"{', '.join(names) or 'none'}.", code="unknown-variant")
+    return [name for name in names if name != control]
+
+
+def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:
+    """``user``, ``group``."""
+    if groups is None:
+        return base.rows(
+            "SELECT \"user\", CASE WHEN searches < 2 THEN '1 search' WHEN searches < 10 THEN "
+            "'2 to 9 searches' ELSE '10 and more' END AS \"group\" FROM (SELECT \"user\", "
+            'count(DISTINCT query_event_id) AS searches FROM events WHERE "user" IS NOT NULL '
+            "GROUP BY 1)"
+        )
+    group_table = _read_groups(base, groups)
+    if not {"user", "group"} <= set(group_table.columns):
+        problem = f"groups need the columns user and group, not {', '.join(group_table.columns)}."
+        raise InputError(problem, code="missing-column")
+    return group_table.select(pl.col("user", "group").cast(pl.String)).unique("user", keep="first")
+
+
+def _read_groups(base: Database, groups: Source | Frame) -> pl.DataFrame:
+    if not isinstance(groups, str | Path):
+        return polars_frame(groups, "groups")
+    import duckdb
+
+    try:
+        return base.rows(f"SELECT * FROM {quote_text(str(groups))}")
+    except duckdb.Error as error:
+        message = str(error).splitlines()[0]
+        problem = f"cannot be read as CSV or Parquet: {message}"
+        raise InputError(problem, source=str(groups), code="cannot-read") from None
+
+
+def _list_distances(
+    base: Database, control: str, treatments: Sequence[str], ranks: int
+) -> pl.DataFrame:
+    """Measure how far lists of one query differ: the latest list of each user and variant."""
+    base.run(f"CREATE TEMP TABLE personal AS {_LISTS}", (ranks,))
+    base.run(f"CREATE TEMP TABLE counted AS {_COUNTS}")
+    base.run(f"CREATE TEMP TABLE sized AS {_SIZES}")
+    rows = []
+    for name in (control, *treatments):
+        within_variant = base.rows(
+            "SELECT count(*) AS queries, avg(far) AS far FROM (SELECT 1 - sum(times * (times - 1)) "
+            "/ (max(users) * (max(users) - 1) * max(size)) AS far FROM counted JOIN sized USING "
+            "(query, variant) WHERE variant = $1 AND users > 1 GROUP BY query)",
+            (name,),
+        ).row(0)
+        from_control = base.one(
+            "SELECT avg(1 - shared / (a.users * b.users * greatest(a.size, b.size))) FROM (FROM "
+            "sized WHERE variant = $1) a JOIN (FROM sized WHERE variant = $2) b USING (query) JOIN "
+            "(SELECT a.query, coalesce(sum(a.times * b.times), 0) AS shared FROM (FROM counted "
+            "WHERE variant = $1) a LEFT JOIN (FROM counted WHERE variant = $2) b USING (query, "
+            "doc_id) GROUP BY 1) USING (query)",
+            (name, control),
+        )
+        rows.append(
+            (name, within_variant[0], within_variant[1], None if name == control else from_control)
+        )
+    return pl.DataFrame(rows, schema=LISTS, orient="row")
+
+
+def _compare_groups(
+    rows: pl.DataFrame, control: str, treatments: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Lifts of each KPI, variant and group, and whether groups differ."""
+    lifts, interactions = [], []
+    names = rows["kpi"].unique(maintain_order=True).to_list() if len(rows) else []
+    for kpi in names:
+        of_kpi = rows.filter(pl.col("kpi") == kpi)
+        for variant in treatments:
+            groups = sorted(of_kpi["group"].unique(), key=_natural_sort_key)
+            group_lifts = [_lift(of_kpi, kpi, control, variant, group) for group in (ALL, *groups)]
+            of_groups = [lift for lift in group_lifts[1:] if math.isfinite(lift["p_raw"])]
+            corrected = correct(np.array([lift["p_raw"] for lift in of_groups]), "bh")
+            for lift, p_value in zip(of_groups, corrected, strict=True):
+                lift["p_value"] = float(p_value)
+            group_lifts[0]["p_value"] = group_lifts[0]["p_raw"]
+            lifts += group_lifts
+            interactions.append(_interaction(of_groups, kpi, variant))
+    clean = [
+        {key: _null_if_not_finite(value) for key, value in row.items() if key != "error"}
+        for row in lifts
+    ]
+    return (
+        pl.DataFrame(clean, schema=LIFTS),
+        pl.DataFrame(
+            [interaction for interaction in interactions if interaction], schema=INTERACTIONS
+        ),
+    )
+
+
+def _natural_sort_key(name: str) -> list[str | int]:
+    """A key that sorts 10 after 2."""
+    return [int(token) if token.isdigit() else token for token in re.split(r"(\d+)", name)]
+
+
+def _null_if_not_finite(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _lift(rows: pl.DataFrame, kpi: str, control: str, variant: str, group: str) -> dict[str, Any]:
+    control_rate, variant_rate = (_rate(rows, name, group) for name in (control, variant))
+    delta, error = (
+        variant_rate.value - control_rate.value,
+        math.hypot(control_rate.error, variant_rate.error),
+    )
+    p_value = math.erfc(abs(delta) / error / math.sqrt(2)) if error > 0 else math.nan
+    return {
+        "kpi": kpi,
+        "variant": variant,
+        "group": group,
+        "users": variant_rate.users,
+        "users_control": control_rate.users,
+        "control": control_rate.value,
+        "value": variant_rate.value,
+        "delta": delta,
+        "low": delta - _Z * error,
+        "high": delta + _Z * error,
+        "lift": delta / control_rate.value if control_rate.value else math.nan,
+        "p_raw": p_value,
+        "p_value": math.nan,
+        "error": error,
+    }
+
+
+def _rate(rows: pl.DataFrame, variant: str, group: str) -> UserRate:
+    variant_rows = rows.filter(pl.col("variant") == variant)
+    if group != ALL:
+        variant_rows = variant_rows.filter(pl.col("group") == group)
+    return user_rate(variant_rows["total"].to_numpy(), variant_rows["count"].to_numpy())
+
+
+def _interaction(rows: Sequence[dict[str, Any]], kpi: str, variant: str) -> dict[str, Any]:
+    """Cochran's Q of the deltas of groups; empty for a single group."""
+    from scipy.special import chdtrc
+
+    if len(rows) < 2:
+        return {}
+    delta = np.array([row["delta"] for row in rows], np.float64)
+    weight = np.array([row["error"] for row in rows], np.float64) ** -2.0
+    mean = float((weight * delta).sum() / weight.sum())
+    statistic = float((weight * (delta - mean) ** 2).sum())
+    return {
+        "kpi": kpi,
+        "variant": variant,
+        "groups": len(rows),
+        "statistic": statistic,
+        "p_value": float(chdtrc(len(rows) - 1, statistic)),
+    }

@@ -1,14 +1,37 @@
-"""Satisfaction over weeks: the result of ``weeks``."""
+"""Satisfaction over weeks: cohorts, novelty, and correlations with ranking metrics.
+
+The result of ``weeks`` comes first; then the correlation of KPIs with ranking metrics of the
+lists that were shown, per query and per day.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
+from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.data import read_qrels
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
+from rankgate.measurement.stats.rank_correlation import spearman
+from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.events import Events, EventsLike
+from rankgate.online.indicators import search_tables
+from rankgate.online.indicators.search_tables import KpiTables
+from rankgate.online.users.user_rates import select_rate_kpis, sum_kpis_by_user, user_rate
+
+if TYPE_CHECKING:
+    from rankgate.data.input_types import QrelsLike
+    from rankgate.online.indicators.kpi import Kpi
+    from rankgate.online.log_database import Database
+
 
 WEEKS = {
     "week": pl.String,
@@ -79,11 +102,11 @@ class Satisfaction(Result):
 
     kind: ClassVar[str] = "satisfaction"
     label: ClassVar[str] = "Satisfaction over weeks"
-    document_from: ClassVar[str] = "rankgate.online.users.documents:weeks"
+    document_from: ClassVar[str] = "rankgate.online.users.user_documents:weeks"
     charts: ClassVar[Mapping[str, str]] = {
-        "weeks": "rankgate.online.users.charts:weeks",
-        "novelty": "rankgate.online.users.charts:novelty",
-        "retention": "rankgate.online.users.charts:retention",
+        "weeks": "rankgate.online.charts.log_charts:weeks",
+        "novelty": "rankgate.online.charts.log_charts:novelty",
+        "retention": "rankgate.online.charts.log_charts:retention",
     }
     order: ClassVar[int] = 67
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -116,3 +139,291 @@ class Satisfaction(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.weeks
+
+
+_MIN_PAIRS = 4  # pairs that an interval needs
+_SHOWN_LISTS = (
+    'SELECT t.query, CAST(t."at" AS DATE) AS day, l.docs, count(*) AS searches FROM (SELECT '
+    "query_event_id, list(doc_id ORDER BY rank, doc_id) AS docs FROM (SELECT query_event_id, "
+    "doc_id, min(rank) AS rank FROM events WHERE kind = 'impression' AND rank IS NOT NULL AND "
+    "doc_id IS NOT NULL AND query_event_id IS NOT NULL GROUP BY 1, 2) GROUP BY 1) l JOIN (SELECT "
+    'query_event_id, max(query) AS query, min("at") AS "at" FROM events WHERE query_event_id IS '
+    "NOT NULL GROUP BY 1) t USING (query_event_id) WHERE t.query IS NOT NULL GROUP BY 1, 2, 3 "
+    "ORDER BY 1, 2, 3"
+)
+
+
+def correlate_kpis(
+    base: Database,
+    kpis: Sequence[Kpi],
+    success: Sequence[str],
+    qrels: QrelsLike | None,
+    metrics: Sequence[str],
+) -> pl.DataFrame:
+    """Spearman's correlation of each metric and KPI over queries, and over days.
+
+    Raises:
+        InputError: no query of the log is judged.
+    """
+    if qrels is None:
+        return pl.DataFrame(schema=CORRELATIONS)
+    values = _metric_values(base, qrels, metrics)
+    rows = []
+    for level, column in (("query", "query"), ("day", "day")):
+        weighted = pl.col("value") * pl.col("searches")
+        mean = values.group_by("metric", column).agg(
+            metric_value=weighted.sum() / pl.col("searches").sum()
+        )
+        for kpi in kpis:
+            figures = _kpi_values(base, kpi, column, success)
+            if figures is None:
+                continue
+            for (metric,), metric_values in mean.group_by("metric", maintain_order=True):
+                joined = metric_values.join(figures, on=column).drop_nulls()
+                correlation = spearman(
+                    joined["metric_value"].to_numpy(), joined["value"].to_numpy()
+                )
+                statistics = (
+                    correlation.value,
+                    correlation.low,
+                    correlation.high,
+                    correlation.p_value,
+                )
+                reported = (
+                    float(statistic)
+                    if math.isfinite(statistic) and len(joined) >= _MIN_PAIRS
+                    else None
+                    for statistic in statistics
+                )
+                rows.append((level, metric, kpi.name, len(joined), *reported))
+    return pl.DataFrame(rows, schema=CORRELATIONS, orient="row").sort("per", "metric", "kpi")
+
+
+def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> pl.DataFrame:
+    """``query``, ``day``, ``searches``, ``metric``, ``value`` of each list that was shown."""
+    lists = (
+        base.rows(_SHOWN_LISTS).with_row_index("list").with_columns(pl.col("list").cast(pl.String))
+    )
+    judged = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
+    judged_lists = lists.join(judged.select(query="query_id").unique(), on="query")
+    if judged_lists.is_empty():
+        problem = "no query of the log is judged; its words must be the ids of judged queries."
+        raise InputError(problem, code="no-common-queries")
+    run = judged_lists.select(query_id="list", doc_id="docs").explode("doc_id")
+    run = run.with_columns(score=-pl.int_range(pl.len()).over("query_id").cast(pl.Float64))
+    grades = judged_lists.select("list", query_id="query").join(judged, on="query_id")
+    grades = grades.select("doc_id", "grade", query_id="list")
+    evaluated_run = evaluate(grades.select("query_id", "doc_id", "grade"), run, list(metrics)).runs[
+        0
+    ]
+    refuse_no_shared_document("the log", evaluated_run.counts.cautions)
+    table = evaluated_run.table.select(list="query_id", metric="metric", value="value")
+    return (
+        judged_lists.select("list", "query", "day", "searches").join(table, on="list").drop_nulls()
+    )
+
+
+def _kpi_values(
+    base: Database, kpi: Kpi, column: str, success: Sequence[str]
+) -> pl.DataFrame | None:
+    """The KPI by query or by day; None where its table has no such column."""
+    kpi_tables = KpiTables(base, success, [kpi], [column])
+    rows = kpi_tables[kpi.table]
+    if column not in rows.columns:
+        return None
+    sums = rows.group_by(rows[column]).aggregate(**kpi.columns(rows))
+    kpi_values = base.rows(str(search_tables.load_ibis().to_sql(sums, dialect="duckdb")))
+    return kpi_values.filter(pl.col(f"{kpi.name}.n") > 0).select(column, value=f"{kpi.name}.value")
+
+
+KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "session_success_rate")
+"""The KPIs that are followed over weeks by default."""
+
+METRICS = ("nDCG@10",)
+"""The ranking metrics that KPIs are compared with by default."""
+
+_Z = 1.959963984540054
+_MIN_USERS = 2  # users that an interval needs
+_DAYS = 7
+
+
+def weeks(
+    events: EventsLike,
+    *,
+    kpis: Sequence[str] = (),
+    qrels: QrelsLike | None = None,
+    metrics: Sequence[str] = (),
+) -> Satisfaction:
+    """Follow users over weeks, and compare KPIs with ranking metrics of the same lists.
+
+    Args:
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        kpis: the KPIs that are followed, means over searches, clicks or sessions; by default
+            search_ctr, mrr_first_click, satisfied_click_rate and session_success_rate.
+        qrels: judgments whose query ids are the texts of queries; with them the ranking metrics of
+            the lists that were shown are correlated with KPIs, per query and per day.
+        metrics: those ranking metrics; nDCG@10 by default.
+
+    Raises:
+        InputError: a log that cannot be read, or without times or users; a fault that makes users
+            or times wrong.
+        UsageError: no such KPI, or one that is no mean; none that the log has values for.
+        MissingExtraError: DuckDB or Ibis is not installed.
+    """
+    events = Events.of(events)
+    with events.open() as log:
+        base = log.base
+        diagnosis = diagnose_events(base, log.manifest)
+        faults = tuple(fault.code for fault in diagnosis.blocking(("users", "time")))
+        if faults and not events.despite:
+            problem = f"the log doctor found {', '.join(faults)}, which makes users or times wrong;"
+            raise InputError(f"{problem} --despite gives figures.", code="spoiled-users")
+        active_days = base.rows(
+            'SELECT DISTINCT "user", CAST("at" AS DATE) AS day, variant FROM events WHERE '
+            '"user" IS NOT NULL AND "at" IS NOT NULL'
+        )
+        if active_days.is_empty():
+            raise InputError("the log has no users with times.", code="no-users")
+        rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
+        rows = sum_kpis_by_user(base, rate_kpis, ("day", "variant"), events.success)
+        correlations = correlate_kpis(base, rate_kpis, events.success, qrels, metrics or METRICS)
+    ages = _values_by_age(_add_ages(rows, active_days), rate_kpis)
+    return Satisfaction(
+        _values_by_week(rows),
+        _retention_by_cohort(active_days),
+        ages,
+        _fit_trends(ages),
+        correlations,
+        faults,
+    )
+
+
+def _week_of(column: str = "day") -> pl.Expr:
+    return pl.col(column).dt.truncate("1w")
+
+
+def _group_rates(rows: pl.DataFrame, keys: Sequence[str]) -> Iterable[dict[str, object]]:
+    """The rate of each group, with users as units."""
+    summed = rows.group_by(*keys, "user").agg(pl.col("total", "count").sum())
+    for names, group_rows in summed.group_by(*keys, maintain_order=False):
+        estimate = user_rate(group_rows["total"].to_numpy(), group_rows["count"].to_numpy())
+        half = _Z * estimate.error if estimate.users >= _MIN_USERS else math.nan
+        low, high = (None if math.isnan(half) else estimate.value + sign * half for sign in (-1, 1))
+        yield {
+            **dict(zip(keys, names, strict=True)),
+            "users": estimate.users,
+            "value": estimate.value,
+            "low": low,
+            "high": high,
+        }
+
+
+def _values_by_week(rows: pl.DataFrame) -> pl.DataFrame:
+    if rows.is_empty():
+        return pl.DataFrame(schema=WEEKS)
+    rows_with_week = rows.with_columns(week=_week_of().cast(pl.String))
+    return pl.DataFrame(_group_rates(rows_with_week, ("week", "kpi")), schema=WEEKS).sort(
+        "kpi", "week"
+    )
+
+
+def _retention_by_cohort(active_days: pl.DataFrame) -> pl.DataFrame:
+    """Users by the week of their first event, and how many are active later."""
+    last_day = active_days["day"].max()
+    active = active_days.select("user", week=_week_of()).unique()
+    first_week = active.group_by("user").agg(cohort=pl.col("week").min())
+    size = first_week.group_by("cohort").agg(users=pl.len())
+    activity = active.join(first_week, on="user").with_columns(
+        age=(pl.col("week") - pl.col("cohort")).dt.total_days() // _DAYS
+    )
+    active_counts = activity.group_by("cohort", "age").agg(active=pl.len())
+    grid = size.join(active_counts.select("age").unique(), how="cross")
+    # a week that the log does not cover to its end would look like users who left
+    is_complete = pl.col("cohort") + pl.duration(days=(pl.col("age") + 1) * _DAYS - 1) <= pl.lit(
+        last_day
+    )
+    table = grid.join(active_counts, on=["cohort", "age"], how="left").filter(is_complete)
+    return (
+        table.with_columns(pl.col("active").fill_null(0))
+        .with_columns(retention=pl.col("active") / pl.col("users"))
+        .with_columns(pl.col("cohort").cast(pl.String))
+        .select(pl.col(name).cast(kind) for name, kind in COHORTS.items())
+        .sort("cohort", "age")
+    )
+
+
+def _add_ages(rows: pl.DataFrame, active_days: pl.DataFrame) -> pl.DataFrame:
+    """Sums with the weeks since the user's first day: in the log, and in the variant."""
+    frames = []
+    for of_variant in (False, True):
+        keys = ["user", "variant"] if of_variant else ["user"]
+        first_day = active_days.group_by(keys).agg(first=pl.col("day").min())
+        joined = rows.join(first_day, on=keys)
+        if of_variant:
+            joined = joined.filter(pl.col("variant").is_not_null())
+        else:
+            joined = joined.with_columns(variant=pl.lit(""))
+        age = (pl.col("day") - pl.col("first")).dt.total_days() // _DAYS
+        frames.append(joined.with_columns(age=age).drop("first"))
+    return pl.concat(frames)
+
+
+def _values_by_age(rows: pl.DataFrame, kpis: Sequence[Kpi]) -> pl.DataFrame:
+    """Values by age, and differences of variants one after the other in the alphabet."""
+    if rows.is_empty():
+        return pl.DataFrame(schema=AGES)
+    table = pl.DataFrame(list(_group_rates(rows, ("variant", "kpi", "age"))), schema=AGES)
+    variants = sorted(set(table["variant"]) - {""})
+    tables = [table] if len(variants) != 1 else [table.filter(pl.col("variant") == "")]
+    for first_variant, second_variant in pairwise(variants):
+        first_rows, second_rows = (
+            table.filter(pl.col("variant") == variant)
+            for variant in (first_variant, second_variant)
+        )
+        joined = first_rows.join(second_rows, on=["kpi", "age"], suffix="_other")
+        half = (
+            (pl.col("high") - pl.col("value")) ** 2
+            + (pl.col("high_other") - pl.col("value_other")) ** 2
+        ).sqrt()
+        delta = pl.col("value_other") - pl.col("value")
+        tables.append(
+            joined.select(
+                variant=pl.lit(f"{second_variant}{DIFFERENCE_SIGN}{first_variant}"),
+                kpi="kpi",
+                age="age",
+                users=pl.col("users") + pl.col("users_other"),
+                value=delta,
+                low=delta - half,
+                high=delta + half,
+            )
+        )
+    order = {kpi.name: position for position, kpi in enumerate(kpis)}
+    return pl.concat(tables).sort("variant", pl.col("kpi").replace_strict(order), "age")
+
+
+def _fit_trends(ages: pl.DataFrame) -> pl.DataFrame:
+    """Lines through values by age, weighted by 1 / error squared."""
+    rows = []
+    for (variant, kpi), group_rows in ages.group_by("variant", "kpi", maintain_order=True):
+        points = group_rows.filter(pl.col("high") > pl.col("value"))
+        if len(points) < 3:  # two points make a line whatever they are
+            continue
+        x = points["age"].to_numpy().astype(np.float64)
+        y = points["value"].to_numpy()
+        weight = (_Z / (points["high"] - points["value"]).to_numpy()) ** 2
+        centre = (weight * x).sum() / weight.sum()
+        sum_of_squares = float((weight * (x - centre) ** 2).sum())
+        slope = float((weight * (x - centre) * y).sum() / sum_of_squares)
+        error = sum_of_squares**-0.5
+        rows.append(
+            (
+                variant,
+                kpi,
+                len(points),
+                slope,
+                slope - _Z * error,
+                slope + _Z * error,
+                math.erfc(abs(slope) / error / math.sqrt(2)),
+            )
+        )
+    return pl.DataFrame(rows, schema=TRENDS, orient="row")

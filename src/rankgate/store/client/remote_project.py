@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.core.errors import UsageError
-from rankgate.data.place import RowLocation
-from rankgate.data.qrels import Qrels, Scale
-from rankgate.data.ratings import Ratings
+from rankgate.data.qrels import Qrels, Ratings, Scale
 from rankgate.data.run import Run
-from rankgate.data.streams.closing import Closing
+from rankgate.data.streams.journal import Closing
+from rankgate.data.table_rows import RowLocation
 from rankgate.store.client.client import Client
 from rankgate.store.project_collection import project_collection
 

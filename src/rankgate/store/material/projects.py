@@ -11,8 +11,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.qrels import Scale
-from rankgate.data.scales import possible_grades
+from rankgate.data.qrels import Scale, possible_grades
 from rankgate.store.rows import (
     get_by_number,
     new_id,
@@ -21,9 +20,8 @@ from rankgate.store.rows import (
     taken_error,
     value_of,
 )
-from rankgate.store.tables.facts import ratings
-from rankgate.store.tables.material import guidelines, scale_grades
-from rankgate.store.tables.people import projects, roles
+from rankgate.store.tables.people_tables import projects, roles
+from rankgate.store.tables.rating_tables import guidelines, ratings, scale_grades
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.rows import new_id, now, value_of
-from rankgate.store.tables.people import audit_log
+from rankgate.store.tables.people_tables import audit_log
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

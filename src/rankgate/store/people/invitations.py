@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.people import users as people
-from rankgate.store.people.secrets import new_secret, secret_hash
+from rankgate.store.people.sign_in import new_secret, secret_hash
 from rankgate.store.rows import new_id, now, value_of
-from rankgate.store.tables.people import ROLES, invitations
+from rankgate.store.tables.people_tables import ROLES, invitations
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

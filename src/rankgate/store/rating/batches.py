@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.material import documents, queries
+from rankgate.store.material import queries_documents
 from rankgate.store.rows import (
     CHUNK_ROWS,
     insert,
@@ -22,7 +22,7 @@ from rankgate.store.rows import (
     unknown_error,
     value_of,
 )
-from rankgate.store.tables.work import KINDS, STRATEGIES, batches, tasks
+from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, tasks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -204,8 +204,10 @@ def add_pairs(
         for row in pairs.iter_rows(named=True)
     }
     rows |= {pair: {} for pair in gold_answers if pair not in rows}
-    query_numbers = queries.ensure_queries(connection, batch.project, (query for query, _ in rows))
-    document_numbers = documents.ensure_documents(connection, batch.project, rows)
+    query_numbers = queries_documents.ensure_queries(
+        connection, batch.project, (query for query, _ in rows)
+    )
+    document_numbers = queries_documents.ensure_documents(connection, batch.project, rows)
     task_rows = []
     for (query, doc), pool in rows.items():
         answer = gold_answers.get((query, doc))
@@ -244,11 +246,11 @@ def add_preferences(
     Returns:
         How many tasks are new.
     """
-    query_numbers = queries.ensure_queries(
+    query_numbers = queries_documents.ensure_queries(
         connection, batch.project, (query for query, _, _ in sides)
     )
     pairs = [(query, side.document) for query, *pair in sides for side in pair if side.document]
-    document_numbers = documents.ensure_documents(connection, batch.project, pairs)
+    document_numbers = queries_documents.ensure_documents(connection, batch.project, pairs)
     task_rows = []
     for query, first, second in sides:
         numbers = [document_numbers.get((query, side.document or "")) for side in (first, second)]

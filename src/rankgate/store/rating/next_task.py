@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from rankgate.store.rating import batches
 from rankgate.store.rows import insert, now
 from rankgate.store.tables.columns import Moment
-from rankgate.store.tables.work import assignments, tasks
+from rankgate.store.tables.rating_tables import assignments, tasks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, TextClause

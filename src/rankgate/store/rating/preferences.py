@@ -12,12 +12,17 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.ratings import WITHDRAWN
-from rankgate.store.rating.settling import settle
+from rankgate.store.rating.task_state import settle
 from rankgate.store.rows import insert, now, unknown_error, value_of
-from rankgate.store.tables.facts import preferences, raters
-from rankgate.store.tables.material import documents, queries
-from rankgate.store.tables.results import runs
-from rankgate.store.tables.work import assignments, tasks
+from rankgate.store.tables.model_tables import runs
+from rankgate.store.tables.rating_tables import (
+    assignments,
+    documents,
+    preferences,
+    queries,
+    raters,
+    tasks,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -14,16 +14,20 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.place import RowLocation
-from rankgate.data.ratings import Ratings
+from rankgate.data.qrels import Ratings
+from rankgate.data.table_rows import RowLocation
 from rankgate.store.material import projects
-from rankgate.store.rating.locked import LockedTask, lock_task
 from rankgate.store.rating.next_task import LEASE
-from rankgate.store.rating.settling import settle
+from rankgate.store.rating.task_state import LockedTask, lock_task, settle
 from rankgate.store.rows import columns_of, insert_of, now, unknown_error, value_of
-from rankgate.store.tables.facts import raters, ratings
-from rankgate.store.tables.material import documents, queries
-from rankgate.store.tables.work import assignments, tasks
+from rankgate.store.tables.rating_tables import (
+    assignments,
+    documents,
+    queries,
+    raters,
+    ratings,
+    tasks,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -1,4 +1,7 @@
-"""Tasks with their texts, the progress of batches, and disputes."""
+"""Tasks with their texts and numbers, the progress of batches, and disputes.
+
+Numbers are those of the tasks of a batch, by pair, and those that a rater answered.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +13,42 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.kept import runs
-from rankgate.store.material import documents
-from rankgate.store.material.documents import Document
-from rankgate.store.material.queries import Query
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import queries_documents
+from rankgate.store.material.queries_documents import Document, Query
 from rankgate.store.rating.batches import Batch
 from rankgate.store.rows import columns_of, now, unknown_error, value_fields
-from rankgate.store.tables import material
+from rankgate.store.tables import rating_tables
 from rankgate.store.tables.columns import Moment
-from rankgate.store.tables.facts import raters, ratings
-from rankgate.store.tables.models import model_answers
-from rankgate.store.tables.work import QUERY_SHOWN, assignments, batches, tasks
+from rankgate.store.tables.model_tables import model_answers
+from rankgate.store.tables.rating_tables import (
+    QUERY_SHOWN,
+    assignments,
+    batches,
+    documents,
+    queries,
+    raters,
+    ratings,
+    tasks,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.kept.runs import StoredRun
+    from rankgate.store.blobs.stored_runs import StoredRun
 
 
 _TASK_COLUMNS = ("id", "gold", "gold_why", "state", "grades", "answers", "pool")
 _OTHER_COLUMNS = ("other_document", "run", "other_run")
-_KINDS = ((Batch, batches), (Query, material.queries), (Document, material.documents))
+_KINDS = ((Batch, batches), (Query, rating_tables.queries), (Document, rating_tables.documents))
 _BY_NUMBER = (
     sa.select(
         *(tasks.c[name] for name in (*_TASK_COLUMNS, *_OTHER_COLUMNS)),
         *(column for kind, table in _KINDS for column in columns_of(kind, table)),
     )
     .join(batches, batches.c.id == tasks.c.batch)
-    .join(material.queries, material.queries.c.id == tasks.c.query)
-    .outerjoin(material.documents, material.documents.c.id == tasks.c.document)
+    .join(rating_tables.queries, rating_tables.queries.c.id == tasks.c.query)
+    .outerjoin(rating_tables.documents, rating_tables.documents.c.id == tasks.c.document)
     .where(tasks.c.id == sa.bindparam("number"))
 )
 _PARTS = tuple(
@@ -115,7 +125,8 @@ def get_task(connection: Connection, task: int) -> Task:
     )
     other_document, *lists = other_values
     run, other_run = (
-        None if number is None else runs.run_by_number(connection, number) for number in lists
+        None if number is None else stored_runs.run_by_number(connection, number)
+        for number in lists
     )
     return Task(
         batch=Batch(*batch),
@@ -123,7 +134,7 @@ def get_task(connection: Connection, task: int) -> Task:
         document=None if document[0] is None else Document(*document),
         other_document=None
         if other_document is None
-        else documents.document_by_number(connection, other_document),
+        else queries_documents.document_by_number(connection, other_document),
         run=run,
         other_run=other_run,
         **dict(zip(_TASK_COLUMNS, task_values, strict=True)),
@@ -279,7 +290,7 @@ def disputes(
     """
     condition = sa.and_(tasks.c.project == project, tasks.c.state == "disputed", tasks.c.id > after)
     condition = condition if batch is None else sa.and_(condition, tasks.c.batch == batch)
-    query_table, docs = material.queries, material.documents
+    query_table, docs = rating_tables.queries, rating_tables.documents
     statement = (
         sa.select(tasks.c.id, query_table.c.query_id, docs.c.doc_id)
         .join(query_table, query_table.c.id == tasks.c.query)
@@ -350,3 +361,52 @@ def tasks_of_query(
         tasks.c.id.not_in(answered_tasks),
     )
     return list(connection.scalars(statement.order_by(tasks.c.place).limit(limit)))
+
+
+def tasks_of_batch(connection: Connection, batch: int) -> list[int]:
+    """The numbers of a batch's tasks of single documents, without archived queries."""
+    condition = sa.and_(
+        tasks.c.batch == batch,
+        tasks.c.document.is_not(None),
+        tasks.c.other_document.is_(None),
+        QUERY_SHOWN,
+    )
+    return list(connection.scalars(sa.select(tasks.c.id).where(condition).order_by(tasks.c.id)))
+
+
+def tasks_by_pair(connection: Connection, project: int) -> dict[tuple[str, str], int]:
+    """The first task of each query and document that people or models rate, by their ids."""
+    statement = (
+        sa.select(queries.c.query_id, documents.c.doc_id, tasks.c.id)
+        .join(queries, queries.c.id == tasks.c.query)
+        .join(documents, documents.c.id == tasks.c.document)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(tasks.c.project == project, batches.c.kind == "rating")
+        .order_by(tasks.c.id.desc())
+    )
+    return {(query, doc): task for query, doc, task in connection.execute(statement)}
+
+
+def tasks_answered_by(connection: Connection, project: int, rater: int) -> set[int]:
+    """The tasks of a project that a rater has answered."""
+    statement = (
+        sa.select(assignments.c.task)
+        .join(tasks, tasks.c.id == assignments.c.task)
+        .where(
+            tasks.c.project == project,
+            assignments.c.rater == rater,
+            assignments.c.state == "answered",
+        )
+    )
+    return set(connection.scalars(statement))
+
+
+def tasks_by_numbers(connection: Connection, project: int) -> dict[tuple[int, int], int]:
+    """The first task of each query and document, by their numbers; known grades are left out."""
+    statement = (
+        sa.select(tasks.c.query, tasks.c.document, tasks.c.id)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(tasks.c.project == project, batches.c.kind == "rating", tasks.c.gold.is_(None))
+        .order_by(tasks.c.id.desc())
+    )
+    return {(query, document): task for query, document, task in connection.execute(statement)}

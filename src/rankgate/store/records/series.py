@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.rows import value_of
-from rankgate.store.tables.records import record_values, records
+from rankgate.store.tables.record_tables import record_values, records
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

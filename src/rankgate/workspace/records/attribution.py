@@ -1,14 +1,37 @@
-"""The result of ``attribute``: the causes of a changed value."""
+"""Attribute the change between two recorded evaluations to its causes.
+
+The result of ``attribute`` holds the causes of a changed value: system, judgments or queries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.result_frames import make_frame
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.workspace.records.rescoring import (
+    RUN_CAUSES,
+    EvaluationInputs,
+    find_evidence,
+    mix_inputs,
+    read_inputs,
+)
+from rankgate.workspace.records.storages.record_storage import open_storage
+
+if TYPE_CHECKING:
+    from rankgate.store.records.series import Point
+    from rankgate.workspace.records.storages.record_storage import RecordStorage
+
 
 PARTS_SCHEMA = {
     "cause": pl.String,
@@ -36,7 +59,7 @@ class Attribution(Result):
     kind: ClassVar[str] = "attribution"
     label: ClassVar[str] = "What a difference came from"
     document_from: ClassVar[str] = (
-        "rankgate.workspace.records.documents.attribution:attribution_document"
+        "rankgate.workspace.records.record_documents:attribution_document"
     )
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"parts": PARTS_SCHEMA}
 
@@ -75,3 +98,171 @@ class Attribution(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.parts
+
+
+CAUSES = ("system", "ids", "corpus", "judge", "judgments", "queries", "convention")
+_DEFAULT_METRIC = "nDCG@10"
+
+
+def attribute(
+    old: str,
+    new: str,
+    from_: str | Path | None = None,
+    *,
+    store: str | None = None,
+    project: str | None = None,
+    metric: str | None = None,
+    system: str | None = None,
+) -> Attribution:
+    """Say what the difference between two recorded evaluations came from.
+
+    Each of the inputs that differ (run, convention, set of queries, grades of pairs that both
+    judgments have, pairs that only one has) is exchanged while the others are the old or the new
+    ones, in all combinations, and its part is its mean effect over all orders (Shapley 1953):
+    the parts add up to the difference. Grades of common pairs are the judge's where the labels
+    ``judge`` differ, else the judgments'. Where runs share no documents, the ids changed; where
+    the labels ``corpus`` differ and the revision does not, the corpus did; where both differ, one
+    run shows the sum of both only. What is not kept or cannot be told is unknown.
+
+    Args:
+        old: a record: its number, the first letters of its hash, or its date.
+        new: the later record.
+        from_: a folder of records.
+        store: instead of a folder a store, or the URL of a server.
+        project: the project in the store.
+        metric: the metric; by default nDCG@10, or the first that both records have.
+        system: the system, if the records have several.
+
+    Raises:
+        UsageError: no such record; the two share no metric of a system.
+    """
+    with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
+        points = storage.points(metric, system, "", None)
+        before, after = _pair_points(
+            _find_points(points, old, metric), _find_points(points, new, metric)
+        )
+        rows, warnings = _attribute_rows(storage, before, after)
+    assert before.value is not None
+    assert after.value is not None
+    return Attribution(
+        before.metric,
+        after.system,
+        before.sha256,
+        after.sha256,
+        before.value,
+        after.value,
+        make_frame(rows, PARTS_SCHEMA),
+        warnings,
+    )
+
+
+def _find_points(points: Sequence[Point], record_key: str, metric: str | None) -> list[Point]:
+    """The points of a record; of several records of one date those of the last."""
+    if record_key.isdigit() and len(record_key) < 8:
+        matches = [point for point in points if point.record == int(record_key)]
+    else:
+        matches = [
+            point
+            for point in points
+            if point.sha256.startswith(record_key)
+            or point.evaluated_at.isoformat().startswith(record_key)
+        ]
+    matches = [point for point in matches if point.value is not None]
+    if not matches:
+        values = f"values of {metric}" if metric else "values"
+        raise UsageError(f"there is no record {record_key!r} with {values}.", code="unknown-record")
+    return [point for point in matches if point.record == matches[-1].record]
+
+
+def _pair_points(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Point]:
+    """The points of both records of the same system and metric."""
+    new_points = {(point.system, point.metric): point for point in new}
+    pairs = [
+        (point, new_points[point.system, point.metric])
+        for point in old
+        if (point.system, point.metric) in new_points
+    ]
+    systems = sorted({point.system for point, _ in pairs})
+    if not pairs:
+        problem = "the two records share no metric of a system; name others."
+        raise UsageError(problem, code="not-comparable")
+    if len(systems) > 1:
+        problem = f"the records have several systems; choose one: {', '.join(systems)}."
+        raise UsageError(problem, code="missing-input")
+    return next((pair for pair in pairs if pair[0].metric == _DEFAULT_METRIC), pairs[0])
+
+
+def _attribute_rows(
+    storage: RecordStorage, before: Point, after: Point
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    inputs = read_inputs(storage, before), read_inputs(storage, after)
+    evidence_by_cause = find_evidence(*inputs)
+    evidence = {name: text for name, text in evidence_by_cause.items() if text}
+    if not evidence:
+        difference = (after.value or 0.0) - (before.value or 0.0)
+        is_unknown = abs(difference) > _TOLERANCE
+        reason = "all inputs have the same hashes" if is_unknown else ""
+        return [
+            _make_row(cause, "unknown" if is_unknown else "no", None if is_unknown else 0.0, reason)
+            for cause in CAUSES
+        ], ()
+    if len(evidence) == 1:  # nothing else changed, so it is all of it
+        parts: Mapping[str, float] = {
+            next(iter(evidence)): (after.value or 0.0) - (before.value or 0.0)
+        }
+    else:
+        try:
+            parts = _shapley_effects(inputs, tuple(evidence), before.metric)
+        except RankgateError as error:
+            return [
+                _make_row(
+                    cause,
+                    *(("unknown", None, evidence[cause]) if cause in evidence else ("no", 0.0, "")),
+                )
+                for cause in CAUSES
+            ], (f"the parts are not known: {error}",)
+    return [
+        _make_row(
+            cause, "yes" if cause in parts else "no", parts.get(cause, 0.0), evidence.get(cause, "")
+        )
+        for cause in CAUSES
+    ], ()
+
+
+_TOLERANCE = 1e-9
+
+
+def _make_row(cause: str, changed: str, effect: float | None, evidence: str) -> dict[str, Any]:
+    return {"cause": cause, "changed": changed, "part": effect, "evidence": evidence}
+
+
+def _shapley_effects(
+    inputs: tuple[EvaluationInputs, EvaluationInputs], causes: tuple[str, ...], metric: str
+) -> Mapping[str, float]:
+    """The mean effect of each cause over all orders in which they may come."""
+    run_causes = [cause for cause in causes if cause in RUN_CAUSES]
+    if len(run_causes) > 1:
+        problem = f"the rankings show {' and '.join(run_causes)} only together."
+        raise UsageError(problem, code="not-comparable")
+    values: dict[frozenset[str], float] = {}
+    for size in range(len(causes) + 1):
+        for names in combinations(causes, size):
+            run, qrels, convention = mix_inputs(*inputs, frozenset(names))
+            mean = evaluate(qrels, run, [metric], convention).runs[0].means[metric]
+            values[frozenset(names)] = float(mean)
+    endpoints = (frozenset[str](), inputs[0].point), (frozenset(causes), inputs[1].point)
+    for new_causes, point in endpoints:
+        if abs(values[new_causes] - (point.value or 0.0)) > _TOLERANCE:
+            problem = f"the value of {point.evaluated_at:%Y-%m-%d} is not computed again from it."
+            raise UsageError(problem, code="not-comparable")
+    count = len(causes)
+    parts = {}
+    for cause in causes:
+        total = 0.0
+        for new_causes, value in values.items():
+            if cause not in new_causes:
+                size = len(new_causes)
+                weight = 1 / (count * math.comb(count - 1, size))
+                total += weight * (values[new_causes | {cause}] - value)
+        parts[cause] = total
+    return parts

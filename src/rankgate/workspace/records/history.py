@@ -1,15 +1,42 @@
-"""The result of ``history``: a metric over time."""
+"""Follow a metric over time: the result of ``history``.
+
+A followed metric has comparable segments, change-points, breaks and annotations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import numpy as np
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Notice, Result
-from rankgate.measurement.stats.change_points import MAX_SPAN, correlation_in_time
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.result_frames import make_frame
+from rankgate.measurement.stats.change_points import (
+    MAX_SPAN,
+    Change,
+    change_points,
+    correlation_in_time,
+    extend_change_points,
+)
+from rankgate.workspace.records.moments import parse_moment
+from rankgate.workspace.records.rescoring import BreakParts, split_break
+from rankgate.workspace.records.storages.record_storage import open_storage
+
+if TYPE_CHECKING:
+    from rankgate.store.records.record_notes import Annotation
+    from rankgate.store.records.records import Record
+    from rankgate.store.records.series import Point
+    from rankgate.workspace.records.storages.record_storage import RecordStorage
+
 
 HIGH_CORRELATION = 0.5
 """From this correlation of neighbouring evaluations on, a notice says that few changes are
@@ -95,9 +122,9 @@ class History(Result):
     """
 
     kind: ClassVar[str] = "history"
-    document_from: ClassVar[str] = "rankgate.workspace.records.documents.history:history_document"
+    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:history_document"
     charts: ClassVar[Mapping[str, str]] = {
-        "history": "rankgate.workspace.records.charts.history:draw_history"
+        "history": "rankgate.workspace.records.history_chart:draw_history"
     }
     order: ClassVar[int] = 3
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -162,3 +189,287 @@ class History(Result):
 
     def _table(self) -> pl.DataFrame:
         return self.series
+
+
+FALSE_ALARM_RATE = 0.001
+"""False alarms for each evaluation of a series of independent days, at most."""
+
+CachedChanges = tuple[tuple[str | float | None, ...], tuple[Change, ...]]
+"""The contents of a segment's evaluations, and the changes among them."""
+
+PointOrRecord = TypeVar("PointOrRecord", "Point", "Record")
+
+_COMPARED_FIELDS = (
+    ("judgments", "qrels_sha256"),
+    ("convention", "convention_hash"),
+    ("queries", "queries_sha256"),
+)
+
+
+def history(
+    metric: str,
+    from_: str | Path | None = None,
+    *,
+    store: str | None = None,
+    project: str | None = None,
+    system: str | None = None,
+    slice: str = "",  # noqa: A002 - the term
+    since: str | datetime | None = None,
+    rate: float = FALSE_ALARM_RATE,
+    bridge: bool = True,
+) -> History:
+    """Show how a metric or a KPI moved: series, change-points, breaks, annotations.
+
+    Args:
+        metric: as it was recorded, such as nDCG@10 or search_ctr.
+        from_: a folder of records.
+        store: instead of a folder a store, or the URL of a server.
+        project: the project in the store.
+        system: only this system; all without it.
+        slice: only queries of this slice, such as lang=en.
+        since: only evaluations from this moment on.
+        rate: false alarms for each evaluation of a series; twice that where days resemble the
+            day before, more in a season.
+        bridge: score the run before a break by the judgments after it, to see the part of the
+            judgments.
+
+    Raises:
+        UsageError: no place, or nothing recorded of the metric.
+
+    >>> import rankgate, tempfile
+    >>> qrels = {"q": {"a": 1}, "r": {"b": 1}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for day in (1, 2):
+    ...         run = {"q": {"a": 2.0}, "r": {"b" if day == 2 else "c": 1.0}}
+    ...         result = rankgate.evaluate(qrels, {"bm25": run}, ["RR"])
+    ...         done = rankgate.record(result, folder, at=f"2026-03-0{day}")
+    ...     rankgate.history("RR", folder).series.select("at", "value").rows()
+    [('2026-03-01T00:00:00+00:00', 0.5), ('2026-03-02T00:00:00+00:00', 1.0)]
+    """
+    begin = None if since is None else parse_moment(since)
+    with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
+        points = storage.points(metric, system, slice, begin)
+        if not points:
+            raise _unknown_metric(storage, metric, system, slice)
+        return make_history(
+            points,
+            storage.annotations(metric, begin),
+            storage.per_query,
+            name=storage.name,
+            rate=rate,
+            bridge=partial(split_break, storage) if bridge else None,
+        )
+
+
+def _unknown_metric(
+    storage: RecordStorage, metric: str, system: str | None, slice_name: str
+) -> UsageError:
+    metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
+    hint = f"; there are {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
+    filters = f" of {system}" if system else ""
+    filters += f" for {slice_name}" if slice_name else ""
+    problem = f"{storage.name} has no values of {metric!r}{filters}{hint}."
+    return UsageError(problem, code="unknown-metric")
+
+
+def make_history(
+    points: Sequence[Point],
+    annotations: Sequence[Annotation],
+    per_query: Callable[[Point], pl.DataFrame | None],
+    *,
+    name: str = "",
+    rate: float = FALSE_ALARM_RATE,
+    bridge: Callable[[Point, Point], BreakParts] | None = None,
+    looked: MutableMapping[Hashable, CachedChanges] | None = None,
+) -> History:
+    """The history of points of one metric and slice.
+
+    Args:
+        points: in the order of their evaluation; of two of one moment the later one counts.
+        annotations: what happened.
+        per_query: gives the values per query of a point's record.
+        name: of the place.
+        rate: as of `history`.
+        bridge: gives the parts of a break between two points.
+        looked: what was found before, which is used and renewed: of a series that became longer
+            only the new evaluations are looked at.
+    """
+    rows: list[dict[str, Any]] = []
+    breaks: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
+    cache: dict[str, pl.DataFrame | None] = {}
+    for system_points in _points_by_system(points):
+        segments = split_comparable(system_points)
+        for before, after in pairwise(segments):
+            breaks.append(_break_row(before[-1], after[0], bridge))
+        for number, segment in enumerate(segments):
+            rows += [_point_row(point, number) for point in segment]
+            changes += _change_rows(segment, per_query, cache, rate, looked)
+    annotation_rows = [
+        {
+            "at": annotation.at.isoformat(),
+            "kind": annotation.kind,
+            "text": annotation.text,
+            "revision": annotation.revision,
+            "actor": annotation.actor,
+        }
+        for annotation in annotations
+    ]
+    last = points[-1]
+    return History(
+        last.metric,
+        last.slice,
+        name,
+        last.higher_is_better,
+        make_frame(rows, SERIES_SCHEMA),
+        make_frame(breaks, BREAKS_SCHEMA),
+        make_frame(changes, CHANGES_SCHEMA),
+        make_frame(annotation_rows, ANNOTATIONS_SCHEMA),
+        rate,
+    )
+
+
+def _points_by_system(points: Sequence[Point]) -> list[list[Point]]:
+    """The points of each system; of those of one moment the one that was recorded last."""
+    points_by_system: dict[str, dict[datetime, Point]] = {}
+    for point in points:
+        if point.value is not None:
+            points_by_system.setdefault(point.system, {})[point.evaluated_at] = point
+    return [list(points_by_time.values()) for points_by_time in points_by_system.values()]
+
+
+def split_comparable(points: Sequence[PointOrRecord]) -> list[list[PointOrRecord]]:
+    """Points or records, the oldest first, cut where one is not comparable with the one before."""
+    segments = [[points[0]]]
+    for before, after in pairwise(points):
+        if find_differences(before, after):
+            segments.append([])
+        segments[-1].append(after)
+    return segments
+
+
+def find_differences(before: Point | Record, after: Point | Record) -> tuple[str, ...]:
+    """The inputs that make two points incomparable; empty if they are comparable."""
+    differences = tuple(
+        input_name
+        for input_name, name in _COMPARED_FIELDS
+        if getattr(before, name) != getattr(after, name)
+    )
+    return tuple(difference for difference in differences if difference != "queries") or differences
+
+
+def _point_row(point: Point, segment: int) -> dict[str, Any]:
+    fields = vars(point)
+    row = {name: fields[name] for name in SERIES_SCHEMA if name in fields}
+    if point.low is None or point.high is None:  # half of an interval says nothing
+        row |= {"low": None, "high": None}
+    return {**row, "at": point.evaluated_at.isoformat(), "segment": segment}
+
+
+def _break_row(
+    before: Point, after: Point, bridge: Callable[[Point, Point], BreakParts] | None
+) -> dict[str, Any]:
+    assert before.value is not None
+    assert after.value is not None
+    parts = BreakParts() if bridge is None else bridge(before, after)
+    return {
+        "system": after.system,
+        "at": after.evaluated_at.isoformat(),
+        "record": after.record,
+        "reasons": ", ".join(find_differences(before, after)),
+        "before": before.value,
+        "after": after.value,
+        "delta": after.value - before.value,
+        **vars(parts),
+    }
+
+
+def _change_rows(
+    segment: Sequence[Point],
+    per_query: Callable[[Point], pl.DataFrame | None],
+    cache: dict[str, pl.DataFrame | None],
+    rate: float,
+    change_cache: MutableMapping[Hashable, CachedChanges] | None,
+) -> list[dict[str, Any]]:
+    values = _value_matrix(segment, per_query, cache)
+    sign = 1 if segment[0].higher_is_better else -1
+    changes = []
+    for change in _find_changes(segment, values, rate, change_cache):
+        first_after, detection = segment[change.place], segment[change.found]
+        changes.append(
+            {
+                "system": first_after.system,
+                "at": first_after.evaluated_at.isoformat(),
+                "found_at": detection.evaluated_at.isoformat(),
+                "record": first_after.record,
+                "found_record": detection.record,
+                "revision": first_after.revision,
+                "before": change.before,
+                "after": change.after,
+                "delta": change.delta,
+                "gain": sign * change.delta,
+                "low": change.low,
+                "high": change.high,
+                "p_value": change.p_value,
+                "queries": change.queries,
+            }
+        )
+    return changes
+
+
+def _find_changes(
+    segment: Sequence[Point],
+    values: np.ndarray[Any, np.dtype[np.float64]],
+    rate: float,
+    change_cache: MutableMapping[Hashable, CachedChanges] | None,
+) -> tuple[Change, ...]:
+    """The change-points of a segment; those of an unchanged beginning come from the cache."""
+    if change_cache is None:
+        return change_points(values, rate=rate)
+    first = segment[0]
+    contents = tuple(point.per_query if values.ndim == 2 else point.value for point in segment)
+    key = (first.metric, first.system, first.slice, rate, contents[0])
+    known_contents, known_changes = change_cache.get(key, ((), ()))
+    if contents[: len(known_contents)] != known_contents:
+        known_contents, known_changes = (), ()
+    changes = extend_change_points(values, known_changes, len(known_contents), rate=rate)
+    change_cache[key] = contents, changes
+    return changes
+
+
+def _value_matrix(
+    segment: Sequence[Point],
+    per_query: Callable[[Point], pl.DataFrame | None],
+    cache: dict[str, pl.DataFrame | None],
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A row of values per query for each point, or the means where some have no such values."""
+    means = np.array([point.value for point in segment], np.float64)
+    if len(segment) == 1 or any(point.per_query is None or point.slice for point in segment):
+        return means
+    tables: list[pl.DataFrame] = []
+    for point in segment:
+        key = str(point.per_query)
+        if key not in cache:
+            cache[key] = per_query(point)
+        table = cache[key]
+        if table is None or point.metric not in table.columns:
+            return means
+        system_table = table.filter(pl.col("system") == point.system)
+        tables.append(system_table.select("query_id", pl.col(point.metric).alias("value")))
+    matrix = _align_tables(tables)
+    return matrix if matrix.shape[1] > 1 else means
+
+
+def _align_tables(tables: Sequence[pl.DataFrame]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A row for each table, a column for each query that has a value in any; NaN without one."""
+    ids = tables[0]["query_id"]
+    has_same_queries = all(table["query_id"].equals(ids) for table in tables[1:])
+    if not has_same_queries:  # mostly they are
+        ids = pl.concat([table["query_id"] for table in tables]).unique(maintain_order=True)
+        order = ids.to_frame()
+        tables = [
+            order.join(table, on="query_id", how="left", maintain_order="left") for table in tables
+        ]
+    rows = [table["value"].fill_null(float("nan")).to_numpy() for table in tables]
+    matrix = np.asarray(rows, np.float64)
+    return matrix[:, ~np.isnan(matrix).all(axis=0)]

@@ -1,36 +1,87 @@
-"""Record results: figures, values per query, provenance, and what they were made of."""
+"""Record results: figures, values per query, provenance, and what they were made of.
+
+The recorded evaluations are the result of ``record``. A command that has ``--record`` records
+its result with its inputs. Annotations of a history say what happened, and when.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.frames import make_frame
-from rankgate.core.present.kinds import result_class
-from rankgate.core.present.resolve import load_name
-from rankgate.core.present.result import Result
-from rankgate.store.records.new_record import NewRecord
+import polars as pl
+
+from rankgate.core.console.declared_options import parse_pairs
+from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result, result_class
+from rankgate.core.present.lazy_names import load_name
+from rankgate.core.present.result_frames import make_frame
+from rankgate.data.collection import Collection
+from rankgate.data.qrels import Qrels
+from rankgate.store.records.records import NewRecord
 from rankgate.workspace.records.figures import figures_of
-from rankgate.workspace.records.judge_identity import judge_label
-from rankgate.workspace.records.moment import parse_moment
-from rankgate.workspace.records.places.place import open_storage
+from rankgate.workspace.records.moments import parse_moment
+from rankgate.workspace.records.provenance import judge_label, provenance
 from rankgate.workspace.records.provenance import provenance as provenance_of
-from rankgate.workspace.records.recorded import RECORDS_SCHEMA, Recorded
+from rankgate.workspace.records.storages.record_storage import open_storage
 
 if TYPE_CHECKING:
-    from rankgate.data.collection import Collection
-    from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.data.qrels import Qrels
+    from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run import Run
-    from rankgate.workspace.records.figures.figures import Figures
-    from rankgate.workspace.records.places.place import RecordStorage
+    from rankgate.workspace.records.figures import Figures
     from rankgate.workspace.records.provenance import Provenance
+    from rankgate.workspace.records.storages.record_storage import RecordStorage
+
+
+RECORDS_SCHEMA = {
+    "record": pl.String,
+    "new": pl.Boolean,
+    "evaluated_at": pl.String,
+    "kind": pl.String,
+    "system": pl.String,
+    "revision": pl.String,
+    "branch": pl.String,
+    "verdict": pl.String,
+    "figures": pl.Int64,
+    "queries": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class Recorded(Result):
+    """Evaluations that were recorded.
+
+    Attributes:
+        place: where.
+        records: ``record`` (what it is called there), ``new`` (false if its content was there
+            before), ``evaluated_at``, ``kind``, ``system``, ``revision``, ``branch``, ``verdict``,
+            ``figures`` and ``queries`` (how many).
+        warnings: what later readers will not see.
+    """
+
+    kind: ClassVar[str] = "recorded"
+    label: ClassVar[str] = "Recorded evaluations"
+    document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:recorded_document"
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"records": RECORDS_SCHEMA}
+
+    place: str
+    records: pl.DataFrame
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Warnings about what later readers will not see."""
+        return tuple(Notice("record", text) for text in self.warnings)
+
+    def _table(self) -> pl.DataFrame:
+        return self.records
 
 
 def record(
@@ -111,7 +162,7 @@ def record_to(
     """Record results in an open storage; arguments as of `record`."""
     sources = [results] if isinstance(results, Result | Mapping | str | Path) else list(results)
     daily_results = [result for source in sources for result in _split_by_day(_read_result(source))]
-    judgments, runs_by_system = _read_inputs(qrels, runs or {})
+    judgments, runs_by_system = _read_evaluation_inputs(qrels, runs or {})
     commit = provenance_of() if provenance is None else provenance
     record_fields = {
         "name": name,
@@ -200,13 +251,13 @@ def _read_result(content: Result | Mapping[str, Any] | str | Path) -> Result:
 def _split_by_day(result: Result) -> Sequence[Result]:
     if result.kind != "kpi_table":
         return [result]
-    daily_results: Sequence[Result] = load_name(
-        "rankgate.workspace.records.figures.of_logs:split_by_day"
-    )(result)
+    daily_results: Sequence[Result] = load_name("rankgate.workspace.records.figures:split_by_day")(
+        result
+    )
     return daily_results
 
 
-def _read_inputs(
+def _read_evaluation_inputs(
     qrels: Collection | QrelsLike | None, runs: Mapping[str, RunLike]
 ) -> tuple[Qrels | None, dict[str, Run]]:
     from rankgate.data.collection import Collection
@@ -268,3 +319,120 @@ def _rename_system(figures: Figures, system: str) -> Figures:
         table = table.with_columns(pl.col("system").replace(before, system))
     runs = {system if name == before else name: digest for name, digest in figures.runs.items()}
     return replace(figures, system=system, values=values, per_query=table, runs=runs)
+
+
+LABELS_VARIABLE = "RANKGATE_LABELS"
+"""The environment variable with labels: ``nightly=yes,ranker=2``."""
+
+
+def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Recorded:
+    """Record the result of a command with the files that it read.
+
+    Args:
+        result: what the command made.
+        parameters: those of the command.
+
+    Raises:
+        UsageError: no place is named; it cannot be written.
+    """
+    label_texts = [text for text in os.environ.get(LABELS_VARIABLE, "").split(",") if text]
+    names = _list_systems(result)
+    project = parameters.get("project")
+    store = parameters.get("store") if project else None
+    qrels, runs = _read_command_inputs(parameters, names)
+    return record(
+        result,
+        store=store,
+        project=project,
+        at=datetime.now(UTC).replace(microsecond=0),
+        labels=parse_pairs(label_texts, LABELS_VARIABLE, str),
+        qrels=qrels,
+        runs=runs,
+    )
+
+
+def _list_systems(result: Result) -> list[str]:
+    """The names of the systems, in the order of the runs that the command reads."""
+    if result.kind == "evaluation":
+        return [run.run for run in getattr(result, "runs", ())]
+    if result.kind == "comparison":
+        comparisons: Sequence[Any] = getattr(result, "comparisons", ())
+        return [
+            comparisons[0].baseline.name,
+            *(comparison.candidate.name for comparison in comparisons),
+        ]
+    if result.kind == "verdict":
+        return list(getattr(result, "names", ()))
+    return list(getattr(result, "systems", ()))
+
+
+def _read_command_inputs(
+    parameters: Mapping[str, Any], names: Sequence[str]
+) -> tuple[Any, dict[str, Any]]:
+    """Judgments and runs that the command read, if they can be read again by themselves."""
+    run_names: list[str] = []
+    for name in ("baseline", "candidate", "candidates", "runs"):
+        value = parameters.get(name)
+        run_names += value if isinstance(value, tuple) else [value] if value else []
+    sources = [parameters.get("qrels"), *run_names]
+    if parameters.get("columns") or parameters.get("scores") or "-" in sources:
+        return None, {}
+    from rankgate.data.read import read_run
+
+    qrels: Any = None
+    runs: dict[str, Any] = {}
+    project = parameters.get("project")
+    try:
+        if project:
+            from rankgate.measurement.store_options import opened_project
+
+            with opened_project(parameters.get("store"), project) as open_project:
+                judged = open_project.judged(str(parameters["qrels"]))
+                qrels = judged if isinstance(judged, Qrels) else None
+                for name, run_name in zip(names, run_names, strict=False):
+                    runs[name] = open_project.run(run_name)
+                    runs[name].table  # noqa: B018 - read before the store is closed
+            return qrels, runs
+        if parameters.get("qrels"):
+            qrels = Collection.of(parameters["qrels"]).qrels()
+        runs = {name: read_run(run_name) for name, run_name in zip(names, run_names, strict=False)}
+        for run in runs.values():
+            run.table  # noqa: B018 - errors come now
+    except RankgateError:  # judgments by subtopic, ratings of single raters, a saved baseline
+        return qrels, {}
+    return qrels, runs
+
+
+def annotate(
+    kind: str,
+    text: str,
+    to: str | Path | None = None,
+    *,
+    store: str | None = None,
+    project: str | None = None,
+    at: str | datetime | None = None,
+    revision: str | None = None,
+) -> str:
+    """Write down what happened, so that ``history`` shows it at its moment.
+
+    Args:
+        kind: deploy, judgments, incident or note.
+        text: what.
+        to: a folder of records.
+        store: instead of a folder a store.
+        project: the project in the store.
+        at: when, if not now.
+        revision: of git, of a deploy; by default that of the working directory, or of the build.
+
+    Returns:
+        The place.
+
+    Raises:
+        UsageError: no such kind, no place, a place that cannot be written.
+    """
+    happened_at = datetime.now(UTC).replace(microsecond=0) if at is None else parse_moment(at)
+    if revision is None:
+        revision = provenance().name if kind == "deploy" else ""
+    with closing(open_storage(None if to is None else str(to), store, project)) as storage:
+        storage.annotate(happened_at, kind, text, revision=revision)
+        return storage.name

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.declare import Declared, Registry
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document import Block, Section, nonempty_blocks
+from rankgate.core.present.document_model import Block, Section, nonempty_blocks
 
 if TYPE_CHECKING:
-    from rankgate.core.present.result import Result
+    from rankgate.core.present.base_result import Result
 
 
 @dataclass(frozen=True)

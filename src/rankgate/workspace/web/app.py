@@ -12,24 +12,26 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route as Mounted
 
-from rankgate.judging.models.queue import ModelQueue
+from rankgate.judging.models.model_queue import ModelQueue
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from rankgate.workspace.web.endpoint import Endpoint, ReplyForm, wants_json
-from rankgate.workspace.web.headers import add_security_headers
-from rankgate.workspace.web.limits import RequestBuckets
-from rankgate.workspace.web.measures import ServerMetrics
-from rankgate.workspace.web.metrics import METRICS_PATH, metrics_endpoint
-from rankgate.workspace.web.observed import RequestObserver
+from rankgate.workspace.web.monitoring import (
+    METRICS_PATH,
+    RequestObserver,
+    ServerMetrics,
+    metrics_endpoint,
+)
 from rankgate.workspace.web.openapi import has_json_twin
-from rankgate.workspace.web.render import to_json
+from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.routes import ROUTES
+from rankgate.workspace.web.security import RequestBuckets, add_security_headers
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from rankgate.workspace.web.config import ServerConfig
-    from rankgate.workspace.web.limits import SharedRequestBuckets
+    from rankgate.workspace.web.security import SharedRequestBuckets
+    from rankgate.workspace.web.server_config import ServerConfig
 
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})

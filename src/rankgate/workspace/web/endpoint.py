@@ -18,12 +18,9 @@ from starlette.responses import Response
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.forms import as_csv
-from rankgate.workspace.web import access
-from rankgate.workspace.web.asked import Identity, Upload, WebRequest
-from rankgate.workspace.web.fields import check_values, is_true
-from rankgate.workspace.web.headers import add_security_headers
-from rankgate.workspace.web.render import render_template, to_json
+from rankgate.core.present import csv_form
+from rankgate.workspace.web import security
+from rankgate.workspace.web.rendering import render_template, to_json
 from rankgate.workspace.web.replies import (
     ActionReply,
     FileReply,
@@ -33,15 +30,24 @@ from rankgate.workspace.web.replies import (
     RequestRefused,
     not_found,
 )
-from rankgate.workspace.web.route import ANYONE, Route
+from rankgate.workspace.web.security import add_security_headers
+from rankgate.workspace.web.web_request import (
+    ANYONE,
+    Identity,
+    Route,
+    Upload,
+    WebRequest,
+    check_values,
+    is_true,
+)
 
 if TYPE_CHECKING:
     from starlette.datastructures import UploadFile
     from starlette.requests import Request
 
-    from rankgate.core.present.document import PlainRows
-    from rankgate.workspace.web.config import ServerConfig
-    from rankgate.workspace.web.limits import RequestBuckets, SharedRequestBuckets
+    from rankgate.core.present.document_model import PlainRows
+    from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
+    from rankgate.workspace.web.server_config import ServerConfig
 
 ReplyForm = Literal["html", "json", "csv"]
 
@@ -158,7 +164,7 @@ class Endpoint:
         bearer = credentials.strip() if scheme.lower() == "bearer" else None
         project = request.path_params.get("project")
         try:
-            identity = access.identify_sender(self.config.store, project, cookie, bearer)
+            identity = security.identify_sender(self.config.store, project, cookie, bearer)
         except RequestRefused:  # a token that is made up
             self._count(_client_address(request))
             raise
@@ -166,9 +172,9 @@ class Endpoint:
         self._count(
             _client_address(request) if owner is None else f"{type(owner).__name__} {owner.id}"
         )
-        access.refuse_unpermitted(self.route, identity)
+        security.refuse_unpermitted(self.route, identity)
         host = request.headers.get("host", "")
-        if self.route.method != "GET" and not access.same_origin(request.headers, host):
+        if self.route.method != "GET" and not security.same_origin(request.headers, host):
             raise RequestRefused(403, "forged-request", "The request comes from another site.")
         return identity
 
@@ -193,7 +199,7 @@ class Endpoint:
     ) -> Response:
         form_word = request.cookies.get(FORM, "")
         form_token = str(raw_values.pop("csrf", "") or request.headers.get("x-csrf-token", ""))
-        access.refuse_forged(self.route, identity, form_token, form_word)
+        security.refuse_forged(self.route, identity, form_token, form_word)
         raw_values.pop("done", None) if self.route.method == "GET" else None
         raw = self.form == "csv" and is_true(raw_values.pop("raw", None))
         page_request = WebRequest(
@@ -373,7 +379,7 @@ class Endpoint:
 
 def _csv_file(rows: PlainRows, path: str, *, raw: bool) -> FileReply:
     """The main table of a page, for spreadsheets; or as it is, for programs."""
-    content = (as_csv.plain_csv if raw else as_csv.guarded_csv)(rows.head, rows.rows)
+    content = (csv_form.plain_csv if raw else csv_form.guarded_csv)(rows.head, rows.rows)
     return FileReply(content.encode(), "text/csv; charset=utf-8", path.rpartition("/")[2])
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from rankgate.workspace.web.render import to_json
+from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import FileReply
-from rankgate.workspace.web.route import ADMIN, ANYONE, SIGNED_IN, Field, FieldKind, Route
+from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, FieldKind, Route
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**53}

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from rankgate.data.scales import SCALES
-from rankgate.judging.resolution.from_ratings import TOOL_RULES
-from rankgate.workspace.web import options
+from rankgate.data.qrels import SCALES
+from rankgate.judging.resolution.rated_evaluation import TOOL_RULES
+from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages import (
-    archive,
-    files,
-    next_batch,
-    pairs,
-    preferences,
-    results,
-    users,
+    account_pages,
+    coverage_pages,
+    file_pages,
+    preference_pages,
+    project_pages,
+    rating_pages,
+    result_pages,
 )
-from rankgate.workspace.web.route import ADMIN, MANAGING_ROLES, VIEWING_ROLES, Field, Route
+from rankgate.workspace.web.web_request import ADMIN, MANAGING_ROLES, VIEWING_ROLES, Field, Route
 
 STRATEGY_FIELD = Field(
     "strategy",
@@ -50,8 +50,8 @@ _RAW = Field(
 _NAME = Field("name", "Name", required=True, most=100)
 _PRIORITY = Field("priority", "Priority; higher is first", "whole", default="0")
 _TWO_RUNS_FIELDS = (
-    Field("first", "First run", most=200, options=options.list_run_names),
-    Field("second", "Second run", most=200, options=options.list_run_names),
+    Field("first", "First run", most=200, options=web_request.list_run_names),
+    Field("second", "Second run", most=200, options=web_request.list_run_names),
 )
 
 _ITEM_PATH = "/projects/{project}/archive/{kind}/{number:int}"
@@ -66,7 +66,7 @@ ARCHIVE_ROUTES = (
         "GET",
         "/projects/{project}/archive",
         MANAGING_ROLES,
-        archive.archive_page,
+        project_pages.archive_page,
         "Archive",
         scope="manage",
     ),
@@ -75,7 +75,7 @@ ARCHIVE_ROUTES = (
         "POST",
         "/projects/{project}/archive",
         _ADMIN_ROLE,
-        archive.archive_project,
+        project_pages.archive_project,
         "Archive the project",
         (_ARCHIVED,),
         scope="admin",
@@ -86,7 +86,7 @@ ARCHIVE_ROUTES = (
         "POST",
         _ITEM_PATH,
         MANAGING_ROLES,
-        archive.archive_item,
+        project_pages.archive_item,
         "Archive",
         (_ARCHIVED,),
         scope="manage",
@@ -96,11 +96,13 @@ ARCHIVE_ROUTES = (
         "POST",
         _QUERIES_PATH,
         MANAGING_ROLES,
-        archive.archive_queries,
+        project_pages.archive_queries,
         "Archive",
         (
             Field("queries", "Queries by their ids, a line each", "long", most=1_000_000),
-            Field("batch", "Or all queries of a batch", most=100, options=options.list_batch_names),
+            Field(
+                "batch", "Or all queries of a batch", most=100, options=web_request.list_batch_names
+            ),
             _ARCHIVED,
         ),
         scope="manage",
@@ -110,7 +112,7 @@ ARCHIVE_ROUTES = (
         "GET",
         f"{_QUERIES_PATH}/delete",
         _ADMIN_ROLE,
-        archive.delete_queries_page,
+        project_pages.delete_queries_page,
         "Delete",
         scope="admin",
     ),
@@ -119,7 +121,7 @@ ARCHIVE_ROUTES = (
         "POST",
         f"{_QUERIES_PATH}/delete",
         _ADMIN_ROLE,
-        archive.delete_queries,
+        project_pages.delete_queries,
         "Delete",
         (_CONFIRM,),
         scope="admin",
@@ -129,7 +131,7 @@ ARCHIVE_ROUTES = (
         "GET",
         f"{_ITEM_PATH}/delete",
         _ADMIN_ROLE,
-        archive.delete_page,
+        project_pages.delete_page,
         "Delete",
         scope="admin",
     ),
@@ -138,7 +140,7 @@ ARCHIVE_ROUTES = (
         "POST",
         f"{_ITEM_PATH}/delete",
         _ADMIN_ROLE,
-        archive.delete_item,
+        project_pages.delete_item,
         "Delete",
         (_CONFIRM,),
         scope="admin",
@@ -148,7 +150,7 @@ ARCHIVE_ROUTES = (
         "GET",
         "/projects/{project}/delete",
         _ADMIN_ROLE,
-        archive.delete_project_page,
+        project_pages.delete_project_page,
         "Delete",
         scope="admin",
     ),
@@ -157,7 +159,7 @@ ARCHIVE_ROUTES = (
         "POST",
         "/projects/{project}/delete",
         _ADMIN_ROLE,
-        archive.delete_project,
+        project_pages.delete_project,
         "Delete",
         (_CONFIRM,),
         scope="admin",
@@ -171,7 +173,7 @@ FILE_ROUTES = (
         "GET",
         "/projects/{project}/material",
         MANAGING_ROLES,
-        files.material_page,
+        file_pages.material_page,
         "Files",
         scope="manage",
     ),
@@ -180,7 +182,7 @@ FILE_ROUTES = (
         "POST",
         "/projects/{project}/material",
         MANAGING_ROLES,
-        files.add_file,
+        file_pages.add_file,
         "Add the file",
         (
             Field(
@@ -197,7 +199,7 @@ FILE_ROUTES = (
                 "Format",
                 most=50,
                 help="Only if it is not recognised.",
-                options=options.list_format_names,
+                options=web_request.list_format_names,
             ),
             Field(
                 "columns",
@@ -229,7 +231,7 @@ FILE_ROUTES = (
         "GET",
         "/projects/{project}/export",
         VIEWING_ROLES,
-        files.export_page,
+        file_pages.export_page,
         "Export",
         (_FORMAT, _PART_FIELD),
     ),
@@ -238,7 +240,7 @@ FILE_ROUTES = (
         "GET",
         "/projects/{project}/export/file",
         VIEWING_ROLES,
-        files.export_file,
+        file_pages.export_file,
         "Export as a file",
         (_FORMAT, _PART_FIELD, _RAW),
     ),
@@ -247,7 +249,7 @@ FILE_ROUTES = (
         "GET",
         "/projects/{project}/judgments/{judgments}/file",
         VIEWING_ROLES,
-        files.judgments_file,
+        file_pages.judgments_file,
         "Judgments as a file",
         (_FORMAT, _RAW),
     ),
@@ -256,7 +258,7 @@ FILE_ROUTES = (
         "GET",
         "/projects/{project}/ratings/file",
         VIEWING_ROLES,
-        files.ratings_file,
+        file_pages.ratings_file,
         "Ratings as a file",
         (_FORMAT, _RAW),
     ),
@@ -268,7 +270,7 @@ WORK_ROUTES = (
         "GET",
         "/projects/{project}/ratings/evaluation",
         VIEWING_ROLES,
-        results.ratings_evaluation_page,
+        result_pages.ratings_evaluation_page,
         "Runs by single ratings",
         (
             Field(
@@ -277,7 +279,7 @@ WORK_ROUTES = (
                 "choice",
                 choices=tuple((way, way) for way in sorted(TOOL_RULES)),
             ),
-            Field("metrics", "Metrics", default=results.DEFAULT_TOOL_METRICS, most=300),
+            Field("metrics", "Metrics", default=result_pages.DEFAULT_TOOL_METRICS, most=300),
             Field(
                 "scale",
                 "Scale of the ratings",
@@ -291,13 +293,16 @@ WORK_ROUTES = (
         "GET",
         "/projects/{project}/pairs",
         VIEWING_ROLES,
-        pairs.pairs_page,
+        rating_pages.pairs_page,
         "Pairs",
         (
             Field("query", "Query", most=2_000),
             Field("batch", "Batch", most=100),
             Field(
-                "state", "State", "choice", choices=tuple((state, state) for state in pairs.STATES)
+                "state",
+                "State",
+                "choice",
+                choices=tuple((state, state) for state in rating_pages.STATES),
             ),
             Field("rater", "Rater", most=200),
             Field("after", "After", "whole"),
@@ -308,14 +313,17 @@ WORK_ROUTES = (
         "POST",
         "/projects/{project}/pairs/reset",
         MANAGING_ROLES,
-        pairs.reset_answers,
+        rating_pages.reset_answers,
         "Take the grades back",
         (
             Field("rater", "Rater", required=True, most=200),
             Field("batch", "Batch", most=100),
             Field("query", "Query", most=2_000),
             Field(
-                "state", "State", "choice", choices=tuple((state, state) for state in pairs.STATES)
+                "state",
+                "State",
+                "choice",
+                choices=tuple((state, state) for state in rating_pages.STATES),
             ),
         ),
         scope="manage",
@@ -325,7 +333,7 @@ WORK_ROUTES = (
         "GET",
         "/projects/{project}/preferences",
         VIEWING_ROLES,
-        preferences.preferences_page,
+        preference_pages.preferences_page,
         "Comparisons",
     ),
     Route(
@@ -333,7 +341,7 @@ WORK_ROUTES = (
         "POST",
         "/projects/{project}/preferences",
         MANAGING_ROLES,
-        preferences.add_comparison,
+        preference_pages.add_comparison,
         "Add the comparison",
         (
             _NAME,
@@ -368,7 +376,7 @@ WORK_ROUTES = (
         "GET",
         "/projects/{project}/preferences/{batch:int}/file",
         VIEWING_ROLES,
-        preferences.preferences_file,
+        preference_pages.preferences_file,
         "Preferences as CSV",
         (_RAW,),
     ),
@@ -377,7 +385,7 @@ WORK_ROUTES = (
         "GET",
         "/projects/{project}/next",
         VIEWING_ROLES,
-        next_batch.next_batch_page,
+        coverage_pages.next_batch_page,
         "What to judge next",
         (
             Field("verdict", "Verdict", "whole"),
@@ -390,7 +398,7 @@ WORK_ROUTES = (
         "POST",
         "/projects/{project}/coverage",
         MANAGING_ROLES,
-        next_batch.add_next_batch,
+        coverage_pages.add_next_batch,
         "Add the batch",
         (
             _NAME,
@@ -413,13 +421,13 @@ WORK_ROUTES = (
         ),
         scope="manage",
     ),
-    Route("users", "GET", "/users", ADMIN, users.users_page, "Users", scope="admin"),
+    Route("users", "GET", "/users", ADMIN, account_pages.users_page, "Users", scope="admin"),
     Route(
         "user-change",
         "POST",
         "/users/{user:int}",
         ADMIN,
-        users.change_user,
+        account_pages.change_user,
         "Change the user",
         (
             Field("sign_in", "May sign in", "choice", choices=(("yes", "yes"), ("no", "no"))),
@@ -432,7 +440,7 @@ WORK_ROUTES = (
         "POST",
         "/users/{user:int}/remove",
         ADMIN,
-        users.remove_user,
+        account_pages.remove_user,
         "Remove the user",
         (Field("confirm", "Write the name that they sign in with", required=True, most=100),),
         scope="admin",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.core.present.document import PlainRows
+    from rankgate.core.present.document_model import PlainRows
 
 
 @dataclass(frozen=True)

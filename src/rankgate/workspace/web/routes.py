@@ -5,33 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.judging.resolution.resolve import rules
-from rankgate.workspace.web.dashboard_routes import DASHBOARD_ROUTES
-from rankgate.workspace.web.model_routes import MODEL_ROUTES
+from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
 from rankgate.workspace.web.openapi import openapi_file
 from rankgate.workspace.web.pages import (
-    account,
-    agreement,
-    answering,
-    batches,
-    coverage,
-    health,
-    people,
-    projects,
-    rate,
-    results,
-    sign_in,
-    sign_in_oidc,
+    account_pages,
+    coverage_pages,
+    file_pages,
+    project_pages,
+    rating_pages,
+    result_pages,
+    watching_pages,
 )
-from rankgate.workspace.web.pages.verbs import VERB_ROUTES
+from rankgate.workspace.web.pages.verb_routes import VERB_ROUTES
 from rankgate.workspace.web.project_routes import (
     ARCHIVE_ROUTES,
     FILE_ROUTES,
     STRATEGY_FIELD,
     WORK_ROUTES,
 )
-from rankgate.workspace.web.record_routes import RECORD_ROUTES
-from rankgate.workspace.web.remote_routes import REMOTE_ROUTES
-from rankgate.workspace.web.route import (
+from rankgate.workspace.web.record_routes import DASHBOARD_ROUTES, RECORD_ROUTES, REMOTE_ROUTES
+from rankgate.workspace.web.web_request import (
     ADMIN,
     ANYONE,
     MANAGING_ROLES,
@@ -41,11 +34,10 @@ from rankgate.workspace.web.route import (
     Field,
     Route,
 )
-from rankgate.workspace.web.watching_routes import WATCHING_ROUTES
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.asked import WebRequest
     from rankgate.workspace.web.replies import FileReply
+    from rankgate.workspace.web.web_request import WebRequest
 
 _NAME = Field("name", "Name", most=100, help="Letters, digits and . @ + - _")
 _PASSWORD = Field("password", "Password", "secret", required=True, most=1_000)
@@ -55,14 +47,14 @@ _ID = Field("rating_id", most=100, help="Made by the client, and the same in eve
 _BATCH = Field("batch", "Batch", "whole", help="The next task is of this batch only.")
 
 _SIGN_IN_ROUTES = (
-    Route("health", "GET", "/health", ANYONE, health.ready_page, "Health"),
-    Route("health-live", "GET", "/health/live", ANYONE, health.live_page, "Health"),
+    Route("health", "GET", "/health", ANYONE, watching_pages.ready_page, "Health"),
+    Route("health-live", "GET", "/health/live", ANYONE, watching_pages.live_page, "Health"),
     Route(
         "asset",
         "GET",
         "/assets/{name}",
         ANYONE,
-        sign_in.asset_reply,
+        account_pages.asset_reply,
         "Asset",
         (Field("v", most=64),),
         scope=None,
@@ -72,7 +64,7 @@ _SIGN_IN_ROUTES = (
         "GET",
         "/sign-in",
         ANYONE,
-        sign_in.sign_in_page,
+        account_pages.sign_in_page,
         "Sign in",
         (_NEXT,),
         scope=None,
@@ -82,7 +74,7 @@ _SIGN_IN_ROUTES = (
         "POST",
         "/sign-in",
         ANYONE,
-        sign_in.sign_in,
+        account_pages.sign_in_with_password,
         "Sign in",
         (Field("name", "Name", required=True, most=100), _PASSWORD, _NEXT),
         scope=None,
@@ -92,7 +84,7 @@ _SIGN_IN_ROUTES = (
         "GET",
         "/sign-in/oidc",
         ANYONE,
-        sign_in_oidc.begin_oidc,
+        account_pages.begin_oidc,
         "Sign in with a provider",
         (_NEXT, Field("invitation", most=200)),
         scope=None,
@@ -102,7 +94,7 @@ _SIGN_IN_ROUTES = (
         "GET",
         "/sign-in/oidc/callback",
         ANYONE,
-        sign_in_oidc.oidc_callback,
+        account_pages.oidc_callback,
         "Sign in with a provider",
         (
             Field("state", most=200),
@@ -112,13 +104,15 @@ _SIGN_IN_ROUTES = (
         ),
         scope=None,
     ),
-    Route("sign-out", "POST", "/sign-out", SIGNED_IN, sign_in.sign_out, "Sign out", scope=None),
+    Route(
+        "sign-out", "POST", "/sign-out", SIGNED_IN, account_pages.sign_out, "Sign out", scope=None
+    ),
     Route(
         "invitation",
         "GET",
         "/invitations/{secret}",
         ANYONE,
-        sign_in.invitation_page,
+        account_pages.invitation_page,
         "You are invited",
         scope=None,
     ),
@@ -127,7 +121,7 @@ _SIGN_IN_ROUTES = (
         "POST",
         "/invitations/{secret}",
         ANYONE,
-        sign_in.accept_invitation,
+        account_pages.accept_invitation,
         "Accept",
         (
             _NAME,
@@ -160,7 +154,7 @@ _RATING_ROUTES = (
         "GET",
         "/projects/{project}/rate",
         RATING_ROLES,
-        rate.rate_page,
+        rating_pages.rate_page,
         "Rate",
         (Field("task", "Task", "whole"), _BATCH),
         scope="rate",
@@ -170,7 +164,7 @@ _RATING_ROUTES = (
         "GET",
         "/projects/{project}/rate/query",
         RATING_ROLES,
-        rate.query_page,
+        rating_pages.query_page,
         "One query's documents",
         (_BATCH,),
         scope="rate",
@@ -180,7 +174,7 @@ _RATING_ROUTES = (
         "POST",
         "/projects/{project}/ratings",
         RATING_ROLES,
-        rate.record_rating,
+        rating_pages.record_rating,
         "Rate",
         (*_ANSWER_FIELDS, Field("list", "Go on with the list of the query", "flag"), _BATCH),
         scope="rate",
@@ -190,14 +184,14 @@ _RATING_ROUTES = (
         "POST",
         "/projects/{project}/ratings/many",
         RATING_ROLES,
-        answering.record_many,
+        rating_pages.record_many,
         "Rate many",
         (
             Field(
                 "answers",
                 kind="rows",
                 required=True,
-                most=answering.MAX_ANSWERS,
+                most=rating_pages.MAX_ANSWERS,
                 columns=_ANSWER_FIELDS,
                 help="Recorded in one transaction: all, or none if one is refused.",
             ),
@@ -209,7 +203,7 @@ _RATING_ROUTES = (
         "POST",
         "/projects/{project}/ratings/withdraw",
         RATING_ROLES,
-        rate.withdraw_rating,
+        rating_pages.withdraw_rating,
         "Undo",
         (_TASK, _ID, _BATCH),
         scope="rate",
@@ -219,7 +213,7 @@ _RATING_ROUTES = (
         "POST",
         "/projects/{project}/ratings/later",
         RATING_ROLES,
-        rate.put_off,
+        rating_pages.put_off,
         "Later",
         (_TASK, _BATCH),
         scope="rate",
@@ -229,7 +223,7 @@ _RATING_ROUTES = (
         "GET",
         "/projects/{project}/history",
         RATING_ROLES,
-        rate.history_page,
+        rating_pages.history_page,
         "Your ratings",
         (Field("before", "Before", "whole"),),
         scope="rate",
@@ -255,7 +249,7 @@ _ANY_ROLE = Field(
     required=True,
     choices=(*_ROLE.choices, ("none", "none: leaves the project")),
 )
-_METRICS = Field("metrics", "Metrics", default=results.DEFAULT_METRICS, most=300)
+_METRICS = Field("metrics", "Metrics", default=result_pages.DEFAULT_METRICS, most=300)
 _RULE = Field(
     "rule",
     "Rule",
@@ -268,13 +262,13 @@ _RULE = Field(
     help="Final words on disagreements count before any rule.",
 )
 _ACCOUNT_ROUTES = (
-    Route("account", "GET", "/account", SIGNED_IN, account.account_page, "Your account"),
+    Route("account", "GET", "/account", SIGNED_IN, account_pages.account_page, "Your account"),
     Route(
         "password",
         "POST",
         "/account/password",
         SIGNED_IN,
-        sign_in.change_password,
+        account_pages.change_password,
         "Change the password",
         (
             Field("before", "Password until now", "secret", required=True, most=1_000),
@@ -295,7 +289,7 @@ _ACCOUNT_ROUTES = (
         "POST",
         "/account/tokens",
         SIGNED_IN,
-        account.issue_token,
+        account_pages.issue_token,
         "Make a token",
         (
             Field("name", "What it is for", required=True, most=100),
@@ -314,7 +308,7 @@ _ACCOUNT_ROUTES = (
         "POST",
         "/account/tokens/{token:int}/revoke",
         SIGNED_IN,
-        account.revoke_token,
+        account_pages.revoke_token,
         "End the token",
         scope=None,
     ),
@@ -326,7 +320,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects",
         ADMIN,
-        projects.add_project,
+        project_pages.add_project,
         "Make a project",
         (
             Field(
@@ -353,7 +347,7 @@ _PROJECT_ROUTES = (
         "GET",
         "/projects/{project}/log",
         MANAGING_ROLES,
-        projects.log_page,
+        project_pages.log_page,
         "Log",
         (Field("before", "Before", "whole"),),
         scope="manage",
@@ -363,7 +357,7 @@ _PROJECT_ROUTES = (
         "GET",
         "/projects/{project}/setup",
         MANAGING_ROLES,
-        projects.setup_page,
+        project_pages.setup_page,
         "Scale and guideline",
         scope="manage",
     ),
@@ -372,7 +366,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/scale",
         MANAGING_ROLES,
-        projects.set_scale,
+        project_pages.set_scale,
         "Set the scale",
         (
             Field(
@@ -392,7 +386,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/guidelines",
         MANAGING_ROLES,
-        projects.add_guideline,
+        project_pages.add_guideline,
         "Add this version",
         (
             Field("version", "Version", required=True, most=50),
@@ -405,7 +399,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/display",
         MANAGING_ROLES,
-        projects.set_display,
+        project_pages.set_display,
         "Set what raters see",
         (
             Field(
@@ -429,7 +423,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/batches",
         MANAGING_ROLES,
-        batches.add_batch,
+        file_pages.add_batch,
         "Add the batch",
         (
             Field("name", "Name", required=True, most=100),
@@ -471,7 +465,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/batches/{batch:int}",
         MANAGING_ROLES,
-        batches.change_batch,
+        file_pages.change_batch,
         "Change the batch",
         (
             Field(
@@ -491,7 +485,7 @@ _PROJECT_ROUTES = (
         "GET",
         "/projects/{project}/people",
         MANAGING_ROLES,
-        people.people_page,
+        project_pages.people_page,
         "People",
         scope="manage",
     ),
@@ -500,7 +494,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/invitations",
         MANAGING_ROLES,
-        people.invite_person,
+        project_pages.invite_person,
         "Make an invitation",
         (Field("name", "Name to sign in with", most=100, help="Empty: they choose it."), _ROLE),
         scope="manage",
@@ -510,7 +504,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/invitations/{invitation:int}/revoke",
         MANAGING_ROLES,
-        people.revoke_invitation,
+        project_pages.revoke_invitation,
         "Revoke the invitation",
         scope="manage",
     ),
@@ -519,7 +513,7 @@ _PROJECT_ROUTES = (
         "POST",
         "/projects/{project}/people",
         MANAGING_ROLES,
-        people.grant_role,
+        project_pages.grant_role,
         "Set the role",
         (Field("name", "Name", required=True, most=100), _ANY_ROLE),
         scope="manage",
@@ -532,7 +526,7 @@ _RESULT_ROUTES = (
         "GET",
         "/projects/{project}/agreement",
         VIEWING_ROLES,
-        agreement.agreement_page,
+        coverage_pages.agreement_page,
         "Agreement",
         (_BATCH,),
     ),
@@ -541,7 +535,7 @@ _RESULT_ROUTES = (
         "GET",
         "/projects/{project}/disputes",
         VIEWING_ROLES,
-        results.disputes_page,
+        result_pages.disputes_page,
         "Disagreements",
         (Field("after", "After", "whole"),),
     ),
@@ -550,7 +544,7 @@ _RESULT_ROUTES = (
         "POST",
         "/projects/{project}/disputes/{task:int}",
         MANAGING_ROLES,
-        results.record_final_word,
+        result_pages.record_final_word,
         "Final word",
         (
             _ID,
@@ -564,7 +558,7 @@ _RESULT_ROUTES = (
         "GET",
         "/projects/{project}/coverage",
         VIEWING_ROLES,
-        coverage.coverage_page,
+        coverage_pages.coverage_page,
         "Coverage",
     ),
     Route(
@@ -572,7 +566,7 @@ _RESULT_ROUTES = (
         "GET",
         "/projects/{project}/judgments",
         VIEWING_ROLES,
-        results.judgments_page,
+        result_pages.judgments_page,
         "Judgments",
     ),
     Route(
@@ -580,7 +574,7 @@ _RESULT_ROUTES = (
         "POST",
         "/projects/{project}/judgments",
         MANAGING_ROLES,
-        results.resolve_ratings,
+        result_pages.resolve_ratings,
         "Make judgments",
         (
             Field("name", "Name of the judgments", required=True, most=100),
@@ -616,7 +610,7 @@ _RESULT_ROUTES = (
         "GET",
         "/projects/{project}/judgments/{judgments}/evaluation",
         VIEWING_ROLES,
-        results.evaluation_page,
+        result_pages.evaluation_page,
         "Runs by these judgments",
         (_METRICS, Field("convention", "Convention", most=50)),
     ),

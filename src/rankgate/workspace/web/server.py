@@ -1,4 +1,7 @@
-"""The process that serves: its settings, its socket, and its workers."""
+"""The process that serves: its first start, its settings, its socket, and its workers.
+
+The first start makes a new store if there is none, and the link that makes its admin.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,71 @@ import signal
 import socket
 import threading
 import time
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rankgate.core.errors import UsageError
-from rankgate.core.extras import require
+from rankgate.core.errors import UsageError, require
 from rankgate.data.streams.source import read_limit
-from rankgate.judging.models.endpoints import read_endpoints
-from rankgate.workspace.web.config import (
+from rankgate.judging.models.model_queue import read_endpoints
+from rankgate.store.people import invitations, users
+from rankgate.store.store import Store
+from rankgate.workspace.web.security import SharedRequestBuckets
+from rankgate.workspace.web.server_config import (
     DEFAULT_UNPACKED_BYTES,
     METRICS_FOLDER_VARIABLE,
     ServerConfig,
+    json_logging,
 )
-from rankgate.workspace.web.limits import SharedRequestBuckets
-from rankgate.workspace.web.logs import json_logging
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
     from starlette.applications import Starlette
 
-    from rankgate.store.store import Store
-    from rankgate.workspace.web.oidc.settings import OidcSettings
+    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+
+
+def open_or_create_store(url: str | None) -> Store:
+    """The store; a file of SQLite that is not there is made.
+
+    Raises:
+        UsageError: it cannot be opened.
+    """
+    from rankgate.store.database import address, file_of
+
+    path = file_of(address(url))
+    if path is not None and not path.exists():
+        return Store.create(url)
+    return Store.open(url)
+
+
+def first_link(store: Store) -> str | None:
+    """The path of the link that makes the admin; None where there is one."""
+    with store.write() as connection:
+        secret = _invite_first_admin(connection)
+    return None if secret is None else f"/invitations/{secret}"
+
+
+def has_admin(store: Store) -> bool:
+    """True if a user of the store is its admin."""
+    with store.read() as connection:
+        return any(user.admin for user in users.list_users(connection))
+
+
+def _invite_first_admin(connection: Connection) -> str | None:
+    """The secret of a link that makes the admin of a store without users; None if it has one.
+
+    Links of earlier starts end.
+    """
+    if any(user.admin for user in users.list_users(connection)):
+        return None
+    for invitation in invitations.list_open(connection):
+        if invitation.admin:
+            invitations.revoke(connection, invitation.id)
+    return invitations.invite(connection, admin=True, lifetime=timedelta(days=1))[1]
+
 
 METRICS_TOKEN_VARIABLE = "RANKGATE_METRICS_TOKEN"  # noqa: S105 - the variable's name
 """The environment variable with the token that a client of ``/metrics`` sends."""
@@ -179,7 +225,7 @@ def serve(
     from uvicorn.supervisors import Multiprocess
 
     from rankgate.workspace.web.app import create_application
-    from rankgate.workspace.web.patience import PatientProtocol
+    from rankgate.workspace.web.header_timeout import PatientProtocol
 
     application = partial(create_application, config)
     if workers > 1:

@@ -1,20 +1,20 @@
 """All checks of files of judgments and runs: one small object for each check."""
 
-from rankgate.data.files.checks import (
-    copied,
-    grades,
-    ids,
-    judgments,
-    numbering,
-    order,
-    rankings,
-    raters,
-    seen,
-    written,
-)
-from rankgate.data.files.checks.declare import SEVERITIES, Check, Found, Needs, Severity
+from rankgate.data.files.checks import file_checks, id_checks, judgment_checks, ranking_checks
+from rankgate.data.files.checks.subject import SEVERITIES, Check, Found, Needs, Severity
 
-_MODULES = (written, seen, judgments, grades, copied, raters, rankings, order, ids, numbering)
+_MODULES = (
+    file_checks,
+    file_checks,
+    judgment_checks,
+    judgment_checks,
+    judgment_checks,
+    judgment_checks,
+    ranking_checks,
+    ranking_checks,
+    id_checks,
+    id_checks,
+)
 
 CHECKS = tuple(
     member for module in _MODULES for member in vars(module).values() if isinstance(member, Check)

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import map_columns, shape_by_document_column, shape_table, unnest_lists
-from rankgate.data.contents import FileContents
+from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import interactions, run_columns, schemas
-from rankgate.data.formats.tables.parquet_pages import check_parquet_sizes
-from rankgate.data.place import RowLocation
+from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
 from rankgate.data.qrels import check_rows
-from rankgate.data.rows import NUMBER_COLUMNS, FileRows
 from rankgate.data.run import Run
+from rankgate.data.table_columns import (
+    match_columns,
+    shape_by_document_column,
+    shape_table,
+    unnest_lists,
+)
+from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows, RowLocation
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
@@ -56,8 +60,8 @@ def sniff_parquet(first_bytes: bytes, name: str) -> str | None:
 def read(source: InputFile) -> FileContents:
     """The part that the columns hold: judgments, a run, ratings, queries, documents or values."""
     scan = scan_file(source)
-    if interactions.is_log(scan.collect_schema().names()):
-        return interactions.read_contents(source, "parquet")
+    if interaction_formats.is_log(scan.collect_schema().names()):
+        return interaction_formats.read_contents(source, "parquet")
     table = find_table(scan)
     if table is None:
         names = scan.collect_schema().names()
@@ -87,8 +91,8 @@ def find_table(scan: pl.LazyFrame) -> TableSchema | None:
 
 def read_qrels(source: InputFile) -> Qrels:
     """Judgments from columns for query, document and grade; a null grade is not a judgment."""
-    if interactions.is_log(scan_file(source).collect_schema().names()):
-        return interactions.read_judgments(source, "parquet")
+    if interaction_formats.is_log(scan_file(source).collect_schema().names()):
+        return interaction_formats.read_judgments(source, "parquet")
     return schemas.make_qrels(_read_judgments(source), source.stem, RowLocation(source.label))[0]
 
 
@@ -114,7 +118,7 @@ def rows(source: InputFile) -> FileRows | None:
     if input_kind is None:
         return None
     frame = shape_table(scan, NUMBER_COLUMNS[input_kind], source.label)
-    score_columns = map_columns(scan.collect_schema().names(), ("score", "rank"))
+    score_columns = match_columns(scan.collect_schema().names(), ("score", "rank"))
     if input_kind == "run" and {*score_columns} == {"score", "rank"}:
         rank = scan.select(
             pl.col(score_columns["rank"]).cast(pl.Float64, strict=False).alias("rank")
@@ -163,7 +167,7 @@ def _batches(contents: FileContents, part_name: str) -> pl.LazyFrame:
 
 def _read_queries(source: InputFile) -> pl.DataFrame | None:
     scan = scan_file(source)
-    columns_kept = run_columns.find_run_columns(scan.collect_schema().names())
+    columns_kept = schemas.find_run_columns(scan.collect_schema().names())
     if not columns_kept:
         return None
     types = {"latency_ms": pl.Float64}
@@ -171,7 +175,7 @@ def _read_queries(source: InputFile) -> pl.DataFrame | None:
         pl.col(file_column).cast(types.get(column, pl.String)).alias(column)
         for column, file_column in columns_kept.items()
     ]
-    return run_columns.read_query_states(
+    return schemas.read_query_states(
         [collect_frame(scan.select(columns).unique(maintain_order=True), source)], source.label
     )
 

@@ -1,24 +1,34 @@
-"""Tables in files of other programs: rows are read whole, and then as those of Arrow."""
+"""Tables in files of other programs: Excel, SQLite and DuckDB.
+
+Rows are read whole, and then as those of Arrow. Workbooks of Excel are ``FILE:SHEET``, or the
+only sheet of the file; databases of SQLite and DuckDB are ``FILE:TABLE``, or the only table of
+the file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, RankgateError, require
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import arrow, schemas
-from rankgate.data.text.json_keys import find_key_paths
-from rankgate.data.text.json_text import read_document
+from rankgate.data.text.json_text import find_key_paths, read_document
 
 if TYPE_CHECKING:
-    from rankgate.data.contents import FileContents
+    from rankgate.data.file_contents import FileContents
     from rankgate.data.qrels import Qrels
-    from rankgate.data.rows import FileRows
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
+    from rankgate.data.table_rows import FileRows
+
 
 Sniff = Callable[[bytes, str], str | None]
 
@@ -167,7 +177,7 @@ def _make_frame(rows: list[dict[str, Any]], source: InputFile) -> pl.DataFrame:
         raise InputError(problem, source=source.label, code="wrong-type") from None
 
 
-FORMAT = table_format(
+JSON_TABLE_FORMAT = table_format(
     "json-table",
     "Rows in one JSON array, or columns and data (pandas, Weights & Biases)",
     (".json", ".table.json"),
@@ -176,4 +186,203 @@ FORMAT = table_format(
     "An array of objects with plain values, as pandas writes with orient='records', or an object "
     "with columns and data, as tables of Weights & Biases and orient='split' have. Columns as of "
     "csv.",
+)
+
+
+ZIP = b"PK\x03\x04"
+WORKBOOK = b"xl/"
+"""The beginning of names in an Excel workbook, which is a zip archive."""
+
+_MAX_CELLS = 20_000_000  # of a sheet, as Python keeps each of them
+
+
+def sniff_excel(first_bytes: bytes, name: str) -> str | None:
+    """A zip archive that holds xl/workbook.xml."""
+    return (
+        "a zip archive with xl/"
+        if first_bytes.startswith(ZIP) and WORKBOOK in first_bytes
+        else None
+    )
+
+
+def read_sheet(source: InputFile) -> pl.DataFrame:
+    """The rows of a sheet under the names in its first row.
+
+    Raises:
+        InputError: no such sheet, several that are filled and none is named, no names in the first
+            row, a damaged file.
+    """
+    import openpyxl  # here only: a slow import
+
+    try:
+        book = openpyxl.load_workbook(
+            io.BytesIO(source.everything()), read_only=True, data_only=True
+        )
+        with closing(book):
+            rows = _filled_rows(book, source)
+    except RankgateError:
+        raise
+    except Exception as error:  # noqa: BLE001 - openpyxl raises anything over a damaged file
+        problem = f"cannot be read as a workbook: {error}."
+        raise InputError(problem, source=source.label, code="damaged-file") from None
+    if not rows:
+        raise InputError("the sheet is empty.", source=source.label, code="empty-file")
+    names = ["" if cell is None else str(cell).strip() for cell in rows[0]]
+    while names and not names[-1]:
+        names.pop()
+    if "" in names or len({*names}) < len(names):
+        problem = "the first row lacks the name of a column, or has one twice; name each column."
+        raise InputError(problem, source=source.label, line=1, code="duplicate-column")
+    width = len(names)
+    cells = [(*row[:width], *(None,) * (width - len(row))) for row in rows[1:]]
+    return typed_frame(names, cells)
+
+
+def _filled_rows(book: Any, source: InputFile) -> list[tuple[Any, ...]]:
+    """The filled rows of the sheet named in the path, or of the only filled sheet."""
+    sheets = {worksheet.title: worksheet for worksheet in book.worksheets}
+    filled_names = [
+        name
+        for name, worksheet in sheets.items()
+        if source.table or any(map(_is_filled, worksheet.iter_rows(values_only=True)))
+    ]
+    rows: list[tuple[Any, ...]] = []
+    cells = 0
+    for row in sheets[choose_table(filled_names, source, "sheet")].iter_rows(values_only=True):
+        if _is_filled(row):
+            rows.append(row)
+        cells += len(row)
+        if cells > _MAX_CELLS:
+            problem = f"more than {_MAX_CELLS:,} cells; save the sheet as CSV."
+            raise InputError(problem, source=source.label, code="too-large")
+    return rows
+
+
+def _is_filled(row: tuple[Any, ...]) -> bool:
+    return any(cell is not None for cell in row)
+
+
+EXCEL_FORMAT = table_format(
+    "excel",
+    "Workbooks of Excel",
+    (".xlsx", ".xlsm"),
+    sniff_excel,
+    read_sheet,
+    "FILE:SHEET is a sheet, FILE the only one that is filled; its first row names the columns, "
+    "which are as of csv. Of formulas the values that Excel saved are read.",
+)
+
+
+_SQLITE = b"SQLite format 3\x00"
+_DUCKDB, _AT = b"DUCK", 8
+_SQLITE_NAMES_QUERY = (
+    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+)
+_DUCKDB_NAMES_QUERY = (
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+)
+
+
+def sniff_sqlite(first_bytes: bytes, name: str) -> str | None:
+    """The file begins with SQLite format 3."""
+    return "it begins with SQLite format 3" if first_bytes.startswith(_SQLITE) else None
+
+
+def sniff_duckdb(first_bytes: bytes, name: str) -> str | None:
+    """DUCK is at byte 8 of the file."""
+    return "DUCK is at its byte 8" if first_bytes[_AT : _AT + len(_DUCKDB)] == _DUCKDB else None
+
+
+def sqlite_table(source: InputFile) -> pl.DataFrame:
+    """The rows of a table or view of SQLite.
+
+    Raises:
+        InputError: no such table, several and none is named, a damaged file.
+    """
+    with (
+        _translate_errors(source, sqlite3.Error, UnicodeDecodeError),
+        closing(_open_sqlite(source)) as connection,
+    ):
+        names = [name for (name,) in connection.execute(_SQLITE_NAMES_QUERY)]
+        cursor = connection.execute(_select_all(choose_table(names, source, "table")))
+        return typed_frame([column[0] for column in cursor.description], cursor.fetchall())
+
+
+def _open_sqlite(source: InputFile) -> sqlite3.Connection:
+    """Open the database read-only; a compressed one is opened in memory."""
+    is_plain_file = source.content is None and source.path is not None
+    if is_plain_file and source.path:
+        with source.path.open("rb") as stream:
+            is_plain_file = stream.read(len(_SQLITE)) == _SQLITE
+    if is_plain_file and source.path:
+        return sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)
+    connection = sqlite3.connect(":memory:")
+    if data := source.everything():
+        connection.deserialize(data)
+    return connection
+
+
+def duckdb_table(source: InputFile) -> pl.DataFrame:
+    """The rows of a table or view of DuckDB.
+
+    Raises:
+        InputError: no such table, several and none is named, a damaged file.
+        MissingExtraError: DuckDB is not installed.
+    """
+    require("files of DuckDB need DuckDB", "duckdb")
+    import duckdb
+
+    with _path_on_disk(source) as path, _translate_errors(source, duckdb.Error):
+        connection: Any = duckdb.connect(path, read_only=True)
+        with closing(connection):
+            names = [name for (name,) in connection.execute(_DUCKDB_NAMES_QUERY).fetchall()]
+            rows = connection.execute(_select_all(choose_table(names, source, "table")))
+            return typed_frame([column[0] for column in rows.description], rows.fetchall())
+
+
+@contextmanager
+def _path_on_disk(source: InputFile) -> Iterator[str]:
+    """The path of a file; standard input and packed files are written to a temporary one."""
+    if source.content is None and source.path is not None:
+        with source.raw() as stream:
+            if sniff_duckdb(stream.read(1 << 6), ""):
+                yield str(source.path)
+                return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "unpacked.duckdb"
+        path.write_bytes(source.everything())
+        yield str(path)
+
+
+@contextmanager
+def _translate_errors(source: InputFile, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn an error of the database into ours."""
+    try:
+        yield
+    except kinds as error:
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        problem = f"cannot be read as a database: {message}."
+        raise InputError(problem, source=source.label, code="damaged-file") from None
+
+
+def _select_all(table: str) -> str:
+    """The statement for all rows of an existing table; quotes of its name are doubled."""
+    quoted = table.replace('"', '""')
+    return f'SELECT * FROM "{quoted}"'  # noqa: S608 - the name is one of the file's own
+
+
+_DETAIL = (
+    "FILE:TABLE is a table or view of the file, FILE the only one. Columns as of csv. Rows are "
+    "read whole; nothing is written."
+)
+SQLITE = table_format(
+    "sqlite",
+    "Tables of SQLite",
+    (".db", ".sqlite", ".sqlite3"),
+    sniff_sqlite,
+    sqlite_table,
+    _DETAIL,
+)
+DUCKDB = table_format(
+    "duckdb", "Tables of DuckDB", (".duckdb", ".db"), sniff_duckdb, duckdb_table, _DETAIL
 )

@@ -1,12 +1,13 @@
 """Recognise the contents of a table by its column names, and choose what to write.
 
-A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `FileContents` it
-is; every other part is reported as a loss.
+A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `FileContents`
+it is; every other part is reported as a loss. Query latencies and states are read from extra
+columns of a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,26 +15,24 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.columns import (
+from rankgate.data.file_contents import STATES, FileContents
+from rankgate.data.formats.format import Loss, Note
+from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty
+from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
+from rankgate.data.run import RUN_SCHEMA as RUN
+from rankgate.data.table_columns import (
     document_columns,
     has_grades,
-    map_columns,
+    match_columns,
     missing_column_message,
     one_document_column,
 )
-from rankgate.data.contents import FileContents
-from rankgate.data.formats.format import Loss, Note
-from rankgate.data.notes import STATES
-from rankgate.data.qrels import OPTIONAL, Qrels, drop_empty
-from rankgate.data.ratings import SCHEMA as RATINGS
-from rankgate.data.ratings import Ratings
-from rankgate.data.run import SCHEMA as RUN
-from rankgate.data.text.times import parse_time
+from rankgate.data.text.text_values import parse_time
 
 if TYPE_CHECKING:
-    from rankgate.data.place import RowLocation
-    from rankgate.data.rows import Part
     from rankgate.data.run import Run
+    from rankgate.data.table_rows import Part, RowLocation
+
 
 HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
 """The parts that a table can be, in the order in which a writer chooses."""
@@ -80,16 +79,16 @@ def find_schema(names: Sequence[str], part_name: str | None = None) -> TableSche
         names: its columns.
         part_name: ``qrels`` or ``runs`` to read it as that.
     """
-    ids = map_columns(names, ("query_id", "doc_id"))
+    ids = match_columns(names, ("query_id", "doc_id"))
     if part_name in {"qrels", "runs"} or len(ids) == len(("query_id", "doc_id")):
         return _schema_of_pairs(names, ids, part_name)
-    values = map_columns(names, ("query_id", "metric", "value"))
+    values = match_columns(names, ("query_id", "metric", "value"))
     if {"metric", "value"} <= set(values):
         values |= {name: name for name in ("run", "at") if name in names}
         return TableSchema(
             "values", values, frozenset({"value"}), frozenset({"query_id", "run", "at"})
         )
-    text = map_columns(names, ("query_id", "text"))
+    text = match_columns(names, ("query_id", "text"))
     if len(text) == len(("query_id", "text")):
         return _schema_of_rest("queries", text, names)
     lower_names = {name.strip().lower() for name in names}
@@ -143,7 +142,7 @@ def _schema_of_pairs(
     names: Sequence[str], ids: dict[str, str], part_name: str | None
 ) -> TableSchema | None:
     """Judgments, rankings, ratings, or documents whose fields differ by query."""
-    rating_columns = map_columns(names, ("rater", "grade"))
+    rating_columns = match_columns(names, ("rater", "grade"))
     if part_name is None and len(rating_columns) == len(("rater", "grade")):
         rating_columns |= {
             name: name
@@ -158,12 +157,12 @@ def _schema_of_pairs(
             frozenset({*_OPTIONAL_RATING_COLUMNS, "scale"}),
         )
     if part_name == "qrels" or (part_name is None and has_grades(names)):
-        judgment_columns = ids | map_columns(names, ("grade", *OPTIONAL))
+        judgment_columns = ids | match_columns(names, ("grade", *OPTIONAL))
         numbers = frozenset({"grade", "inclusion", "subtopic_weight"} & set(judgment_columns))
         return TableSchema(
             "qrels", judgment_columns, numbers, frozenset({"doc_id", "grade", *OPTIONAL})
         )
-    score_column = map_columns(names, ("score",)) or map_columns(names, ("rank",))
+    score_column = match_columns(names, ("score",)) or match_columns(names, ("rank",))
     if score_column or part_name == "runs":
         return TableSchema("runs", ids | score_column, frozenset({"score", "rank"}), frozenset())
     return _schema_of_rest("documents", ids, names)
@@ -226,7 +225,7 @@ def explain_duplicates(names: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except DuplicateError as error:
-        rater = map_columns(names, ("rater",)).get("rater")
+        rater = match_columns(names, ("rater",)).get("rater")
         time_column = next((name for name in names if name.strip().lower() in LOG_COLUMNS), None)
         if rater is not None:
             code = "ratings-not-judgments"
@@ -429,3 +428,82 @@ def grade_expression(table: pl.DataFrame) -> pl.Expr:
     grades = table["grade"].drop_nulls()
     is_whole = (grades == grades.round()) & (grades.abs() < float(1 << 53))
     return pl.col("grade").cast(pl.Int64) if is_whole.all() else pl.col("grade")
+
+
+_TYPES = {
+    "query_id": pl.String,
+    "latency_ms": pl.Float64,
+    "state": pl.String,
+    "system": pl.String,
+}
+
+
+def find_run_columns(names: Sequence[str]) -> dict[str, str]:
+    """Map our names of such columns and of the query's to the file's; empty if there is none.
+
+    >>> find_run_columns(["qid", "docid", "score", "latency_ms"])
+    {'query_id': 'qid', 'latency_ms': 'latency_ms'}
+    """
+    extra_columns = {name: name for name in ("latency_ms", "state", "system") if name in names}
+    return match_columns(names, ("query_id",)) | extra_columns if extra_columns else {}
+
+
+def read_query_states(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | None:
+    """One row a query: ``query_id``, ``state``, ``latency_ms``, ``error``.
+
+    A column ``state`` with other words than ok, zero, failed and not_run means something else.
+
+    Raises:
+        InputError: a latency that is not a number of 0 or more; a query with two of them; a
+            column ``system`` with several names, which are several runs.
+    """
+    from rankgate.data.formats.run_companions import STATES
+
+    unique_frames = [frame.unique(maintain_order=True) for frame in frames]
+    if not unique_frames:
+        return None
+    rows = pl.concat(unique_frames)
+    rows = rows.with_columns(
+        pl.lit(None, dtype).alias(name) for name, dtype in _TYPES.items() if name not in rows
+    )
+    systems = rows["system"].unique(maintain_order=True).drop_nulls().head(3)
+    if len(systems) > 1:
+        names = ", ".join(map(repr, systems))
+        problem = (
+            f"several runs by the column system ({names}); read the file into a frame, whose "
+            "systems are runs, or give a file for each."
+        )
+        raise InputError(problem, source=label, code="several-runs")
+    if not rows["state"].drop_nulls().is_in(STATES).all():
+        rows = rows.with_columns(pl.lit(None, pl.String).alias("state"))
+    invalid_rows = rows.filter(~pl.col("latency_ms").is_finite() | (pl.col("latency_ms") < 0))
+    if len(invalid_rows):
+        query, latency = invalid_rows["query_id"][0], invalid_rows["latency_ms"][0]
+        problem = (
+            f"query {query!r}: latency_ms {latency!r} is not a number of milliseconds, 0 or more."
+        )
+        raise InputError(problem, source=label, code="not-a-number")
+    unique_rows = rows.drop_nulls("query_id").unique(maintain_order=True)
+    values_by_query = unique_rows.group_by("query_id", maintain_order=True).agg(
+        pl.col("latency_ms", "state").drop_nulls().unique(maintain_order=True)
+    )
+    contradictions = values_by_query.filter(
+        pl.any_horizontal(pl.col("latency_ms", "state").list.len() > 1)
+    )
+    if len(contradictions):
+        query, *values = contradictions.select("query_id", "latency_ms", "state").row(0)
+        both_values = next(value for value in values if len(value) > 1)
+        problem = (
+            f"query {query!r} has {both_values[0]!r} in one row and {both_values[1]!r} in another; "
+            "keep one."
+        )
+        raise InputError(problem, source=label, code="contradiction")
+    first_values = values_by_query.with_columns(pl.col("latency_ms", "state").list.first())
+    if first_values["latency_ms"].is_null().all() and first_values["state"].is_null().all():
+        return None
+    return first_values.select(
+        "query_id",
+        pl.col("state").fill_null("ok"),
+        "latency_ms",
+        pl.lit(None, pl.String).alias("error"),
+    )

@@ -8,11 +8,10 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError
-from rankgate.data.columns import string_table
-from rankgate.data.contents import FileContents
+from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format
-from rankgate.data.notes import Note
-from rankgate.data.text.utf8 import BOM, decode_utf8
+from rankgate.data.table_columns import string_table
+from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile

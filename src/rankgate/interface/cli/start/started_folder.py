@@ -1,24 +1,287 @@
-"""Write a starting folder: the result of ``init``."""
+"""Write a starting folder: the result of ``init``.
+
+First come the kinds of users that a starting folder is for, with its files and commands, then
+the function that writes it.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document import Code, PlainRows, Table
-from rankgate.core.present.document import make_document as made
-from rankgate.core.present.grid import Grid
-from rankgate.core.present.result import Result
-from rankgate.interface.cli.start.kinds import KINDS, find_kind
+from rankgate.core.present.base_result import Result
+from rankgate.core.present.document_model import Code, Grid, PlainRows, Table
+from rankgate.core.present.document_model import make_document as made
+from rankgate.interface.cli.start import sample_data
 
 if TYPE_CHECKING:
-    from rankgate.core.present.document import Document
+    from rankgate.core.present.document_model import Document
 
-_README = "what the folder holds, and five commands"
+
+_POLICY = "the policy: what a candidate must show; also what commands take by default"
+CI_FILES: Mapping[str, Mapping[str, str]] = {
+    "github": {".github/workflows/ranking.yml": "the last command for every pull request"},
+    "gitlab": {
+        ".gitlab/ranking.yml": "the last command for every merge request",
+        ".gitlab-ci.yml": "what GitLab reads; it includes the file above, as one of yours must",
+    },
+}
+"""The files of each service that runs the gate, with what they are."""
+
+
+@dataclass(frozen=True)
+class StartKind:
+    """A kind of user.
+
+    Attributes:
+        name: as ``--kind`` takes it.
+        title: who it is.
+        explained: every file with what it is for, but those of CI.
+        samples: makes the files that real ones replace.
+        commands: those that follow ``rankgate init``, with what each is for.
+        extras: of rankgate that the commands need.
+        baseline: the run that a saved baseline replaces in CI; empty without CI.
+    """
+
+    name: str
+    title: str
+    explained: Mapping[str, str]
+    samples: Callable[[], Mapping[str, str]]
+    commands: tuple[tuple[str, str], ...]
+    extras: tuple[str, ...] = ()
+    baseline: str = ""
+
+    def files(self, ci: str) -> dict[str, str]:
+        """Every file with what it is for.
+
+        Args:
+            ci: one of `CI_FILES`.
+        """
+        return {**self.explained, **(CI_FILES[ci] if self.baseline else {})}
+
+    def contents(self, ci: str) -> dict[str, str]:
+        """The text of every file by its path; the README explains the others.
+
+        Args:
+            ci: one of `CI_FILES`.
+        """
+        texts = dict(self.samples())
+        gate = self.commands[-1][0]
+        for path in self.files(ci):
+            if path not in texts:
+                texts[path] = _read_template(self.name, path).replace("RANKGATE_GATE", gate)
+        return {"README.md": self._readme(ci), **{path: texts[path] for path in self.files(ci)}}
+
+    def _readme(self, ci: str) -> str:
+        rows = "".join(f"| `{path}` | {purpose} |\n" for path, purpose in self.files(ci).items())
+        steps = "".join(
+            f"{number}. {purpose}\n\n       {command}\n\n"
+            for number, (command, purpose) in enumerate(self._steps(ci), 1)
+        )
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        install = f'pip install "rankgate{extras}"' if extras else "pip install rankgate"
+        in_ci = _IN_CI[ci].format(baseline=self.baseline) if self.baseline else ""
+        return _README_TEXT.format(
+            title=self.title, rows=rows, steps=steps, install=install, ci=in_ci
+        )
+
+    def _steps(self, ci: str) -> tuple[tuple[str, str], ...]:
+        service = f" --ci {ci}" if self.baseline else ""
+        first_command = f"rankgate init --kind {self.name}{service}"
+        return ((first_command, "This made the folder."), *self.commands)
+
+
+_README_TEXT = """\
+# Ranking evaluation
+
+Made by `rankgate init` for {title}. Install what the commands need with `{install}`.
+
+## Five commands
+
+{steps}The last one decides: exit code 0 is pass, 1 fail, 3 inconclusive.
+{ci}
+## Every file
+
+| file | what it is |
+| :-- | :-- |
+{rows}
+The data are samples, so that everything works at once. Replace them with yours: formats are
+detected, and `rankgate formats` lists them. Where some of these files were here before, no samples
+were written, and the missing files are yours to make. `rankgate doctor` says what is missing or
+would fail, `rankgate config` what commands take from `rankgate.toml`.
+"""
+
+_COMMIT = """
+## In CI
+
+Commit this folder with `rankgate/baselines`, where the fourth command has saved the baseline;
+`{baseline}` is not needed any more, and need not be committed.
+"""
+_ON_GITHUB = """
+`.github/workflows/ranking.yml` runs the last command for every pull request and writes the verdict
+into its summary. Add a step before it that makes `runs/candidate.run` with your own system.
+
+GitHub reads workflows at the root of a repository only. If this folder is not the root, move
+`.github` there, and add `defaults: {{run: {{working-directory: FOLDER}}}}` to the job.
+"""
+_ON_GITLAB = """
+`.gitlab/ranking.yml` runs the last command for every merge request. Its report and its page are
+artifacts, and an inconclusive verdict is a warning. Add a line before it that makes
+`runs/candidate.run` with your own system.
+
+GitLab reads `.gitlab-ci.yml` at the root of a repository only. If this folder is not the root, move
+`.gitlab-ci.yml` and `.gitlab` there, and begin `script` with `cd FOLDER`.
+"""
+_IN_CI = {"github": _COMMIT + _ON_GITHUB, "gitlab": _COMMIT + _ON_GITLAB}
+
+_RUNS = {
+    "runs/production.run": "what the system in production returns: a sample",
+    "runs/candidate.run": "what the system that is to replace it returns: a sample",
+}
+_LISTS = "test.qrels runs/popular.run runs/candidate.run"
+_FILES = "qrels.txt runs/production.run runs/candidate.run"
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        StartKind(
+            "search",
+            "a search team with a gate in CI",
+            {
+                "rankgate.toml": _POLICY,
+                "queries.tsv": "the queries, with ids: a sample",
+                "qrels.txt": "the judgments, a line each: query, 0, document, grade: a sample",
+                **_RUNS,
+            },
+            lambda: {"queries.tsv": sample_data.sample_queries(), **sample_data.judged_runs()},
+            (
+                (f"rankgate validate {_FILES}", "Check the files; every problem has its line."),
+                (f"rankgate compare {_FILES}", "See both systems, query by query."),
+                (
+                    "rankgate baseline save production qrels.txt runs/production.run",
+                    "Keep production's values, so that its run is not needed any more.",
+                ),
+                (
+                    "rankgate gate qrels.txt production runs/candidate.run",
+                    "Decide by the policy.",
+                ),
+            ),
+            baseline="runs/production.run",
+        ),
+        StartKind(
+            "recommender",
+            "a recommender team",
+            {
+                "rankgate.toml": _POLICY,
+                "train.csv": "the log that systems learned from: a sample",
+                "test.qrels": "what users took later, the judgments: a sample",
+                "items.csv": "items with their columns: a sample",
+                "runs/popular.run": "the lists of the system in production: a sample",
+                "runs/candidate.run": "the lists of the system that is to replace it: a sample",
+            },
+            sample_data.recommendations,
+            (
+                (
+                    f"rankgate validate {_LISTS}",
+                    "Check the files; every problem has its line.",
+                ),
+                (
+                    (
+                        f"rankgate scorecard {_LISTS} --training train.csv --items items.csv "
+                        "--category genre"
+                    ),
+                    "See accuracy, coverage, novelty and diversity of both systems.",
+                ),
+                (
+                    "rankgate baseline save production test.qrels runs/popular.run",
+                    "Keep production's values, so that its lists are not needed any more.",
+                ),
+                (
+                    "rankgate gate test.qrels production runs/candidate.run",
+                    "Decide by the policy.",
+                ),
+            ),
+            baseline="runs/popular.run",
+        ),
+        StartKind(
+            "trec",
+            "a researcher with TREC files",
+            {
+                "rankgate.toml": _POLICY,
+                "qrels.txt": "the judgments: a sample",
+                "runs/production.run": "the run of the baseline: a sample",
+                "runs/candidate.run": "the run of the new system: a sample",
+            },
+            sample_data.judged_runs,
+            (
+                (
+                    "rankgate trec_eval -m map -m ndcg_cut.10 qrels.txt runs/candidate.run",
+                    "See the numbers of trec_eval, byte for byte.",
+                ),
+                (
+                    f"rankgate compare {_FILES} --test randomization",
+                    "See differences with intervals and corrected p-values.",
+                ),
+                (
+                    f"rankgate compare {_FILES} --format latex -o table.tex",
+                    "Write the table of the paper.",
+                ),
+                (f"rankgate gate {_FILES}", "Decide by the policy, with its reasons."),
+            ),
+        ),
+        StartKind(
+            "online",
+            "a team with online experiments",
+            {
+                "rankgate.toml": "the policy: rules on KPIs, and the steps of the launch",
+                "qrels.txt": "judgments, from which clicks are simulated: a sample",
+                **_RUNS,
+            },
+            sample_data.judged_runs,
+            (
+                (
+                    f"rankgate online simulate {_FILES} --searches 10000 -o events.parquet",
+                    "Simulate a log of clicks; yours comes from `rankgate online ingest`.",
+                ),
+                ("rankgate online doctor events.parquet", "Find faults of the log."),
+                ("rankgate online kpi events.parquet --by variant", "See KPIs of both arms."),
+                ("rankgate online watch rankgate.toml", "Decide whether the launch may go on."),
+            ),
+            ("online", "ab"),
+        ),
+    )
+}
+"""The kinds by name."""
+
+
+def find_kind(name: str) -> StartKind:
+    """The kind of a name.
+
+    Raises:
+        UsageError: there is no such kind.
+    """
+    if name not in KINDS:
+        problem = f"no kind of folder is called {name!r}; there are {', '.join(KINDS)}."
+        raise UsageError(problem, code="unknown-kind")
+    return KINDS[name]
+
+
+def _read_template(kind_name: str, path: str) -> str:
+    """The text of a file: that of the kind, or of all kinds."""
+    folder = files("rankgate.interface.cli.start") / "templates"
+    template_name = path.replace("/", "_").removeprefix(".")
+    kind_file = folder / f"{kind_name}_{template_name}"
+    return (kind_file if kind_file.is_file() else folder / template_name).read_text(
+        encoding="utf-8"
+    )
+
+
+_README_CONTENT = "what the folder holds, and five commands"
 _TEXT_COLUMNS = frozenset(range(3))
 
 
@@ -52,7 +315,9 @@ class StartedFolder(Result):
     """
 
     kind: ClassVar[str] = "started_folder"
-    document_from: ClassVar[str] = "rankgate.interface.cli.start.started_folder:document"
+    document_from: ClassVar[str] = (
+        "rankgate.interface.cli.start.started_folder:started_folder_document"
+    )
 
     folder: str
     user: str
@@ -62,7 +327,7 @@ class StartedFolder(Result):
     ci: str = ""
 
 
-def document(result: StartedFolder) -> Document:
+def started_folder_document(result: StartedFolder) -> Document:
     """Every file with what it is for, then the commands."""
     rows = tuple((file.path, file.status, file.purpose) for file in result.files)
     return made(
@@ -108,7 +373,7 @@ def init(
         problem = f"a folder for {start_kind.title} has no files of CI; leave out --ci."
         raise UsageError(problem, code="conflicting-options")
     service = ci or detect_ci(root)
-    explained = {"README.md": _README, **start_kind.files(service)}
+    explained = {"README.md": _README_CONTENT, **start_kind.files(service)}
     samples = start_kind.samples()
     has_own_data = any((root / path).exists() for path in samples)
     files = []

@@ -1,8 +1,14 @@
-"""Evaluate a run as trec_eval does, with its metrics and options."""
+"""Evaluate a run as trec_eval does, with its metrics, options, z-scores and output lines.
+
+First come values as z-scores of other runs, ``-Z``: standard deviations above their mean. Then
+come the evaluation of a run with trec_eval's metrics and options, and the lines of its output:
+name, query, value, between tabs and to four decimals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,30 +18,89 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.evaluation.trec import files
-from rankgate.measurement.evaluation.trec.columns import Column, Relevance, parse_columns
-from rankgate.measurement.evaluation.trec.groups import group_values, read_groups
-from rankgate.measurement.evaluation.trec.preferences import (
+from rankgate.data.streams.source import open_source
+from rankgate.measurement.evaluation.trec import trec_judgments
+from rankgate.measurement.evaluation.trec.trec_columns import (
+    Column,
+    Relevance,
+    parse_columns,
+    relstrings,
+)
+from rankgate.measurement.evaluation.trec.trec_judgments import (
     grades_as_preferences,
+    group_values,
     preference_values,
+    read_groups,
     read_preferences,
 )
-from rankgate.measurement.evaluation.trec.relstring import relstrings
-from rankgate.measurement.evaluation.trec.zscores import read_zscores, to_zscores
-from rankgate.measurement.metrics.trec import METRICS_BY_TREC_NAME
+from rankgate.measurement.metrics.metric_catalogue import METRICS_BY_TREC_NAME
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.alignment.judgments import JudgmentIndex
-from rankgate.measurement.scoring.mean import MISSING
-from rankgate.measurement.scoring.score import score
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.job_values import MISSING
+from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Run, RunScores
-    from rankgate.data.inputs import QrelsLike, RunLike
-    from rankgate.measurement.evaluation.trec.zscores import ZScores
-    from rankgate.measurement.metrics.declare import Metric
+    from rankgate.data.input_types import QrelsLike, RunLike
+    from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
+
+    ZScores = Mapping[tuple[str, str], tuple[float, float]]
+
+
+UNKNOWN = -1_000_000.0
+"""The value that trec_eval prints if the file has no mean of a query and metric."""
+_FIELDS = 4
+
+
+def read_zscores(path: str | Path) -> ZScores:
+    """Read mean and standard deviation by query and metric: ``query metric mean deviation``.
+
+    Raises:
+        InputError: a line that has not four fields, or a number that is not one.
+    """
+    input_file = open_source(path)
+    mean_and_deviation = {}
+    lines = (line for piece in input_file.chunks() for line in piece.decode().splitlines())
+    for number, line in enumerate(lines, start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            if len(fields) != _FIELDS:
+                raise ValueError  # noqa: TRY301 - one error for both
+            mean_and_deviation[fields[0], fields[1]] = float(fields[2]), float(fields[3])
+        except ValueError:
+            raise InputError(
+                "expected 4 fields (query_id metric mean deviation), the last two being numbers.",
+                source=input_file.label,
+                line=number,
+                code="wrong-field-count",
+            ) from None
+    return mean_and_deviation
+
+
+def to_zscores(
+    zscores: ZScores, label: str, query_ids: Sequence[str], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Convert values of a metric to z-scores; `UNKNOWN` without a mean in the file.
+
+    A deviation of 0 gives 0 for a value equal to the mean. NaN in the file gives NaN.
+    """
+    out = np.full(len(values), UNKNOWN)
+    for t, query in enumerate(query_ids):
+        if (query, label) not in zscores:
+            continue
+        mean, deviation = zscores[query, label]
+        if deviation:
+            with np.errstate(invalid="ignore", over="ignore"):  # as in C, without a word
+                out[t] = (values[t] - mean) / deviation
+        elif values[t] == mean:
+            out[t] = 0.0
+    return out
+
 
 _GEOMETRIC_FLOOR = 0.00001  # the floor of a geometric mean
 _RETRIEVED, _RELEVANT = "retrieved", "relevant"
@@ -110,7 +175,7 @@ def trec_eval(
         judged_only=judged_only,
     )
     tagged = any(column.kind == "runid" for column in requested_columns)
-    ranking = files.read_ranking(run, te9=te9, tagged=tagged)
+    ranking = trec_judgments.read_ranking(run, te9=te9, tagged=tagged)
     if relevance == "qrels":
         query_values = _values_by_grades(
             qrels, ranking, requested_columns, used_convention, level=level, complete=complete
@@ -199,7 +264,7 @@ def _values_by_grades(
 ) -> _QueryValues:
     """The values with ordinary judgments."""
     te9 = how.missing == "leave_out"
-    index = JudgmentIndex.of(files.read_judgments(qrels, te9=te9))
+    index = JudgmentIndex.of(trec_judgments.read_judgments(qrels, te9=te9))
     scores = _score(index, run, [*_keyed_metrics(requested_columns), *_needed_metrics(level)], how)
     empty = how.judged_only or how.depth == 0
     values = tuple(
@@ -357,3 +422,60 @@ def _summary(
         return float(np.exp((logs[-1] + missing_count * np.log(_GEOMETRIC_FLOOR)) / queries))
     added = float(np.cumsum(values)[-1])
     return added if aggregate == "sum" else added / queries
+
+
+_QUERY_MARK = "\0"  # is replaced by the query in a template; no field of a file holds it
+_FORMS = {"number": "%6.4f", "count": "%d", "relstring": "'%s'", "runid": "%s"}
+
+
+def render(
+    result: TrecEvaluation, *, per_query: bool = False, summary: bool = True
+) -> Iterator[str]:
+    """Render the block of each query, if ``per_query``, and the summary, piece by piece."""
+    if per_query:
+        yield from _blocks(result)
+    if summary:
+        printed = [
+            (column, value)
+            for column, value in zip(result.columns, result.summary, strict=True)
+            if column.in_summary
+        ]
+        template = _template([column for column, _ in printed])
+        yield _fill_template(template, tuple(value for _, value in printed), "all")
+
+
+def _blocks(result: TrecEvaluation) -> Iterator[str]:
+    printed = [
+        (column, list(values))
+        for column, values in zip(result.columns, result.values, strict=True)
+        if column.per_query
+    ]
+    template = _template([column for column, _ in printed])
+    rows = zip(*(values for _, values in printed), strict=True) if printed else ()
+    for query, row in zip(result.query_ids, rows, strict=False):
+        yield _fill_template(template, row, query)
+
+
+def _template(columns: list[Column]) -> str:
+    lines = (
+        f"{column.prefix}{column.label:<22}\t{_QUERY_MARK}\t".replace("%", "%%")
+        + f"{_FORMS[column.kind]}\n"
+        for column in columns
+    )
+    return "".join(lines)
+
+
+def _fill_template(template: str, row: tuple[object, ...], query: str) -> str:
+    text = template % row
+    if any(_is_negative_nan(value) for value in row):
+        lines = zip(text.split("\n"), row, strict=False)
+        text = "".join(
+            (line.removesuffix("   nan") + "  -nan" if _is_negative_nan(value) else line) + "\n"
+            for line, value in lines
+        )
+    return text.replace(_QUERY_MARK, query)
+
+
+def _is_negative_nan(value: object) -> bool:
+    """NaN with its sign bit set: C prints ``-nan``, Python ``nan``."""
+    return isinstance(value, float) and math.isnan(value) and math.copysign(1, value) < 0

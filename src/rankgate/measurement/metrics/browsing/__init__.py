@@ -1,19 +1,26 @@
 """Metrics of the C/W/L framework: how users go on, what they gain and what it costs them."""
 
-from rankgate.measurement.metrics.browsing.adaptive import BPM, BPMD, IFT, INSQ, INST
-from rankgate.measurement.metrics.browsing.declare import BrowsingMetric, user_model
-from rankgate.measurement.metrics.browsing.fixed import (
+from rankgate.measurement.metrics.browsing.browsing_metrics import (
+    BPM,
+    BPMD,
     CWL_P,
     CWL_RBP,
     CWL_RR,
     CWL_SDCG,
+    IFT,
+    INSQ,
+    INST,
+    NERR8,
+    NERR9,
+    NERR10,
+    NERR11,
     NPV,
     SET,
     TBG,
     TrAP,
     UMeasure,
 )
-from rankgate.measurement.metrics.browsing.nearly import NERR8, NERR9, NERR10, NERR11
+from rankgate.measurement.metrics.browsing.browsing_model import BrowsingMetric, user_model
 
 __all__ = ["BROWSING_METRICS", "BrowsingMetric", "user_model"]
 

@@ -7,36 +7,45 @@ results become one, so that the same code serves batches; see `rankgate.Accumula
 
 from __future__ import annotations
 
-from rankgate.measurement.metrics.lists.calibration import CategoryEntropy, Miscalibration
-from rankgate.measurement.metrics.lists.coverage import (
+from rankgate.measurement.metrics.lists.coverage_evenness import (
     Coverage,
-    FullLists,
-    ItemsShown,
-    ListCoverage,
-    ListLength,
-)
-from rankgate.measurement.metrics.lists.declare import NEEDS, ListMetric
-from rankgate.measurement.metrics.lists.diversity import ILD
-from rankgate.measurement.metrics.lists.evenness import (
     Entropy,
     Equality,
     Evenness,
     ExposureGini,
+    FullLists,
     Gini,
+    ItemsShown,
+    ListCoverage,
+    ListLength,
+    Personalization,
 )
-from rankgate.measurement.metrics.lists.expected import EED, EEL, EER
+from rankgate.measurement.metrics.lists.diversity import ILD, CategoryEntropy, Miscalibration
 from rankgate.measurement.metrics.lists.exposure import (
     AWRF,
+    EED,
+    EEL,
+    EER,
     ExposureMerit,
     ExposureOpportunity,
     ExposureParity,
 )
+from rankgate.measurement.metrics.lists.list_metric import NEEDS, ListMetric
 from rankgate.measurement.metrics.lists.listed import NONE, Listed, Sums
-from rankgate.measurement.metrics.lists.novelty import EFD, EPC, Novelty
-from rankgate.measurement.metrics.lists.personalization import Personalization
+from rankgate.measurement.metrics.lists.novelty_surprise import (
+    EFD,
+    EPC,
+    Novelty,
+    Serendipity,
+    Stability,
+    TemporalDiversity,
+    TemporalNovelty,
+    Unexpectedness,
+)
 from rankgate.measurement.metrics.lists.popularity import (
     ACLT,
     APLT,
+    IPSHits,
     PopREO,
     PopRSP,
     Popularity,
@@ -44,15 +53,7 @@ from rankgate.measurement.metrics.lists.popularity import (
     PopularityRank,
     TailShare,
 )
-from rankgate.measurement.metrics.lists.prefixes import FAIR, NDKL, RKL, RND, RRD
-from rankgate.measurement.metrics.lists.propensity import IPSHits
-from rankgate.measurement.metrics.lists.surprise import (
-    Serendipity,
-    Stability,
-    TemporalDiversity,
-    TemporalNovelty,
-    Unexpectedness,
-)
+from rankgate.measurement.metrics.lists.prefix_fairness import FAIR, NDKL, RKL, RND, RRD
 
 __all__ = [
     "ILD",

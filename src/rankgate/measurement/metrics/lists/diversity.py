@@ -1,14 +1,20 @@
-"""Diversity: dissimilarity of the items of a list."""
+"""Diversity of the items of a list, and calibration to the user's history.
 
-from typing import Literal
+Diversity is dissimilarity of the items of a list. Calibration compares category proportions of
+a list and of the user's history.
+"""
+
+from typing import Annotated, Literal
 
 import numpy as np
 
-from rankgate.measurement.metrics.judged import total
-from rankgate.measurement.metrics.lists.declare import ListMetric
+from rankgate.core.declare import OnlyWith, Range
+from rankgate.measurement.metrics.judged_block import total
+from rankgate.measurement.metrics.lists.list_metric import ListMetric
 from rankgate.measurement.metrics.lists.listed import (
     Floats,
     Listed,
+    row_totals,
     safe_ratio,
     take_rows,
     unit_vectors,
@@ -125,4 +131,147 @@ ILD = ListMetric(
     source="Smyth & McClave, ICCBR 2001, doi:10.1007/3-540-44593-5_25; recpack (Jaccard)",
     sees="the features of the items of a list",
     blind_to="whether anything shown is relevant, and the order within a list",
+)
+
+
+Weight = Literal["uniform", "log2"]
+Place = Literal["uniform", "log2", "geometric"]
+Divergence = Literal["kl", "js", "hellinger"]
+
+
+def miscalibration(
+    lists: Listed,
+    *,
+    divergence: Divergence = "kl",
+    alpha: Annotated[float, Range(0, 1)] = 0.01,
+    weight: Weight = "uniform",
+) -> Floats:
+    """Divergence of the categories shown from those of the history, ``(T,)``; 0 is the same.
+
+        C_KL(p, q) = Σ_g p(g) · ln( p(g) / q̃(g) ),   q̃ = (1 − α) · q + α · p
+
+    p are the shares of the categories in the user's history, q those in the list.
+
+    Args:
+        lists: the lists.
+        divergence: as above (`kl`, Steck); of Jensen and Shannon, in bits (`js`, at most 1); or
+            Hellinger's distance (`hellinger`, at most 1).
+        alpha: α, how much of p is mixed in, so that a category that is not shown has a finite
+            price; only `kl` takes it.
+        weight: each place counts the same, or 1/log₂(rank + 1).
+
+    Returns:
+        NaN for users without a history, or where no item shown has a category.
+
+    >>> shown = Listed(np.array([[0]]), 3, categories=np.array([[1.0, 0], [1, 0], [0, 1]]),
+    ...               history=np.array([[1, 2]]))
+    >>> miscalibration(shown, divergence="js").round(4)
+    array([0.3113])
+    """
+    assert lists.categories is not None
+    assert isinstance(lists.history, np.ndarray)
+    ranks = np.arange(1, lists.items.shape[1] + 1)
+    place_weights = 1 / np.log2(ranks + 1.0) if weight == "log2" else np.ones(len(ranks))
+    q = np.einsum("tkg,k->tg", take_rows(lists.categories, lists.items), place_weights)
+    p = row_totals(lists.categories, lists.history)
+    q, p = (
+        safe_ratio(weights, np.broadcast_to(weights.sum(axis=-1, keepdims=True), weights.shape))
+        for weights in (q, p)
+    )
+    return divergence_of_shares(p, q, divergence, alpha)
+
+
+def category_entropy(
+    lists: Listed,
+    *,
+    weight: Place = "uniform",
+    patience: Annotated[float, Range(0, 1), OnlyWith("weight", "geometric")] = 0.85,
+    smoothing: Annotated[float, Range(0)] = 0.0,
+) -> Floats:
+    """Entropy of the categories of a list, in bits, ``(T,)``.
+
+        CategoryEntropy = −Σ_g q(g) · log₂ q(g)
+
+    q are the shares of the categories in the list.
+
+    Args:
+        lists: the lists.
+        weight: each place counts the same, or 1/log₂(rank + 1), or patience^(rank − 1).
+        patience: of the geometric weights.
+        smoothing: what is added to each category's sum before shares are made (LensKit: 1e-6).
+
+    Returns:
+        NaN for empty lists, and where no item shown has a category.
+
+    >>> shown = Listed(np.array([[0, 1], [0, -1]]), 2, categories=np.eye(2))
+    >>> category_entropy(shown)
+    array([1., 0.])
+    """
+    assert lists.categories is not None
+    ranks = np.arange(1.0, lists.items.shape[1] + 1)
+    place_weights = {
+        "uniform": np.ones(len(ranks)),
+        "log2": 1 / np.log2(ranks + 1),
+        "geometric": patience ** (ranks - 1),
+    }[weight]
+    sums = np.einsum("tkg,k->tg", take_rows(lists.categories, lists.items), place_weights)
+    sums = np.where(lists.lengths[:, None] > 0, sums + smoothing, 0)
+    share = safe_ratio(sums, np.broadcast_to(sums.sum(axis=-1, keepdims=True), sums.shape))
+    bits = share * np.log2(np.where(share > 0, share, 1))
+    entropy: Floats = np.maximum(-bits.sum(axis=-1), 0)
+    return entropy
+
+
+def divergence_of_shares(
+    p: Floats, q: Floats, divergence: Divergence = "kl", alpha: float = 0.01
+) -> Floats:
+    """The divergence of rows of shares, ``(T, G) -> (T,)``; NaN where a row has no shares.
+
+    >>> divergence_of_shares(np.array([[0.7, 0.3]]), np.array([[1.0, 0.0]])).round(6)
+    array([1.133982])
+    """
+    if divergence == "kl":
+        return _kl_divergence(p, (1 - alpha) * q + alpha * p)
+    if divergence == "js":
+        mean_shares = (p + q) / 2
+        bits: Floats = (_kl_divergence(p, mean_shares) + _kl_divergence(q, mean_shares)) / (
+            2 * np.log(2)
+        )
+        return bits
+    distance: Floats = np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum(axis=-1) / 2)
+    return distance
+
+
+def _kl_divergence(p: Floats, q: Floats) -> Floats:
+    """Σ p · ln(p/q), a term with p = 0 being 0, ``(T,)``."""
+    ratio = np.divide(p, q, out=np.ones(p.shape), where=(p > 0) & (q > 0))
+    terms = np.where(p > 0, p * np.log(ratio), 0)
+    terms = np.where((p > 0) & (q == 0), np.inf, terms)
+    unknown = np.isnan(p).any(axis=-1) | np.isnan(q).any(axis=-1)
+    divergence: Floats = np.where(unknown, np.nan, np.maximum(terms.sum(axis=-1), 0))
+    return divergence
+
+
+CategoryEntropy = ListMetric(
+    "CategoryEntropy",
+    category_entropy,
+    title="How many categories a list is of, and how evenly, in bits.",
+    formula="CategoryEntropy = mean_list −Σ_g q(g) · log₂ q(g)",
+    high=None,
+    needs=("categories",),
+    source="Shannon, Bell System Technical Journal 27, 1948; LensKit (entropy, "
+    "rank_biased_entropy)",
+    sees="the categories of the items shown",
+)
+Miscalibration = ListMetric(
+    "Miscalibration",
+    miscalibration,
+    title="How far the categories shown are from those of the user's history.",
+    formula="C_KL(p, q) = Σ_g p(g) · ln( p(g) / q̃(g) ),   q̃ = (1 − α) · q + α · p",
+    aliases=("calibration_kl",),
+    high=None,
+    higher_is_better=False,
+    needs=("categories", "history"),
+    source="Steck, RecSys 2018, doi:10.1145/3240323.3240372",
+    sees="the categories of the items shown and of the history",
 )

@@ -1,23 +1,29 @@
-"""The input of metrics on sequences: the rankings of a task, one after another.
+"""The input and declaration of metrics on sequences: the rankings of a task in order.
 
-A task is one query with its one ranking, the calls of an agent, the queries of a session, or the
-variations of a topic. Shapes: G tasks, Q rankings of a task, K documents of a ranking, I judged
-documents of a task, C cited documents.
+A task is one query with its one ranking, the calls of an agent, the queries of a session, or
+the variations of a topic. After the input comes the declaration of a metric on sequences of
+rankings.
+
+Shapes: G tasks, Q rankings of a task, K documents of a ranking, I judged documents of a task,
+C cited documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.measurement.metrics.metric_declaration import SEQUENCES, Metric, View
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.judged import Counts, Flags, Floats
+    from rankgate.measurement.metrics.judged_block import Counts, Flags, Floats
+
 
 NOTHING = -1
 """The code of a padded cell."""
@@ -209,3 +215,28 @@ def sequences(
         tokens=lengths if tokens is not None else None,
         **array_fields,  # type: ignore[arg-type]  # fields of arrays
     )
+
+
+Tokens = Annotated[int, Range(1)]
+"""A budget of tokens."""
+
+
+@dataclass(frozen=True, repr=False)
+class SequenceMetric(Metric):
+    """A metric whose kernel takes `Sequences`; everything else is inherited from `Metric`.
+
+    Attributes:
+        undefined: whether a task without a value never counts, whatever the convention says: of
+            an answered question a precision of refusals says nothing.
+    """
+
+    view: View = SEQUENCES
+    scenarios: bool = False
+    undefined: bool = False
+
+    @property
+    def accepted(self) -> Mapping[str, Parameter]:
+        """The parameters; unjudged documents stay where they are, as they are read too."""
+        return {
+            name: parameter for name, parameter in super().accepted.items() if name != "judged_only"
+        }

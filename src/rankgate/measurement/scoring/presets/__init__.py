@@ -65,7 +65,7 @@ def convention(name: str | Convention) -> Convention:
     if isinstance(name, Convention):
         return name
     if str(name).endswith(".toml"):
-        return import_module(f"{__name__}.user").read_convention(name)  # type: ignore[no-any-return]
+        return import_module(f"{__name__}.user_convention").read_convention(name)  # type: ignore[no-any-return]
     if name in CONVENTIONS:
         return CONVENTIONS[name]
     plugin_conventions = of_plugins()

@@ -1,28 +1,38 @@
-"""Check the alert rules against the history: which alerts fire, persist or are resolved."""
+"""Check alert rules against the history, and manage rules and alerts.
+
+The check says which alerts fire, persist or are resolved. Managing sets the rules of a
+project, and lists and acknowledges its alerts; every change is in the audit log.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import polars as pl
 
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.result import Result
+from rankgate.core.present.base_result import Result
+from rankgate.judging.store.store_people import StoreListing
 from rankgate.store.material import projects
-from rankgate.store.records import alerts, notifications, records, series
+from rankgate.store.people import audit
+from rankgate.store.people.audit import COMMAND_LINE
+from rankgate.store.records import alerts, records, series
 from rankgate.store.rows import now
-from rankgate.workspace.records.alerts.kind import WatchedSeries
-from rankgate.workspace.records.alerts.kinds import ALERTS
-from rankgate.workspace.records.alerts.rules import AlertRules, read_rules
+from rankgate.workspace.records.alerts.alert_kinds import ALERTS, WatchedSeries
+from rankgate.workspace.records.alerts.alert_rules import ALERTS_CODE, AlertRules, read_rules
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.rule import Outcome, Rule
     from rankgate.store.database import Connection
+    from rankgate.store.people.audit import Actor
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.series import Point
     from rankgate.store.store import Store
+
 
 ChangeKind = Literal["", "fired", "again", "resolved"]
 
@@ -61,7 +71,9 @@ class AlertCheck(Result):
     """
 
     kind: ClassVar[str] = "alert_check"
-    document_from: ClassVar[str] = "rankgate.workspace.records.alerts.document:alert_check_document"
+    document_from: ClassVar[str] = (
+        "rankgate.workspace.records.record_documents:alert_check_document"
+    )
 
     project: str
     checked_at: str
@@ -79,7 +91,7 @@ class AlertCheck(Result):
 def check_alerts(store: Store, project: str, moment: datetime | None = None) -> AlertCheck:
     """Check the rules of a project; store fired and resolved alerts with their messages.
 
-    Messages wait in the store; `rankgate.workspace.records.alerts.deliver` sends them.
+    Messages wait in the store; `rankgate.workspace.records.alerts.delivery` sends them.
 
     Args:
         store: an open store.
@@ -236,7 +248,7 @@ class _AlertWriter:
         quiet = self.rules.quiet if rule.tier != "block" else None
         until = quiet.ends_after(self.moment) if quiet else None
         for name in rule["channels"] or self.rules.channels:
-            notifications.add_notification(self.connection, alert.id, event, name, not_before=until)
+            alerts.add_notification(self.connection, alert.id, event, name, not_before=until)
 
     def resolve_others(self, keys: set[str]) -> None:
         """Resolve alerts whose rule or series no longer exists; no message is sent."""
@@ -246,3 +258,92 @@ class _AlertWriter:
             ):
                 if alert.key not in keys:
                     alerts.resolve_alert(self.connection, self.project, alert.id)
+
+
+def read_rules_text(store: Store, project: str) -> str:
+    """The text of a project's rules; empty without any.
+
+    Raises:
+        UsageError: no such project.
+    """
+    with store.read() as connection:
+        return str(projects.get_by_name(connection, project).settings.get("alerts", ""))
+
+
+def set_rules_from_file(store: Store, project: str, file: Path) -> AlertRules:
+    """Replace the rules of a project by those of a file.
+
+    Raises:
+        UsageError: no such project.
+        InputError: the file cannot be read; with the line.
+    """
+    TomlFile.read(file, code=ALERTS_CODE)  # an error names the file
+    text = file.read_text(encoding="utf-8-sig")
+    with store.write() as connection:
+        project_id = projects.get_by_name(connection, project).id
+        projects.refuse_archived(connection, project_id)
+        return set_rules(connection, project_id, text, str(file))
+
+
+def set_rules(
+    connection: Connection,
+    project: int,
+    text: str,
+    source: str = "alerts",
+    actor: Actor = COMMAND_LINE,
+) -> AlertRules:
+    """Replace the rules of a project.
+
+    Raises:
+        InputError: they cannot be read; with the line.
+    """
+    rules = read_rules(text, source)
+    settings = dict(projects.get(connection, project).settings) | {"alerts": text}
+    projects.change(connection, project, settings=settings)
+    audit.record(
+        connection,
+        actor,
+        "alerts.rules",
+        project=project,
+        details={"rules": len(rules.rules), "channels": len(rules.channels)},
+    )
+    return rules
+
+
+def acknowledge(store: Store, project: str, number: int) -> str:
+    """Acknowledge an alert; return its state and message.
+
+    Raises:
+        UsageError: no such project or alert.
+    """
+    with store.write() as connection:
+        project_id = projects.get_by_name(connection, project).id
+        projects.refuse_archived(connection, project_id)
+        alert = alerts.acknowledge_alert(connection, project_id, number)
+        audit.record(
+            connection, COMMAND_LINE, "alert.acknowledge", alert.message, project=project_id
+        )
+    return f"{alert.state}: {alert.message}"
+
+
+def list_alerts(store: Store, project: str, state: str | None = None) -> StoreListing:
+    """The latest alerts of a project, the last first.
+
+    Raises:
+        UsageError: no such project.
+    """
+    with store.read() as connection:
+        project_id = projects.get_by_name(connection, project).id
+        project_alerts = alerts.list_alerts(connection, project_id, state=state)
+    rows = tuple(
+        {
+            "alert": alert.id,
+            "state": alert.state,
+            "since": f"{alert.first_at:%Y-%m-%d %H:%M}",
+            "last": f"{alert.last_at:%Y-%m-%d %H:%M}",
+            "times": alert.count,
+            "message": alert.message,
+        }
+        for alert in project_alerts
+    )
+    return StoreListing(store.name, "alerts", rows)

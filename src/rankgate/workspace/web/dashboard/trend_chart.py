@@ -1,22 +1,83 @@
 """A series as SVG made by the server: intervals, breaks, change-points, annotations.
 
-Every point leads to its record. Colours are attributes, which the style of pages makes dark.
+Texts above the drawing are in rows without overlap. Every point leads to its record. Colours
+are attributes, which the style of pages makes dark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.charts.style import DIM, GREY, INK, LINE, RED, system_colour
-from rankgate.core.present.pages.bars import axis_ticks
-from rankgate.core.present.pages.parts import escape_html
-from rankgate.workspace.web.dashboard.label_rows import place_labels
+from rankgate.core.present.charts.chart_style import DIM, GREY, INK, LINE, RED, system_colour
+from rankgate.core.present.pages.page import axis_ticks
+from rankgate.core.present.pages.page_parts import escape_html
 
 if TYPE_CHECKING:
     from rankgate.workspace.records.history import History
+
+
+_LETTER_WIDTH = 7.0
+"""The width of a letter of 12 px, more than the mean of usual sans-serif fonts."""
+
+_GAP = 8.0
+"""Between two labels of a row."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """The position of a text.
+
+    Attributes:
+        row: from 0, the row next to the drawing.
+        left, right: the ends of the words.
+        anchor: ``start`` or ``end``, the end that is at the line of the words.
+        free: True if the line can reach the row without crossing words of lower rows.
+    """
+
+    row: int
+    left: float
+    right: float
+    anchor: str
+    free: bool = True
+
+
+def place_labels(marks: Sequence[tuple[float, str]], edge: float) -> list[Label]:
+    """A label for each mark, in the lowest row with room for it, from the right to the left.
+
+    So a line mostly rises between the words of lower rows. Words that would leave the drawing end
+    at their line.
+
+    Args:
+        marks: where the line is, and the words.
+        edge: the right end of the drawing.
+    """
+    labels: dict[int, Label] = {}
+    for i in sorted(range(len(marks)), key=lambda i: -marks[i][0]):
+        x, text = marks[i]
+        width = len(text) * _LETTER_WIDTH
+        fits = x + width <= edge
+        left_end = x if fits else max(0.0, x - width)
+        right_end = left_end + width
+        used_rows = {
+            label.row
+            for label in labels.values()
+            if left_end < label.right + _GAP and label.left - _GAP < right_end
+        }
+        row = next(candidate for candidate in range(len(marks)) if candidate not in used_rows)
+        labels[i] = Label(row, left_end, right_end, "start" if fits else "end")
+    return [
+        replace(labels[i], free=_is_line_free(x, labels[i].row, labels.values()))
+        for i, (x, _) in enumerate(marks)
+    ]
+
+
+def _is_line_free(x: float, row: int, labels: Iterable[Label]) -> bool:
+    return not any(label.row < row and label.left - 1 < x < label.right + 1 for label in labels)
+
 
 WIDE, HIGH = 1000, 340
 """The size of the drawing; more than two rows of text make it higher."""

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from zlib import crc32
 
-from rankgate.core.present.charts.style import GRADES
-from rankgate.judging.rating.session import grade_keys
-from rankgate.store.kept import runs
-from rankgate.store.material import documents, projects
-from rankgate.workspace.web.cache import Cache
+from rankgate.core.present.charts.chart_style import GRADES
+from rankgate.judging.rating.rating_session import grade_keys
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects, queries_documents
+from rankgate.workspace.web.value_cache import Cache
 
 if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
-    from rankgate.store.kept.runs import StoredRun
-    from rankgate.store.material.documents import Document
+    from rankgate.store.blobs.stored_runs import StoredRun
     from rankgate.store.material.projects import Project
-    from rankgate.store.material.queries import Query
-    from rankgate.store.rating.answers import Answer
+    from rankgate.store.material.queries_documents import Document, Query
+    from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.tasks import Task
     from rankgate.store.store import Store
 
@@ -141,7 +140,9 @@ def _list_view(
     table = read_rankings(store, run.id)
     ranking = table.filter(table["query_id"] == query.query_id).sort("score", descending=True)
     ids = ranking["doc_id"].head(LIST_LENGTH).to_list()
-    documents_by_id = documents.documents_of_query(connection, project.id, query.query_id, ids)
+    documents_by_id = queries_documents.documents_of_query(
+        connection, project.id, query.query_id, ids
+    )
     return [
         _brief_view(document_view(documents_by_id[doc_id], query_words, project.settings))
         if doc_id in documents_by_id
@@ -178,7 +179,9 @@ def read_rankings(store: Store, number: int) -> pl.DataFrame:
 
     def read() -> pl.DataFrame:
         with store.read() as connection:
-            return runs.rankings(runs.run_by_number(connection, number), store.blobs).table
+            return stored_runs.rankings(
+                stored_runs.run_by_number(connection, number), store.blobs
+            ).table
 
     return _RANKINGS.get((store.name, number), read)
 

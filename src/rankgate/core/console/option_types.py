@@ -1,0 +1,178 @@
+"""Option types with completion, and help of commands in sections and definition lists.
+
+First come types of options with values that are names, which a shell can complete. Then comes
+the help of commands: options in sections, groups with a whole line for each command, and
+definition lists at the end, such as the methods that an option names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from rankgate.core.present.lazy_names import load_upper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class NameType(click.types.StringParamType):
+    """A name, such as that of a metric; any text is accepted.
+
+    Args:
+        kind: which names a shell offers, a key of the table ``completed_names`` of `ABOVE`.
+        files: True where the value may be a file too.
+    """
+
+    def __init__(self, kind: str, *, files: bool = False) -> None:
+        self.kind = kind
+        self.files = files
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names that begin so, in any case, then files."""
+        return [
+            *([CompletionItem(incomplete, type="file")] if self.files else []),
+            *_completions(self.kind, ctx, param, incomplete),
+        ]
+
+
+class NameOrPathType(click.Path):
+    """A path, or a name that the command knows, such as that of a saved baseline.
+
+    Args:
+        kind: as of `NameType`.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Files, then the names that begin so."""
+        files = super().shell_complete(ctx, param, incomplete)
+        return [*files, *_completions(self.kind, ctx, param, incomplete)]
+
+
+def _completions(
+    kind: str, ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The names of a kind that begin with a text and are not on the command line already."""
+    current_value = ctx.params.get(param.name or "")
+    was_typed = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    excluded_names = current_value if was_typed and isinstance(current_value, tuple) else ()
+    prefix = incomplete.casefold()
+    return [
+        CompletionItem(name, help=title)
+        for name, title in load_upper("completed_names")[kind](ctx)
+        if name.casefold().startswith(prefix) and name not in excluded_names
+    ]
+
+
+METRIC = NameType("metrics")
+RATING_METRIC = NameType("rating_metrics")
+KPI = NameType("kpis")
+CONVENTION = NameType("conventions", files=True)
+FORMAT = NameType("formats")
+ENGINE = NameType("engines")
+QUERY_ID = NameType("query_ids")
+TAG = NameType("tags")
+SYSTEM = NameType("recorded_systems")
+RECORDED_METRIC = NameType("recorded_metrics")
+SAVED_BASELINE = NameType("baselines")
+SYSTEM_OR_FILE = NameOrPathType("systems")
+"""A file; with ``--scores`` a system in its tables."""
+BASELINE_OR_FILE = NameOrPathType("baselines_and_systems")
+"""A run or a saved baseline; with ``--scores`` a system in its tables."""
+
+BY_METAVAR = {
+    "METRIC": METRIC,
+    "KPI": KPI,
+    "CONVENTION": CONVENTION,
+    "FORMAT": FORMAT,
+    "ID": QUERY_ID,
+    "TAG": TAG,
+    "SYSTEM": SYSTEM,
+}
+"""The types of options that take any text, by what the help calls their value."""
+
+
+COLLECTION = "Options of the collection"
+RUNS = "Options of runs"
+TEST = "Options of the test"
+OUTPUT = "Options of the output"
+"""The headings, in their order."""
+
+
+class SectionOption(click.Option):
+    """An option in a section of the help."""
+
+    def __init__(self, *declarations: Any, section: str, **attributes: Any) -> None:
+        super().__init__(*declarations, **attributes)
+        self.section = section
+
+
+class SectionedCommand(click.Command):
+    """A command whose help lists the options of values under their own headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, then a section for each value."""
+        sections: dict[str, list[tuple[str, str]]] = {
+            title: [] for title in ("Options", COLLECTION, RUNS, TEST, OUTPUT)
+        }
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(param, "section", "Options"), []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class FullHelpGroup(click.Group):
+    """A group whose help has the first sentence of each command whole."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their sentences, wrapped and never cut."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, short_help(command)) for name, command in commands if command is not None]
+            )
+
+
+def short_help(command: click.Command) -> str:
+    """The first sentence of a command's help."""
+    return command.get_short_help_str(limit=1000)
+
+
+class DefiningCommand(SectionedCommand):
+    """A command that explains choices of its options below them.
+
+    Attributes:
+        definitions: by heading, each choice and what it means.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        definitions: Mapping[str, Iterable[tuple[str, str]]],
+        **options: Any,
+    ) -> None:
+        """Take what click takes, and the lists."""
+        super().__init__(*args, **options)
+        self.definitions = {heading: tuple(rows) for heading, rows in definitions.items()}
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the lists."""
+        super().format_epilog(ctx, formatter)
+        for heading, rows in self.definitions.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)

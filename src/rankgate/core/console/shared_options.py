@@ -1,0 +1,385 @@
+"""Arguments and options that commands share: inputs, outputs, backends, hooks, repetition.
+
+A name means the same in all commands. Options of metrics and conventions are in
+`rankgate.measurement.metric_options`, those of a store in
+`rankgate.measurement.store_options`.
+
+Hooks are functions that the program adds to commands from packages above theirs. A package
+never imports one above it. Where a command can do more with such a package, it requests a hook
+by name; ``cli`` says in the context of click what is after the name.
+
+After the hooks come inputs and outputs of commands (standard input once, and never a partial
+file), the shared options, and ``--backend`` and ``--master``, by which a command runs its verb
+on a cluster instead of this machine. Last comes the function that rebuilds a command line so
+that it can be repeated.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from rankgate.core.console.option_types import COLLECTION, FORMAT, OUTPUT, SectionOption
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.output_files import suffix_of
+from rankgate.core.present.lazy_names import load_upper
+
+if TYPE_CHECKING:
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Functions as ``module:function``, imported when they are called.
+
+    Attributes:
+        score_ratings: for ``eval``: scores runs by the ratings of single raters, as a tool does;
+            None where the input holds judgments.
+        on_spark: for ``--backend spark``: a session, with tables on Spark for a command's files.
+        record: for ``--record``: records a result with the parameters of its command.
+    """
+
+    score_ratings: str
+    on_spark: str
+    record: str
+
+
+def find_hook(name: str) -> Callable[..., Any]:
+    """The function of a hook; one that returns None in a command outside of the program."""
+    hooks = click.get_current_context().find_object(Hooks)
+    if hooks is None:
+        return lambda *_, **__: None
+    from rankgate.core.present.lazy_names import load_name
+
+    function: Callable[..., Any] = load_name(getattr(hooks, name))
+    return function
+
+
+_CHUNK_SIZE = 1 << 15
+
+
+def input_paths() -> tuple[str, ...]:
+    """The files that the running command reads: the values of its parameters that are paths."""
+    context = click.get_current_context()
+    paths: list[str] = []
+    for parameter in context.command.params:
+        if (
+            isinstance(parameter.type, click.Path)
+            and not parameter.type.writable
+            and parameter.name != "output"
+        ):
+            value = context.params[str(parameter.name)]
+            paths += value if isinstance(value, tuple) else [value] if value else []
+    return tuple(paths)
+
+
+def check_paths(inputs: Sequence[str], output: str | None = None) -> None:
+    """Check that standard input is read once, and that the output is writable and not an input.
+
+    An input may be ``NAME:PATH``, where the name is of a format.
+
+    Raises:
+        UsageError: what clashes, and how to say it otherwise.
+    """
+    paths = [load_upper("path_of_input")(source) for source in inputs]
+    if paths.count("-") > 1:
+        raise UsageError(
+            "'-' is given for two inputs, but standard input can be read only once; name a file.",
+            code="stdin-twice",
+        )
+    if output in (None, "-"):
+        return
+    target = Path(str(output))
+    if target.is_dir():
+        raise UsageError(f"{output}: a folder, where a file is to be written.", code="cannot-write")
+    if not target.parent.is_dir():
+        raise UsageError(
+            f"{output}: there is no folder {target.parent}; create it first.", code="cannot-write"
+        )
+    for path in paths:
+        if target.exists() and Path(path).exists() and target.samefile(path):
+            raise UsageError(
+                f"{output}: would replace an input; name another file.", code="output-is-input"
+            )
+
+
+def write_output(text: str | bytes, output: str | None = None) -> None:
+    """Write a result to standard output, or to a file that is replaced in one step.
+
+    Args:
+        text: words; or the bytes of a picture.
+        output: a file; None and ``-`` are standard output.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    if output in (None, "-"):
+        # in pieces, as an unbuffered stream tells only the next write that nobody reads any more
+        for begin in range(0, len(text), _CHUNK_SIZE):
+            click.echo(
+                text[begin : begin + _CHUNK_SIZE], nl=False, color=True
+            )  # ids keep their escapes
+        return
+    from rankgate.core.output_files import save_file
+
+    save_file(str(output), text)
+
+
+class RenamedOption(click.Option):
+    """An option that was called ``--set``, which is accepted but not listed in the help."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option under both names."""
+        super().add_to_parser(parser, ctx)
+        parser.add_option(obj=self, opts=["--set"], dest=self.name, action="append")
+
+
+qrels = click.argument("qrels", type=click.Path())
+runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
+run = click.argument("run", type=click.Path())
+
+
+def parameters(help_text: str) -> Decorator:
+    """``--parameter NAME=VALUE`` of what a command chose by name."""
+    return click.option(
+        "--parameter",
+        "parameters",
+        cls=RenamedOption,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=help_text,
+    )
+
+
+seed = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="The seed of the random numbers.",
+)
+resamples = click.option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="The number of resamples for an interval.",
+)
+scale = click.option(
+    "--scale",
+    metavar="SCALE",
+    help="The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such "
+    "as 0..4, or a list such as 0,1,10,100.",
+)
+from_option = click.option(
+    "--from",
+    "from_",
+    metavar="FORMAT",
+    type=FORMAT,
+    help="The format of the input; detected without it (see rankgate formats).",
+)
+
+
+def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
+    """``--from FORMAT`` of the files that a command reads.
+
+    A format that holds runs alone is that of the runs, one that holds judgments alone that of the
+    judgments. Files whose format is named, as in ``FORMAT:PATH``, keep theirs.
+
+    Args:
+        inputs: what files hold, and the arguments that name such files, as in ``"runs old new"``;
+            judgments, runs, ratings, queries, documents, or tables, logs, pools and sheets, which
+            are in any format of tables.
+        flag: the option, where ``--from`` is another one of the command.
+    """
+    arguments: dict[str, list[str]] = {}
+    for spec in inputs:
+        content, *names = spec.split()
+        arguments.setdefault(content, []).extend(names)
+    *first_kinds, last_kind = arguments
+    contents = f"{', '.join(first_kinds)} and {last_kind}" if first_kinds else last_kind
+    restriction = ", of those that it can hold" if first_kinds else ""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def named(*args: Any, from_format: str | None, **values: Any) -> Any:
+            if from_format is not None:
+                paths = {
+                    content: {name: values[name] for name in names if name in values}
+                    for content, names in arguments.items()
+                }
+                values |= load_upper("paths_in_format")(from_format, paths)
+            return function(*args, **values)
+
+        return click.option(
+            flag,
+            "from_format",
+            metavar="FORMAT",
+            type=FORMAT,
+            help=f"The format of the {contents}{restriction}; detected without it (see rankgate "
+            "formats). FORMAT:PATH names that of one file.",
+        )(named)
+
+    return decorate
+
+
+def table_columns(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--columns`` and ``--grades`` of files that are tables, as a collection states them."""
+
+    @functools.wraps(function)
+    def read(*args: Any, grades: tuple[str, ...], **options: Any) -> Any:
+        from rankgate.core.console.declared_options import parse_labelled_numbers
+
+        return function(*args, grades=parse_labelled_numbers(grades, "--grades"), **options)
+
+    labels = click.option(
+        "--grades",
+        cls=SectionOption,
+        section=COLLECTION,
+        multiple=True,
+        metavar="LABEL=GRADE,...",
+        help="The grade of each label, where judgments hold labels, as in Exact=3,Partial=1. "
+        "May be given several times.",
+    )
+    columns = click.option(
+        "--columns",
+        cls=SectionOption,
+        section=COLLECTION,
+        metavar="NAME=COLUMN,...",
+        help="The columns of files that have no usual name, as in "
+        "query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are "
+        "grade=ann+bob or grade=rater_*.",
+    )
+    return columns(labels(read))
+
+
+as_kind = click.option(
+    "--as",
+    "as_",
+    type=click.Choice(["qrels", "run"]),
+    help="Read the input as judgments or as a run, if it could be either.",
+)
+
+
+def output(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``-o``, which may be none of the files that the command reads."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, output: str | None, **options: Any) -> Any:
+        check_paths(input_paths(), output)
+        return function(*args, output=output, **options)
+
+    output_option = click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=click.Path(),
+        help="Write to FILE instead of standard output; a failed write leaves no partial file.",
+        cls=SectionOption,
+        section=OUTPUT,
+    )
+    return output_option(checked)
+
+
+def form(*forms: str) -> Decorator:
+    """``--format`` with the forms of a command, the default first.
+
+    Without it the suffix of the output's name decides.
+    """
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        option_names = {option.name for option in getattr(function, "__click_params__", ())}
+        by_suffix = "; by default inferred from the suffix of FILE"
+        format_option = click.option(
+            "--format",
+            "form",
+            type=click.Choice(forms),
+            default=forms[0],
+            show_default=True,
+            help=f"The output format{by_suffix if option_names & {'output', 'target'} else ''}.",
+            cls=SectionOption,
+            section=OUTPUT,
+        )
+
+        @functools.wraps(function)
+        def chosen(*args: Any, form: str, **options: Any) -> Any:
+            output_path = options.get("output") or "-"
+            source = click.get_current_context().get_parameter_source("form")
+            if suffix_of(output_path) and source is not ParameterSource.COMMANDLINE:
+                from rankgate.core.output_files import find_form
+
+                form = find_form(output_path, forms, ", or give --format")
+            return function(*args, form=form, **options)
+
+        return format_option(chosen)
+
+    return decorated
+
+
+BACKENDS = ("local", "spark")
+
+
+def backend_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--backend`` and ``--master`` of a command.
+
+    With ``--backend spark`` the command is called with tables on Spark in the place of its files,
+    which the hook ``on_spark`` makes; its verb measures them there.
+    """
+
+    @functools.wraps(function)
+    def chosen(*args: Any, backend: str, master: str | None, **options: Any) -> Any:
+        if backend == "spark":
+            with find_hook("on_spark")(master, options) as tables:
+                return function(*args, **tables)
+        if master is not None:
+            problem = "--master is of --backend spark; give both or none."
+            raise UsageError(problem, code="unused-option")
+        return function(*args, **options)
+
+    backend_option = click.option(
+        "--backend",
+        type=click.Choice(BACKENDS),
+        default="local",
+        show_default=True,
+        help="Run on this machine, or on Apache Spark (needs Java and rankgate[spark]).",
+    )
+    master_option = click.option(
+        "--master",
+        metavar="URL",
+        help="The Spark master, such as local[4] or spark://host:7077; by default that of "
+        "spark-submit, or all cores of this machine.",
+    )
+    return backend_option(master_option(chosen))
+
+
+_OMITTED_OPTIONS = ("form", "output")
+
+
+def repeat_arguments(context: click.Context, only: Collection[str] = ()) -> list[str]:
+    """The arguments and options of the running command, without ``--format`` and ``--output``.
+
+    Args:
+        context: of the command that runs.
+        only: names of options; empty is everything.
+    """
+    arguments: list[str] = []
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        is_repeated = name in only if only else name not in _OMITTED_OPTIONS
+        if not is_repeated or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        texts = [str(raw_value) for raw_value in (value if isinstance(value, tuple) else (value,))]
+        if isinstance(parameter, click.Argument):
+            arguments += texts
+        elif getattr(parameter, "is_flag", False):
+            arguments.append(parameter.opts[-1])
+        else:
+            arguments += [argument for text in texts for argument in (parameter.opts[-1], text)]
+    return arguments

@@ -1,0 +1,240 @@
+"""Terminal output of commands: results, progress, colours, quiet mode and ``--record``.
+
+First come quiet output and colours: options of all commands, and the environment. Then come
+terminal width and colours (files and pipes get neither), progress messages at a terminal, and
+``--record``, by which a command records its result for the history. Last comes the function
+that prints the result of a command in one of its forms, on a terminal or in a file.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from rankgate.core.console.shared_options import find_hook, write_output
+from rankgate.core.present.document_model import make_printable
+from rankgate.core.present.text_tables import WIDTH, wrap_line
+from rankgate.core.present.write_results import render_result
+from rankgate.core.progress import progress
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
+
+
+def is_quiet() -> bool:
+    """True if progress and summaries are left out (``--quiet``)."""
+    return _is_set("quiet")
+
+
+def uses_colours() -> bool:
+    """True if colours may be used: not with ``--no-color`` or NO_COLOR, nor at a dumb terminal."""
+    colours_disabled = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not (colours_disabled or _is_set("no_color"))
+
+
+def _is_set(name: str) -> bool:
+    """A flag of the program; false where a command is called by itself."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.find_root().params.get(name))
+
+
+_LEAST, _NARROW, _WIDE = 40, 80, 160
+
+# GitHub and Azure run lines such as ::error:: and ##[error] in the output of a job as commands
+_COMMAND = re.compile(r"(?m)^(\s*):(?=:)|(?<=#)#(?=\[|vso\[)")
+
+# the first line, a heading, and a label at the beginning of a line, with two blanks behind it
+_BARS = re.compile("█+|░+")
+_LABEL = re.compile(r"^( *)(\S+(?: \S+)*?)(?=  )")
+
+
+def output_width(output: str | None = None) -> int:
+    """The columns that a text may take: a terminal's, between 40 and 160; elsewhere 80."""
+    if output not in (None, "-") or not sys.stdout.isatty():
+        return _NARROW
+    return max(_LEAST, min(shutil.get_terminal_size((_NARROW, 24)).columns, _WIDE))
+
+
+def style_output(text: str, form: str, output: str | None = None) -> str:
+    """A text for people: without commands to a build server, coloured at a terminal.
+
+    Args:
+        text: the rendered text.
+        form: its form; only ``text`` is for people.
+        output: where it goes instead, if anywhere; a file stays plain.
+    """
+    if form != "text":
+        return text
+    text = remove_server_commands(text)
+    is_plain = output not in (None, "-") or not sys.stdout.isatty()
+    if is_plain or not uses_colours():
+        return text
+    return colour_text(text)
+
+
+def remove_server_commands(text: str) -> str:
+    r"""The same text, in which a build server finds no command that came from an id or a query.
+
+    >>> remove_server_commands("a::b\n::error::c\n##[error]d\n")
+    'a::b\n�:error::c\n#�[error]d\n'
+    """
+    return _COMMAND.sub(lambda match: f"{match[1] or ''}�", text)
+
+
+def colour_text(text: str) -> str:
+    r"""The same text with its title bold, its labels and bars coloured; nothing moves.
+
+    >>> colour_text("trec\nsource  a page\n")
+    '\x1b[1mtrec\x1b[0m\n\x1b[36msource\x1b[0m  a page\n'
+    """
+    title, *lines = text.split("\n")
+    return "\n".join([click.style(title, bold=True), *map(_colour_line, lines)])
+
+
+def _colour_line(line: str) -> str:
+    line_with_bars = _BARS.sub(
+        lambda match: click.style(match[0], fg="blue" if match[0][0] == "█" else "yellow"), line
+    )
+    return _LABEL.sub(
+        lambda match: match[1] + click.style(match[2], fg="cyan"), line_with_bars, count=1
+    )
+
+
+_CLEAR = "\r\x1b[K"
+_FIRST_ESTIMATE = 5.0  # seconds: of less no estimate is of use
+_MINUTE = 60
+
+
+class TerminalProgress:
+    """One line on standard error that names the current step; silent outside of a terminal.
+
+    It shows the steps that are reported inside ``with Progress(total):``. After some seconds it
+    has an estimate of the time that is left, as if all steps took alike.
+
+    Args:
+        total: how many steps there will be; nothing is shown for a single step.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        dumb = os.environ.get("TERM") == "dumb"  # such a terminal shows escapes as they are
+        self.watched = total > 1 and sys.stderr.isatty() and not dumb and not is_quiet()
+        self._began = time.monotonic()
+        self._reporting: AbstractContextManager[None] = progress(self)
+
+    def __call__(self, name: str) -> None:
+        """Say that the next step begins."""
+        self.done += 1
+        if self.watched:
+            time_left = format_time_left(time.monotonic() - self._began, self.done - 1, self.total)
+            line = f"{_CLEAR}{self.done}/{self.total} {name}{time_left}"
+            click.echo(line, err=True, nl=False)
+
+    def __enter__(self) -> Self:
+        self._reporting.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._reporting.__exit__(None, None, None)
+        if self.watched and self.done:
+            click.echo(_CLEAR, err=True, nl=False)
+
+
+def format_time_left(seconds: float, steps_done: int, total: int) -> str:
+    """Text for the remaining time at the end of a line; empty without an estimate.
+
+    >>> (format_time_left(30, 1, 4), format_time_left(20, 1, 19), format_time_left(3, 1, 4),
+    ...  format_time_left(20, 0, 4))
+    (', about 90 s left', ', about 6 min left', '', '')
+    """
+    if steps_done < 1 or seconds < _FIRST_ESTIMATE:
+        return ""
+    seconds_left = seconds / steps_done * (total - steps_done)
+    if seconds_left > 2 * _MINUTE:
+        return f", about {seconds_left / _MINUTE:.0f} min left"
+    return f", about {seconds_left:.0f} s left"
+
+
+_RECORD_KEY = "rankgate.record"
+
+
+def with_record_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--record`` of a command that prints a result with figures."""
+
+    @functools.wraps(function)
+    def noted(*args: Any, record: bool, **options: Any) -> Any:
+        click.get_current_context().meta[_RECORD_KEY] = record
+        return function(*args, **options)
+
+    record_option = click.option(
+        "--record",
+        is_flag=True,
+        help="Record the result for rankgate history, in the folder RANKGATE_HISTORY, or in the "
+        "RANKGATE_PROJECT of RANKGATE_STORE.",
+    )
+    return record_option(noted)
+
+
+def record_if_requested(result: Result) -> None:
+    """Record the result of the running command, if ``--record`` was given.
+
+    Raises:
+        UsageError: no place is named; it cannot be written.
+    """
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.get(_RECORD_KEY):
+        record_now(result)
+
+
+def record_now(result: Result) -> None:
+    """Record the result of the running command, and print the place."""
+    record = find_hook("record")(result, click.get_current_context().params)
+    if record is not None:
+        for line in str(record).splitlines()[:1]:
+            click.echo(line, err=True)
+        for notice in record.notices:
+            click.echo(f"warning: {notice.text}", err=True)
+
+
+def print_result(result: Result, form: str, output: str | None = None, **options: Any) -> None:
+    """Print a result, or write it to a file in one step.
+
+    Args:
+        result: what the verb returned.
+        form: one of ``present.write.FORMS``.
+        output: a file; None and ``-`` are standard output.
+        options: as the result's ``document`` takes them (``to_dict`` for JSON).
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    record_if_requested(result)
+    text = render_result(result, form, output_width(output), **options)
+    write_output(style_output(text, form, output), output)
+
+
+def print_summary(lines: Iterable[str]) -> None:
+    """Print sentences for people on standard error.
+
+    Args:
+        lines: a paragraph each; the result itself goes to standard output or to a file.
+    """
+    if is_quiet():
+        return
+    for line in lines:
+        print_to_stderr("\n".join(wrap_line(make_printable(line), WIDTH)) + "\n")
+
+
+def print_to_stderr(text: str) -> None:
+    """Print a text for people on standard error, without commands to a build server."""
+    click.echo(remove_server_commands(text), nl=False, err=True)

@@ -1,0 +1,293 @@
+"""The base of every verb's result: a frozen class for the command line, Python and the web.
+
+A result class is a frozen dataclass that inherits `Result` and declares:
+
+- ``label``: the title of its part in a report, where `heading` does not make one;
+- ``kind``: its name in JSON, by which the class of a saved result is looked up in a table
+  (`rankgate.interface.kinds_of_results`); ``schema_version``;
+- ``document_from``: ``module:function`` that makes its `Document`;
+- ``charts``: by name, ``module:function`` that draws it; the first one is ``plot()``'s
+  default;
+- ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the
+  result and `ReportOptions`; ``order``, its place among the parts of a report;
+- ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
+
+Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
+
+The last part gives the class of the results of a kind; the table of all kinds is filled from
+above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.lazy_names import load_name, load_upper
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.core.present.charts.picture import Picture
+    from rankgate.core.present.document_model import Document
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A warning for the reader of a result.
+
+    Attributes:
+        code: what it is, for programs: ``few-judged``, ``no-spread``.
+        text: one sentence for people.
+        subject: what it is about: a run, a metric, a query; empty is the whole result.
+    """
+
+    code: str
+    text: str
+    subject: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """As plain values."""
+        return {"code": self.code, "text": self.text, "subject": self.subject}
+
+
+def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
+    """The cautions of a run, which have a code each, as notices."""
+    return tuple(Notice(code, f"{run}: {text}", run) for code, text in cautions.items())
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Options of a report: what a page shows in addition to a result's own figures.
+
+    Attributes:
+        worst: how many of the queries that lost most are shown with both lists.
+        queries: texts of queries, by id.
+        documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
+        place: of the result among several, for anchors that no other result has.
+        add: report blocks of plug-ins, by name.
+        two_sided: whether intervals say that they are two-sided, as one-sided bounds are shown too.
+    """
+
+    worst: int = 20
+    queries: Mapping[str, str] = field(default_factory=dict)
+    documents: pl.DataFrame | None = None
+    place: str = "0"
+    two_sided: bool = False
+    add: tuple[str, ...] = ()
+
+
+class Result(ByContent):
+    """The base of all results; see the module."""
+
+    kind: ClassVar[str]
+    schema_version: ClassVar[int] = 1
+    label: ClassVar[str] = ""
+    document_from: ClassVar[str]
+    report_from: ClassVar[str] = ""
+    charts: ClassVar[Mapping[str, str]] = {}
+    order: ClassVar[int] = 50
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What the reader should know before using the figures."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
+        from rankgate.core.present.codec import encode_fields
+
+        return {**self.head(), **encode_fields(self)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on.
+
+        Raises:
+            KeyError, TypeError, ValueError: values that ``to_dict`` does not write.
+        """
+        from rankgate.core.present.codec import decode
+
+        return cls(**decode(cls, values))
+
+    @classmethod
+    def head(cls) -> dict[str, Any]:
+        """The first keys of every result's JSON: its version and its kind."""
+        return {"schema_version": cls.schema_version, "kind": cls.kind}
+
+    def document(self, **options: Any) -> Document:
+        """What it says: headline, notices, tables, charts, paragraphs.
+
+        Args:
+            options: what the kind's document function takes, such as ``worst=10``.
+        """
+        document: Document = load_name(self.document_from)(self, **options)
+        return document
+
+    def report_document(self, options: ReportOptions) -> Document:
+        """What a page says of it: its own report builder's document, or the usual one."""
+        if not self.report_from:
+            return self.document()
+        document: Document = load_name(self.report_from)(self, options)
+        return document
+
+    @property
+    def heading(self) -> str:
+        """The title of its part in a report."""
+        return self.label or self.kind.replace("_", " ").capitalize()
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """Its inputs: name, what it is (judgments, run), SHA-256."""
+        return ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Its main table as a Polars frame.
+
+        Raises:
+            UsageError: it has no table.
+        """
+        return self._table()
+
+    def to_pandas(self) -> Any:
+        """Its main table as a pandas frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+            UsageError: it has no table.
+        """
+        from rankgate.core.present.result_frames import pandas_frame
+
+        return pandas_frame(self._table())
+
+    def to_arrow(self) -> Any:
+        """Its main table as a table of PyArrow.
+
+        Raises:
+            MissingExtraError: PyArrow is not installed.
+            UsageError: it has no table.
+        """
+        from rankgate.core.present.result_frames import arrow_table
+
+        return arrow_table(self._table())
+
+    def to_flat(self) -> dict[str, float]:
+        """The numbers of its main table, each under one name, as trackers of experiments take them.
+
+        A name has the texts that tell the rows apart, and the column: ``new/nDCG_at_10/delta``;
+        systems are left out where there is one. Names hold letters, digits, ``_ - . /`` alone;
+        numbers that are undefined are left out.
+
+        Raises:
+            UsageError: it has no table, or its rows have no names.
+        """
+        from rankgate.core.present.result_frames import flat_values
+
+        return flat_values(self._table(), self.kind)
+
+    def to_markdown(self) -> str:
+        """Its document as Markdown: headline, warnings and tables."""
+        from rankgate.core.present.write_results import render_result
+
+        return render_result(self, "markdown")
+
+    def to_latex(self) -> str:
+        """Its tables as LaTeX."""
+        from rankgate.core.present.write_results import render_result
+
+        return render_result(self, "latex")
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file and return the path.
+
+        Args:
+            path: the file; its suffix names the form: .json has all values and is read again by
+                ``from_dict``; .parquet has the main table; .csv, .md, .tex, .html and .txt the
+                document. `report` writes longer pages.
+
+        Raises:
+            UsageError: another suffix, no table, or a place where nothing can be written.
+        """
+        from rankgate.core.present.write_results import save_result
+
+        return save_result(self, path)
+
+    def values_to_save(self) -> dict[str, Any]:
+        """All values, as `save` writes them; overridden where ``to_dict`` leaves some out."""
+        return self.to_dict()
+
+    def _table(self) -> pl.DataFrame:
+        """The main table; kinds that have one override it."""
+        raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
+
+    def plot(self, kind: str = "", **options: Any) -> Picture:
+        """A picture of the result, which shows itself in a notebook and can be saved.
+
+        Args:
+            kind: one of ``charts``; without it the first.
+            options: what the chart's function takes.
+
+        Raises:
+            UsageError: there is no such picture of this kind, or nothing to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        if not self.charts:
+            raise UsageError(f"a result of kind {self.kind} has no pictures.", code="no-picture")
+        name = kind or next(iter(self.charts))
+        if name not in self.charts:
+            chart_names = ", ".join(self.charts)
+            problem = f"a result of kind {self.kind} has the charts {chart_names}, not {name!r}."
+            raise UsageError(problem, code="unknown-picture")
+        picture: Picture = load_name(self.charts[name])(self, **options)
+        return picture
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write a report and return its path: one HTML page, or Markdown, LaTeX, CSV, JSON, text.
+
+        Args:
+            path: the file; its suffix (.html, .md, .tex, .csv, .json, .txt) names the form.
+            options: fields of `ReportOptions`, such as ``worst=10``.
+
+        Raises:
+            UsageError: another suffix, or a place where nothing can be written.
+        """
+        report_path: Path = load_upper("write_report")(self, path, **options)
+        return report_path
+
+    def __init_subclass__(cls) -> None:
+        """Keep the short repr: that of a dataclass shows every row of every table."""
+        super().__init_subclass__()
+        cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """The class and the headline, for a prompt; ``print`` shows all."""
+        document = self.document()
+        status = f"{document.status.upper()}: " if document.status else ""
+        title = " ".join((document.title or self.heading).split())
+        return f"<{type(self).__name__} {status}{title}>"
+
+    def __str__(self) -> str:
+        """As text of 80 columns."""
+        text: str = load_name("rankgate.core.present.document_forms:render_text")(self.document())
+        return text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        html: str = load_name("rankgate.core.present.document_forms:notebook_html")(self.document())
+        return html
+
+
+def result_class(kind: str) -> type[Result]:
+    """The class of the results of a kind.
+
+    Raises:
+        UsageError: there is no such kind.
+    """
+    classes = load_upper("kinds_of_results")
+    if kind not in classes:
+        raise UsageError(f"no result is of kind {kind!r}.", code="unknown-kind")
+    result: type[Result] = load_name(f"rankgate.{classes[kind]}")
+    return result

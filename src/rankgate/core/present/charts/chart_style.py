@@ -1,0 +1,234 @@
+"""Style and text of charts: colours, type, fitted names, and labels without overlap.
+
+Colours and type of pictures are safe for colour-blind readers, and legible on light and dark.
+Then comes the text in charts: names that fit, and labels without overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rankgate.core.present.document_model import make_printable
+
+INK, DIM, LINE, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#fffffe"
+"""Colours of text, notes, grids and background in the light theme; `DARK` maps them to dark."""
+
+GRADES = ("#b6d0ea", "#80acd9", "#4484c2", "#1b5a9a", "#083362")
+"""From worthless to best, on pages too: one hue, the better the further from the ground."""
+
+_DARK_GRADES = ("#35465e", "#41699a", "#5791c9", "#8fbbe6", "#d3e8fb")
+
+DARK = {INK: "#e6edf3", DIM: "#9aa4af", LINE: "#30363d", PAPER: "#0d1117"}
+DARK |= dict(zip(GRADES, _DARK_GRADES, strict=True))
+
+BLUE, RED, GREY = "#1f77c4", "#d55e00", "#7d8590"
+"""Better, worse, neither."""
+
+SYSTEMS = (BLUE, RED, "#009955", "#7722ff", "#ee1144", "#8877ff", GREY)
+"""Of systems and metrics, in order. Each has a contrast of 3 to 1 or more against both grounds, and
+any two differ by 15 or more (CIE 1976) as readers without one kind of cones see them (Machado,
+Oliveira and Fernandes, IEEE TVCG 15(6), 2009, doi:10.1109/TVCG.2009.113)."""
+
+SHARES = ("#e8f1fa", "#0b4a8f")
+"""From 0 to 1 in heat maps; cells have their own ground in either theme."""
+
+ON_PALE, ON_DEEP = "#000000", "#ffffff"
+"""Words in cells of heat maps."""
+
+SIGNED = ("#d55e00", "#f4f4f2", "#1f77c4")
+"""From −1 over 0 to 1."""
+
+THEMES = ("light", "dark")
+
+_FONT = "Arial, Helvetica, Liberation Sans, DejaVu Sans, sans-serif"
+
+
+def system_colour(index: int) -> str:
+    """The colour of a system or metric by its index; all later ones have the last colour."""
+    return SYSTEMS[min(index, len(SYSTEMS) - 1)]
+
+
+def grade_colour(grade: float | None, top: float) -> str:
+    """The colour of a grade on a scale from 0 to the top; unjudged has the colour of grids."""
+    if grade is None:
+        return LINE
+    share = min(max(grade / top, 0), 1) if top > 0 else 0
+    return GRADES[round((len(GRADES) - 1) * share)]
+
+
+def chart_config() -> dict[str, Any]:
+    """The Vega-Lite configuration of all pictures."""
+    axis = {
+        "labelColor": DIM,
+        "titleColor": INK,
+        "gridColor": LINE,
+        "domainColor": LINE,
+        "tickColor": LINE,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 260,
+        "gridOpacity": 0.6,
+        "labelFlush": False,
+    }
+    return {
+        "background": PAPER,
+        "padding": 14,
+        "font": _FONT,
+        "axis": axis,
+        "view": {"stroke": None},
+        "text": {"color": INK, "fontSize": 11},
+        "line": {"strokeJoin": "round"},
+        "tick": {"opacity": 1},
+        "title": {
+            "color": INK,
+            "subtitleColor": DIM,
+            "fontSize": 16,
+            "subtitleFontSize": 12,
+            "anchor": "start",
+            "frame": "bounds",
+            "offset": 14,
+            "subtitlePadding": 6,
+            "subtitleLineHeight": 16,
+        },
+        "legend": {
+            "labelColor": INK,
+            "titleColor": INK,
+            "orient": "top",
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "symbolType": "square",
+            "labelLimit": 220,
+        },
+    }
+
+
+def dark_spec(spec: Any) -> Any:
+    """A specification with the colours of the dark theme; the data do not change."""
+    if isinstance(spec, dict):
+        unchanged_keys = ("data", "datasets")
+        return {
+            name: child if name in unchanged_keys else dark_spec(child)
+            for name, child in spec.items()
+        }
+    if isinstance(spec, list):
+        return [dark_spec(child) for child in spec]
+    return DARK.get(spec, spec) if isinstance(spec, str) else spec
+
+
+def dark_css(scope: str) -> str:
+    """CSS that gives an SVG the dark colours where its reader prefers a dark theme."""
+    rules = "".join(
+        f'{scope}[{attribute}="{light}"]{{{attribute}:{dark}}}'
+        for light, dark in DARK.items()
+        for attribute in ("fill", "stroke")
+    )
+    return f"@media screen and (prefers-color-scheme:dark){{{rules}}}"
+
+
+def shorten_name(text: str, max_length: int = 32) -> str:
+    """A name in one line; a long one without its middle.
+
+    >>> shorten_name("covidex.r1.t5.automatic.reranked.with.a.long.name", 20)
+    'covidex.r1…long.name'
+    """
+    line = make_printable(text)
+    if len(line) <= max_length:
+        return line
+    tail = (max_length - 1) // 2
+    return f"{line[: max_length - 1 - tail]}…{line[-tail:]}"
+
+
+def count_queries(*counts: int, users: bool = False) -> str:
+    """The number of queries in words; several counts where metrics or runs differ.
+
+    >>> (count_queries(1), count_queries(10000), count_queries(30, 29, 30),
+    ...  count_queries(7, users=True))
+    ('1 query', '10,000 queries', '29 or 30 queries', '7 users')
+    """
+    distinct = sorted(set(counts))
+    singular, plural = ("user", "users") if users else ("query", "queries")
+    return f"{' or '.join(f'{n:,}' for n in distinct)} {singular if distinct == [1] else plural}"
+
+
+def no_interval_reason(n: int) -> str:
+    """The reason why the differences of n queries have no interval.
+
+    >>> no_interval_reason(1), no_interval_reason(40)
+    ('no interval: 1 query', 'no interval: equal differences')
+    """
+    return f"no interval: {count_queries(n) if n < 2 else 'equal differences'}"
+
+
+def shorten_names(names: Sequence[str], max_length: int = 32) -> list[str]:
+    """The names cut to fit; equal ones get a number.
+
+    >>> shorten_names(["a-long-name-1", "a-long-name-2", "b"], 8)
+    ['a-lo…e-1', 'a-lo…e-2', 'b']
+    >>> shorten_names(["aaaaXaaaa", "aaaaYaaaa"], 7)
+    ['aaa…aaa', 'aaa…aaa (2)']
+    """
+    labels: list[str] = []
+    for name in names:
+        base = label = shorten_name(name, max_length)
+        number = 1
+        while label in labels:
+            number += 1
+            label = f"{base} ({number})"
+        labels.append(label)
+    return labels
+
+
+def separate_positions(
+    positions: Sequence[float], gap: float, low: float, high: float
+) -> list[float]:
+    """Move positions apart until neighbours keep the gap, and as little as possible.
+
+    Args:
+        positions: those of labels before they are moved.
+        gap: the smallest distance of two.
+        low: the smallest position.
+        high: the largest position.
+
+    >>> separate_positions([0.5, 0.5, 0.9], 0.1, 0, 1)
+    [0.45, 0.55, 0.9]
+    """
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    blocks: list[tuple[float, int]] = []  # centre and count, lowest first
+    for i in order:
+        block = (positions[i], 1)
+        while (
+            blocks
+            and _block_top(blocks[-1], gap) + gap > block[0] - gap * (block[1] - 1) / 2 + 1e-12
+        ):
+            previous = blocks.pop()
+            count = previous[1] + block[1]
+            block = ((previous[0] * previous[1] + block[0] * block[1]) / count, count)
+        blocks.append(block)
+    moved_positions = [
+        centre + gap * (j - (count - 1) / 2) for centre, count in blocks for j in range(count)
+    ]
+    moved_positions = _clip_positions(moved_positions, gap, low, high)
+    spread_positions = [0.0] * len(positions)
+    for position, i in zip(moved_positions, order, strict=True):
+        spread_positions[i] = round(position, 12)
+    return spread_positions
+
+
+def _block_top(block: tuple[float, int], gap: float) -> float:
+    return block[0] + gap * (block[1] - 1) / 2
+
+
+def _clip_positions(positions: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Keep positions inside the limits, first from the top, then from the bottom."""
+    limit = high
+    for i in reversed(range(len(positions))):
+        positions[i] = min(positions[i], limit)
+        limit = positions[i] - gap
+    limit = low
+    for i, position in enumerate(positions):
+        positions[i] = max(position, limit)
+        limit = positions[i] + gap
+    return positions

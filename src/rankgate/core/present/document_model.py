@@ -1,0 +1,363 @@
+"""The document of a result: headline, notices, tables, charts and paragraphs.
+
+A `Document` is a result as its readers see it. It is made once by each result
+(`Result.document`). Every form is made from it: text for a terminal, Markdown, LaTeX, CSV, one
+HTML page, a notebook. It holds words and figures that are already rounded for people; files
+for programs are the result's ``to_dict``.
+
+Before it come the grids: tables of texts, before they become text, Markdown or LaTeX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+from typing import Any
+
+from rankgate.core.frozen import dataclass
+
+SOFT = "\N{SOFT HYPHEN}"
+"""Placed before a newline in a head where a word is broken that has no hyphen."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Columns with a head, and rows.
+
+    Attributes:
+        head: the name of each column; a newline is where a narrow medium may break it.
+        rows: one word a column.
+        left: the columns that hold words, which are flush left; numbers are right.
+        keys: how many first columns say what a row is of; they stay with every piece.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: frozenset[int] = frozenset({0})
+    keys: int = 1
+
+    @classmethod
+    def of(cls, columns: dict[str, list[str]], left: tuple[int, ...] = (0,)) -> Grid:
+        """A grid from its columns, in their order."""
+        return cls(tuple(columns), tuple(zip(*columns.values(), strict=True)), frozenset(left))
+
+    @property
+    def flat(self) -> Grid:
+        """The same grid with every column name in one line."""
+        heads = (
+            name.replace(f"{SOFT}\n", "").replace("-\n", "-").replace("/\n", "/").replace("\n", " ")
+            for name in self.head
+        )
+        return replace(self, head=tuple(heads))
+
+    @property
+    def turned(self) -> Grid:
+        """Rows as columns; the first column gives the heads."""
+        corner_name, *names = self.flat.head
+        first, *other_columns = zip(*self.rows, strict=True)
+        rows = tuple((name, *cells) for name, cells in zip(names, other_columns, strict=True))
+        return Grid((corner_name, *first), rows)
+
+    def columns(self, begin: int, end: int) -> Grid:
+        """The columns that are keys, and some of the others."""
+        column_indices = [*range(self.keys), *range(max(begin, self.keys), end)]
+        return replace(
+            self,
+            head=tuple(self.head[i] for i in column_indices),
+            rows=tuple(tuple(row[i] for i in column_indices) for row in self.rows),
+            left=frozenset(position for position, i in enumerate(column_indices) if i in self.left),
+        )
+
+
+def make_printable(text: str) -> str:
+    r"""A word in one line, with nothing in it that moves a cursor.
+
+    >>> make_printable("a\n\x1b[1mb")
+    'a �[1mb'
+    """
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
+
+
+SIGNS = {"pass": "✔", "fail": "✘", "inconclusive": "?"}
+"""The sign before the word of a verdict."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Sentences, one below the other."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """Texts of notices; the reader should see them before the figures are used."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A label with paragraphs to its right.
+
+    Attributes:
+        label: a word or two; a status such as ``✔ pass`` gets its colour.
+        lines: paragraphs; the first one says what the entry is about.
+    """
+
+    label: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Labelled paragraphs, such as the rules of a verdict or the details of a metric."""
+
+    entries: tuple[Entry, ...]
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A grid with its heading.
+
+    Attributes:
+        heading: what it shows; may be empty.
+        grid: its words.
+        find: whether it is so long that readers search it; LaTeX leaves it out.
+        folded: whether a page shows it only when asked for; text leaves it out.
+        spans: for each row low end, middle and high end of an interval, to be drawn.
+        links: for each row the anchor of what it is about; empty if there is none.
+        clear: for each row whether its interval is of a significant difference.
+        prose: whether the last column holds paragraphs, which text wraps.
+        plain: the same for text and LaTeX, where rows may depend on those above them: the widest
+            first, of which text takes the first that fits.
+    """
+
+    heading: str
+    grid: Grid
+    find: bool = False
+    folded: bool = False
+    spans: tuple[tuple[float | None, float | None, float | None], ...] = ()
+    links: tuple[str, ...] = ()
+    clear: tuple[bool, ...] = ()
+    prose: bool = False
+    plain: tuple[Grid, ...] = ()
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to be typed as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A query's value.
+
+    Attributes:
+        name: the query.
+        value: what its bar shows; above 0 is better.
+        link: the anchor of the query's own part of the page; empty where it has none.
+    """
+
+    name: str
+    value: float
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Values of queries as bars, the largest first.
+
+    Attributes:
+        bars: the queries.
+        words: what the bars say, in words.
+        axis: what the values are.
+        along: what the bars are.
+    """
+
+    bars: tuple[Bar, ...]
+    words: str
+    axis: str = ""
+    along: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture that a page and a notebook draw, if the extra ``plots`` is installed.
+
+    Attributes:
+        draw: ``module:function`` from `result` to a ``present.charts.picture.Picture``.
+        result: what the function takes.
+    """
+
+    draw: str
+    result: Any
+
+
+@dataclass(frozen=True)
+class ListedDocument:
+    """A document in a list: its grade (None: unjudged), its move in words, its text."""
+
+    doc_id: str
+    grade: float | None
+    move: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ListPair:
+    """One query with the lists of both systems.
+
+    Attributes:
+        anchor: the name that links to it use.
+        query_id: the query.
+        text: its words, where they are known.
+        change: its values, in words.
+        names: of both systems.
+        ranks: rank, and what each system has there.
+        top: the best grade of the report.
+    """
+
+    anchor: str
+    query_id: str
+    text: str
+    change: str
+    names: tuple[str, str]
+    ranks: tuple[tuple[int, ListedDocument | None, ListedDocument | None], ...]
+    top: float
+
+
+@dataclass(frozen=True)
+class QueryLists:
+    """Queries that a reader opens one by one."""
+
+    heading: str
+    queries: tuple[ListPair, ...]
+
+
+@dataclass(frozen=True)
+class FoldedBlock:
+    """A part of a section that a page shows when it is opened, and leaves out on paper.
+
+    Attributes:
+        anchor: its name in links.
+        title: its heading.
+        blocks: what it says.
+        words: its most important figures, next to the heading.
+    """
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    words: str = ""
+
+
+Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | QueryLists | FoldedBlock
+"""A part of a section; a text is a paragraph."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part with a heading, that links can name.
+
+    Attributes:
+        anchor: its name in links.
+        title: its heading; empty in a document of one part.
+        blocks: what it says.
+        short: its name in the list of contents; without it the heading.
+    """
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    short: str = ""
+
+
+@dataclass(frozen=True)
+class PlainRows:
+    """The figures of a result for spreadsheets and programs: one fact a line, every digit.
+
+    Attributes:
+        head: the names of the columns.
+        rows: a cell for each column.
+        data: whether the file is read again, so that texts stay as they are; other files are
+            for spreadsheets, which must not take a text for a formula.
+    """
+
+    head: tuple[str, ...]
+    rows: Sequence[Sequence[str | float | None]]
+    data: bool = False
+
+
+@dataclass(frozen=True)
+class Document:
+    """A result in text and tables, before it becomes text, Markdown or HTML.
+
+    Attributes:
+        title: what it is about, in a line.
+        status: pass, fail or inconclusive; empty where nothing was decided.
+        lead: the most important sentence, then what it is based on.
+        sections: the parts, the most important first.
+        rows: what the CSV form holds; None: every cell of every table.
+    """
+
+    title: str
+    status: str = ""
+    lead: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    rows: PlainRows | None = field(default=None, compare=False)
+
+    @property
+    def tables(self) -> Iterator[tuple[Section, Table]]:
+        """Every table that has rows, with its section."""
+        for section in self.sections:
+            for subsection, block in unfold_section(section):
+                if isinstance(block, Table) and block.grid.rows:
+                    yield subsection, block
+
+
+def make_document(
+    title: str,
+    *blocks: Block,
+    lead: Sequence[str] = (),
+    status: str = "",
+    rows: PlainRows | None = None,
+) -> Document:
+    """A document of one part without a heading; tables without rows and empty blocks are left out.
+
+    >>> make_document("a title", "a paragraph", Points(())).sections[0].blocks
+    ('a paragraph',)
+    """
+    return Document(
+        title, status, tuple(lead), (Section("result", "", nonempty_blocks(blocks)),), rows
+    )
+
+
+def unfold_section(section: Section) -> Iterator[tuple[Section, Block]]:
+    """The blocks of a section, and those of its folded parts as sections of their own."""
+    for block in section.blocks:
+        if isinstance(block, FoldedBlock):
+            yield from unfold_section(Section(block.anchor, block.title, block.blocks))
+        else:
+            yield section, block
+
+
+def nonempty_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """The blocks that are not empty."""
+    return tuple(block for block in blocks if not _is_empty(block))
+
+
+def _is_empty(block: Block) -> bool:
+    if isinstance(block, Table):
+        return not block.grid.rows
+    if isinstance(block, Points | Warnings):
+        return not block.lines
+    if isinstance(block, Entries):
+        return not block.entries
+    if isinstance(block, QueryLists):
+        return not block.queries
+    return block == ""

@@ -1,1 +1,0 @@
-"""The forms of a document: text, Markdown, LaTeX, CSV, JSON and HTML tables."""

@@ -1,0 +1,185 @@
+"""Format numbers for people, figures of a comparison, and superscript marks of systems.
+
+Numbers are formatted for people; files for programs keep full precision. The marks are for
+tables that say which system is higher than which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+UNDEFINED = "–"
+"""The text of an undefined value."""
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """The value itself; None if undefined or infinite.
+
+    >>> finite_or_none(0.5), finite_or_none(math.nan), finite_or_none(math.inf)
+    (0.5, None, None)
+    """
+    return value if value is not None and math.isfinite(value) else None
+
+
+def format_decimal(value: float | None) -> str:
+    """Four decimals.
+
+    >>> format_decimal(2 / 3), format_decimal(-0.00001), format_decimal(None)
+    ('0.6667', '0.0000', '–')
+    """
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return f"{value:z.4f}"
+
+
+def format_column(values: Iterable[float | None]) -> list[str]:
+    """Four decimals each, unless all are counts: whole numbers, and not just 0 and 1.
+
+    >>> format_column([0.5, 1.0]), format_column([12.0, 1.0])
+    (['0.5000', '1.0000'], ['12', '1'])
+    """
+    numbers = list(values)
+    finite = [value for value in numbers if value is not None and math.isfinite(value)]
+    counts = any(abs(value) > 1 for value in finite) and all(map(float.is_integer, finite))
+    if not counts:
+        return [format_decimal(value) for value in numbers]
+    return [
+        format_decimal(value) if value is None or not math.isfinite(value) else f"{value:.0f}"
+        for value in numbers
+    ]
+
+
+def format_counts(values: Iterable[float | None]) -> list[str]:
+    """Whole numbers if all are whole, else four decimals each.
+
+    >>> format_counts([7.0, 1.0]), format_counts([0.5, 1.0, None])
+    (['7', '1'], ['0.5000', '1.0000', '–'])
+    """
+    numbers = list(values)
+    if all(value is None or value.is_integer() for value in numbers):
+        return [UNDEFINED if value is None else f"{value:.0f}" for value in numbers]
+    return [format_decimal(value) for value in numbers]
+
+
+def format_grade(value: float | None) -> str:
+    """A grade as raters write it; a document without one has a dash.
+
+    >>> format_grade(3.0), format_grade(0.5), format_grade(None)
+    ('3', '0.5', '–')
+    """
+    return UNDEFINED if value is None else f"{value:g}"
+
+
+_SMALL = 0.001
+
+
+def _undefined(value: float | None) -> bool:
+    return value is None or math.isnan(value)
+
+
+def format_correction(correction: str) -> str:
+    """The correction of p-values, as the end of a sentence.
+
+    >>> format_correction("holm over 3 tests"), format_correction("none over 1 test")
+    ('corrected by holm over 3 tests', 'not corrected (1 test)')
+    """
+    rule, _, tests = correction.partition(" over ")
+    return f"not corrected ({tests})" if rule == "none" else f"corrected by {correction}"
+
+
+def format_signed(value: float | None, digits: int = 4) -> str:
+    """A difference with its sign.
+
+    >>> format_signed(0.05), format_signed(-0.00001), format_signed(None)
+    ('+0.0500', '+0.0000', '–')
+    """
+    return UNDEFINED if _undefined(value) else f"{value:+z.{digits}f}"
+
+
+def format_p_value(value: float | None) -> str:
+    """A p-value, small ones as a bound.
+
+    >>> format_p_value(0.04567), format_p_value(0.00001), format_p_value(None)
+    ('0.046', '<0.001', '–')
+    """
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return f"<{_SMALL}" if value < _SMALL else f"{value:.3f}"
+
+
+def format_interval(low: float | None, high: float | None, digits: int = 4) -> str:
+    """An interval whose ends have signs."""
+    if _undefined(low) or _undefined(high):
+        return UNDEFINED
+    return f"[{low:+z.{digits}f}, {high:+z.{digits}f}]"
+
+
+def format_number(value: float | None, digits: int) -> str:
+    """A number with that many decimals."""
+    return UNDEFINED if _undefined(value) else f"{value:z.{digits}f}"
+
+
+def format_query_count(value: float | None) -> str:
+    """A number of queries, rounded up; only that bound beyond a million."""
+    if value is None:
+        return UNDEFINED
+    return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"
+
+
+def format_wins(row: Mapping[str, int | None]) -> str:
+    """Queries won, tied and lost; empty for a number over all lists.
+
+    >>> format_wins({"wins": 3, "ties": 0, "losses": 1}), format_wins({"wins": None})
+    ('3/0/1', '')
+    """
+    return "" if row["wins"] is None else f"{row['wins']}/{row['ties']}/{row['losses']}"
+
+
+def format_share(value: float | None) -> str:
+    """A relative difference.
+
+    >>> format_share(0.0512), format_share(None)
+    ('+5.1%', '–')
+    """
+    return UNDEFINED if _undefined(value) else f"{value:+z.1%}"
+
+
+def format_share_interval(low: float | None, high: float | None) -> str:
+    """The interval of a relative difference."""
+    return (
+        UNDEFINED
+        if _undefined(low) or _undefined(high)
+        else f"[{format_share(low)}, {format_share(high)}]"
+    )
+
+
+def format_probability(value: float | None) -> str:
+    """A probability; one near 0 or 1 as a bound.
+
+    >>> format_probability(0.25), format_probability(0.9999), format_probability(1e-5)
+    ('0.250', '>0.999', '<0.001')
+    """
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    if value < _SMALL:
+        return f"<{_SMALL}"
+    return f">{1 - _SMALL}" if value > 1 - _SMALL else f"{value:.3f}"
+
+
+LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+"""Of the systems, in order; a number follows where there are more systems than letters."""
+
+DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+
+
+def system_mark(index: int) -> str:
+    """The mark of the system at a place.
+
+    >>> system_mark(0), system_mark(24), system_mark(25)
+    ('ᵃ', 'ᶻ', 'ᵃ²')
+    """
+    round_number, letter = divmod(index, len(LETTERS))
+    return LETTERS[letter] + (
+        "".join(DIGITS[int(digit)] for digit in str(round_number + 1)) if round_number else ""
+    )

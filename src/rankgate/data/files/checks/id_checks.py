@@ -1,0 +1,318 @@
+"""Checks of ids and of the numbering of queries.
+
+The checks report ids that match only in another spelling, and ids that do not match; then
+queries that are numbered differently, and scales that run the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.files.checks.subject import Found, check, count_noun, first_few
+
+if TYPE_CHECKING:
+    from rankgate.data.files.checks.subject import RawQrels, RawQueries, ScoredRun
+
+    Spelling = Callable[[pl.Expr], pl.Expr]
+
+
+_SPELLINGS: dict[str, Spelling] = {
+    "without blanks around them": lambda text: text.str.strip_chars(),
+    "without a guard against formulas": lambda text: text.str.replace(r"^[' ]([-=+@])", "$1"),
+    "in one case of letters": lambda text: text.str.to_lowercase(),
+    "in one form of Unicode (NFKC)": lambda text: text.str.normalize("NFKC"),
+    "without .0 at their end": lambda text: text.str.replace(r"^(\d+)\.0+$", "$1"),
+    "without zeros before numbers": lambda text: text.str.replace_all(r"(^|\D)0+(\d)", "$1$2"),
+}
+"""The changes that ids may need to match, one step at a time."""
+
+_MIN_COMMON_SHARE = 0.5
+
+
+@check("query-twins", "note", "qrels", "Ids of queries differ in spelling only.")
+def _find_query_twins(qrels: RawQrels) -> Iterator[Found]:
+    """Queries whose ids differ in blanks, case or form of Unicode only."""
+    normalized_id = pl.col("id").str.strip_chars().str.to_lowercase().str.normalize("NFKC")
+    table = pl.DataFrame({"id": qrels.query_ids}).with_columns(normalized_id.alias("key"))
+    same_key = table.filter(pl.col("key").is_duplicated())
+    if len(same_key):
+        first_group = same_key.filter(pl.col("key") == same_key["key"][0])["id"]
+        yield Found(
+            f"{count_noun(len(same_key), 'query id')} differ from another one only in blanks, "
+            "case of "
+            "letters or form of Unicode",
+            len(same_key),
+            "make one query of them if they are one; each counts as its own query",
+            " and ".join(repr(query_id) for query_id in first_group.head(2)),
+        )
+
+
+@check("queries-spelled", "warning", "both", "Ids of queries match only in another spelling.")
+def _find_spelled_queries(scored_run: ScoredRun) -> Iterator[Found]:
+    judged = scored_run.judged.query_ids
+    ranked = scored_run.ranked.query_ids
+    yield from _find_other_spellings("query ids", judged, ranked)
+
+
+@check("documents-spelled", "warning", "both", "Ids of documents match only in another spelling.")
+def _find_spelled_documents(scored_run: ScoredRun) -> Iterator[Found]:
+    """Documents of the common queries; of all queries if none is common."""
+    table, graded = scored_run.ranked.table, scored_run.judged.graded
+    judged_queries = graded["query_id"].unique()
+    if scored_run.ranked.query_ids.is_in(judged_queries.implode()).any():
+        ranked_queries = scored_run.ranked.query_ids
+        table = table.filter(pl.col("query_id").is_in(judged_queries.implode()))
+        graded = graded.filter(pl.col("query_id").is_in(ranked_queries.implode()))
+    yield from _find_other_spellings(
+        "document ids", graded["doc_id"].unique(), table["doc_id"].unique()
+    )
+
+
+def _find_other_spellings(id_kind: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
+    """Judged ids that match ranked ids in another spelling only."""
+    is_exact = judged.is_in(ranked.implode())
+    unmatched_judged = judged.filter(~is_exact).drop_nulls()
+    unmatched_ranked = ranked.filter(~ranked.is_in(judged.implode())).drop_nulls()
+    if unmatched_judged.is_empty() or unmatched_ranked.is_empty():
+        return
+    for change, spelling in _SPELLINGS.items():
+        judged_keys = _apply_spelling(unmatched_judged, spelling)
+        ranked_keys = _apply_spelling(unmatched_ranked, spelling)
+        matches = judged_keys.join(ranked_keys, on="key").filter(pl.col("id") != pl.col("id_right"))
+        matches = matches.sort("id", "id_right").unique("id", keep="first", maintain_order=True)
+        if len(matches):
+            judged_id, ranked_id = matches.select("id", "id_right").row(0)
+            yield Found(
+                f"{len(matches):,} of the judgments' {len(judged):,} {id_kind} match the run's "
+                f"only {change}",
+                len(matches),
+                "write ids in the same form in both files; until then these do not match",
+                f"{judged_id!r} in the judgments, {ranked_id!r} in the run",
+                severity="warning" if is_exact.any() else "error",
+            )
+            unmatched_judged = unmatched_judged.filter(
+                ~unmatched_judged.is_in(matches["id"].implode())
+            )
+
+
+def _apply_spelling(ids: pl.Series, spelling: Spelling) -> pl.DataFrame:
+    return pl.DataFrame({"id": ids}).with_columns(spelling(pl.col("id")).alias("key"))
+
+
+@check("queries-in-common", "warning", "both", "Judged queries are not in the run.")
+def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
+    judged, ranked = scored_run.judged.query_ids, scored_run.ranked.query_ids
+    tasks = scored_run.ranked.tasks
+    if tasks is not None and judged.is_in(tasks.implode()).any():  # judged by task
+        ranked = tasks
+    common_count = int(judged.is_in(ranked.implode()).sum())
+    missing_queries = judged.filter(~judged.is_in(ranked.implode()))
+    if not common_count:
+        yield Found(
+            f"none of {count_noun(len(judged), 'judged query', 'judged queries')} is in the run, "
+            "so that nothing can be scored",
+            len(judged),
+            "see whether both belong together and call the queries by the same ids",
+            f"{first_few(judged.head(3))} in the judgments; {first_few(ranked.head(3))} in the run",
+            severity="error",
+        )
+    elif len(missing_queries):
+        barely_overlaps = common_count < _MIN_COMMON_SHARE * len(judged)
+        yield Found(
+            f"{len(missing_queries):,} of "
+            f"{count_noun(len(judged), 'judged query', 'judged queries')} "
+            f"{'are' if len(missing_queries) > 1 else 'is'} not in the run"
+            + (": the ids barely overlap" if barely_overlaps else ""),
+            len(missing_queries),
+            "see whether they returned nothing, which counts as 0, or were not run",
+            f"queries {first_few(missing_queries, 3)}",
+        )
+    unjudged_count = len(ranked) - common_count
+    if common_count and unjudged_count:
+        yield Found(
+            f"{unjudged_count:,} of {count_noun(len(ranked), 'query', 'queries')} of the run "
+            "without judgments: they are not scored",
+            unjudged_count,
+            "nothing needs to be done; judge them if they matter",
+            f"queries {first_few(ranked.filter(~ranked.is_in(judged.implode())), 3)}",
+            severity="note",
+        )
+
+
+@check("documents-in-common", "error", "both", "No judged document is in the run.")
+def _find_no_common_document(scored_run: ScoredRun) -> Iterator[Found]:
+    """No judged document is retrieved for its query."""
+    is_common = scored_run.judged.query_ids.is_in(scored_run.ranked.query_ids.implode())
+    if is_common.any() and scored_run.met.is_empty():
+        yield Found(
+            "no document among the first 1,000 of any query is judged: all values would be 0",
+            int(is_common.sum()),
+            "see whether both are of one collection and call the documents by the same ids",
+            f"{scored_run.judged.graded['doc_id'][0]} in the judgments, "
+            f"{scored_run.ranked.table['doc_id'][0]} in the run",
+        )
+
+
+_DEPTH = 100
+_MIN_GAIN = 2.0  # times the documents found by the ids as they are
+_ENOUGH, _QUERIES = 10, 10
+_MAX_CORRELATION = -0.1
+_MIN_STANDARD_ERRORS = 3.0
+
+
+@check(
+    "numbering",
+    "warning",
+    "both",
+    "Queries of the run are numbered differently from those of the judgments.",
+)
+def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
+    """Find lists that hold another query's relevant documents, and the rule of the numbering.
+
+    For each rule that could lead from the judgments' queries to the run's (their order in the
+    files, the order of their numbers, numbers that differ by one) the relevant documents among
+    the first 100 are counted; a rule that finds more than twice as many as the ids is reported.
+    """
+    judged_queries, ranked_queries = scored_run.judged.query_ids, scored_run.ranked.query_ids
+    hits = _count_hits(scored_run)
+    hits_by_id = _count_matching_hits(
+        hits, pl.DataFrame({"ours": judged_queries, "theirs": judged_queries})
+    )
+    best_count, best_description, best_rule = hits_by_id, "", pl.DataFrame()
+    for description, rule in _numbering_rules(judged_queries, ranked_queries):
+        count = _count_matching_hits(hits, rule)
+        if count > best_count:
+            best_count, best_description, best_rule = count, description, rule
+    if not best_description or best_count < _ENOUGH or best_count <= _MIN_GAIN * hits_by_id:
+        return
+    renumbered = best_rule.filter(pl.col("ours") != pl.col("theirs"))
+    examples = ", ".join(
+        f"{judged_query} = {run_query}" for judged_query, run_query in renumbered.head(5).rows()
+    )
+    yield Found(
+        "the queries are numbered differently: "
+        f"{best_count:,} relevant documents are among the first {_DEPTH} when queries go together "
+        f"{best_description}, "
+        f"{hits_by_id:,} by their ids as they are",
+        len(renumbered),
+        f"renumber the run: judgments = run is {examples}, and so on {best_description}",
+        f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the run",
+    )
+
+
+def _count_hits(scored_run: ScoredRun) -> pl.DataFrame:
+    """``ours``, ``theirs``, ``len``: relevant documents of one query in the list of another."""
+    relevant = scored_run.judged.graded.filter(pl.col("grade") > 0)
+    relevant = relevant.select("doc_id", ours="query_id")
+    top_documents = scored_run.ranked.tops(_DEPTH).select("doc_id", theirs="query_id")
+    return top_documents.join(relevant, on="doc_id").group_by("ours", "theirs").len()
+
+
+def _count_matching_hits(hits: pl.DataFrame, rule: pl.DataFrame) -> int:
+    return int(hits.join(rule, on=["ours", "theirs"])["len"].sum())
+
+
+def _numbering_rules(judged: pl.Series, ranked: pl.Series) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Rules that lead from a query of the judgments to one of the run."""
+    judged_by_number, ranked_by_number = _sort_by_number(judged), _sort_by_number(ranked)
+    if len(judged) == len(ranked):
+        yield "in the order of the files", pl.DataFrame({"ours": judged, "theirs": ranked})
+        if judged_by_number is not None and ranked_by_number is not None:
+            yield (
+                "in the order of their numbers",
+                pl.DataFrame({"ours": judged_by_number, "theirs": ranked_by_number}),
+            )
+    if judged_by_number is not None and ranked_by_number is not None:
+        for step, description in ((1, "one higher"), (-1, "one lower")):
+            shifted_ids = (judged_by_number.cast(pl.Int64) + step).cast(pl.String)
+            yield (
+                f"with the run's number {description}",
+                pl.DataFrame({"ours": judged_by_number, "theirs": shifted_ids}),
+            )
+
+
+def _sort_by_number(ids: pl.Series) -> pl.Series | None:
+    """The ids in the order of their numbers, if all are numbers."""
+    numbers = ids.cast(pl.Int64, strict=False)
+    return None if numbers.null_count() else ids.gather(numbers.arg_sort())
+
+
+@check(
+    "query-file",
+    "warning",
+    "queries",
+    "Judged queries are not in the file of queries, or numbered differently.",
+)
+def _find_renumbered_queries(query_file: RawQueries) -> Iterator[Found]:
+    """Find as many queries as judged ones, where only the judged ones are consecutive."""
+    judged_by_number, queries_by_number = (
+        _sort_by_number(query_file.judged.query_ids),
+        _sort_by_number(query_file.query_ids),
+    )
+    missing_queries = query_file.judged.query_ids.filter(
+        ~query_file.judged.query_ids.is_in(query_file.query_ids.implode())
+    )
+    if missing_queries.is_empty():
+        return
+    message = f"{len(missing_queries):,} of {count_noun(len(query_file.judged.query_ids), 'judged query', 'judged queries')} are not in the file of queries"  # noqa: E501
+    if (
+        judged_by_number is None
+        or queries_by_number is None
+        or len(judged_by_number) != len(queries_by_number)
+        or not _is_consecutive(judged_by_number)
+    ):
+        yield Found(
+            message,
+            len(missing_queries),
+            "see whether both belong together and call the queries by the same ids",
+            f"query {missing_queries[0]}",
+        )
+        return
+    table = pl.DataFrame({"ours": judged_by_number, "theirs": queries_by_number})
+    renumbered = table.filter(pl.col("ours") != pl.col("theirs"))
+    examples = ", ".join(
+        f"{judged_query} = {file_query}" for judged_query, file_query in renumbered.head(5).rows()
+    )
+    yield Found(
+        f"the queries are numbered differently: {message}; the judgments count them through from "
+        f"{judged_by_number[0]} to {judged_by_number[-1]}, and the file has its own numbers from "
+        f"{queries_by_number[0]} to "
+        f"{queries_by_number[-1]}",
+        len(renumbered),
+        f"take the position in the file for the number: judgments = file is {examples}, and so on",
+        f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the file",
+    )
+
+
+def _is_consecutive(ids: pl.Series) -> bool:
+    numbers = ids.cast(pl.Int64)
+    return int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
+
+
+@check("grades-against-ranks", "warning", "both", "Higher grades are lower in the lists.")
+def _find_reversed_grades(scored_run: ScoredRun) -> Iterator[Found]:
+    """Find lists in which higher grades are lower, query after query.
+
+    The correlation of grade and position is taken within each query; their mean must exceed 0.1
+    and three standard errors.
+    """
+    judged_results = scored_run.met.filter(pl.col("grade") >= 0)
+    correlations = judged_results.group_by("query_id").agg(
+        correlation=pl.corr(pl.col("grade"), -pl.col("position").cast(pl.Float64))
+    )["correlation"]
+    finite_correlations = correlations.filter(correlations.is_finite()).to_numpy()
+    if len(finite_correlations) < _QUERIES:
+        return
+    mean = float(finite_correlations.mean())
+    error = float(finite_correlations.std(ddof=1) / np.sqrt(len(finite_correlations)))
+    if mean < _MAX_CORRELATION and mean < -_MIN_STANDARD_ERRORS * error:
+        yield Found(
+            f"higher grades are lower in the lists (mean correlation {mean:.2f} over "
+            f"{len(finite_correlations):,} queries): the scale or the scores look reversed",
+            len(finite_correlations),
+            "see whether 1 is the best grade, or the scores are distances; turn one round",
+        )

@@ -1,0 +1,201 @@
+"""Open a file so that checks can look at it, however wrong it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.data import read
+from rankgate.data.column_map import source_label
+from rankgate.data.file_contents import FileContents
+from rankgate.data.files.checks.subject import FileStart, RawQrels, RawRun, Subject
+from rankgate.data.formats import registry
+from rankgate.data.formats.tables import csv_tables as delimited
+from rankgate.data.library_objects import PAIR_VALUE, read_rankings
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import RUN_SCHEMA, Run
+from rankgate.data.streams.source import InputFile, read_ahead
+from rankgate.data.table_columns import has_grades, is_frame, polars_frame, shape_table
+from rankgate.data.table_rows import RowLocation
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+    from rankgate.data.input_types import FileLike
+    from rankgate.data.qrels import Scale
+    from rankgate.data.table_rows import FileRows, Part
+
+
+_MAX_SEARCHED_BYTES = 1 << 24  # bytes that are searched for guards and line ends
+_EMPTY_START = FileStart(b"")
+
+
+def parse_input_kind(as_: str | None) -> Part | None:
+    """The kind of input as which a file is to be read.
+
+    Raises:
+        UsageError: neither judgments nor a run.
+    """
+    if as_ not in {None, "qrels", "run"}:
+        raise UsageError(
+            f"a file is read as 'qrels' or as 'run', not as '{as_}'.", code="unknown-choice"
+        )
+    return "qrels" if as_ == "qrels" else "run" if as_ == "run" else None
+
+
+def open_subject(
+    file_or_table: FileLike,
+    format_name: str | None = None,
+    as_: Part | None = None,
+    scale: Scale | None = None,
+) -> tuple[Subject, InputError | None]:
+    """The input of checks, and the error if nothing more could be read.
+
+    Args:
+        file_or_table: a file, or a table in memory.
+        format_name: the format of the file; found by looking into it if not given.
+        as_: read it as this, where it could be either.
+        scale: the grades that are possible, if the file does not say.
+
+    Raises:
+        UsageError: no such format; a dict of dicts that could be either.
+    """
+    if not isinstance(file_or_table, str | Path | InputFile):
+        return _subject_in_memory(file_or_table, as_, scale), None
+    file_subject = Subject(source_label(file_or_table), "?", "", _EMPTY_START)
+    try:
+        input_file, format_ = registry.open_input(file_or_table, format_name)
+        file_subject = replace(file_subject, label=input_file.label, bytes=_read_start(input_file))
+        reason = "it was named"
+        if format_ is None:
+            format_, reason = registry.detect_format(input_file)
+        file_start = replace(
+            file_subject.bytes,
+            separator=_find_separator(file_subject.bytes.head),
+            guarded=format_.rows is None,
+            guess=reason if format_.name == "trec" and not (format_name or as_) else "",
+            name=input_file.path.name if input_file.path else "",
+        )
+        file_subject = replace(file_subject, format=format_.name, reason=reason, bytes=file_start)
+        return _read_subject(file_subject, input_file, format_, as_, scale)
+    except InputError as error:
+        return file_subject, error
+
+
+def _read_start(input_file: InputFile) -> FileStart:
+    """The beginning of a text file; nothing for a folder or for binary data."""
+    if input_file.path is not None and input_file.content is None and not input_file.path.is_file():
+        return _EMPTY_START
+    first_bytes = input_file.head(_MAX_SEARCHED_BYTES)
+    return _EMPTY_START if b"\x00" in first_bytes[: 1 << 16] else FileStart(first_bytes)
+
+
+def _find_separator(first_bytes: bytes) -> str | None:
+    """The separator of the fields of a table with a header; None for anything else."""
+    text = first_bytes[: 1 << 16]
+    return None if text.lstrip()[:1] in {b"{", b"["} else delimited.separator_of(text)
+
+
+def _read_subject(
+    file_subject: Subject,
+    input_file: InputFile,
+    format_: Format,
+    as_: Part | None,
+    scale: Scale | None,
+) -> tuple[Subject, InputError | None]:
+    """Add the rows unchanged if the format has such rows, else as its reader reads them."""
+    raw_rows = format_.rows(input_file) if format_.rows and as_ is None else None
+    if raw_rows:
+        return _with_rows(file_subject, input_file, raw_rows, scale), None
+    try:
+        return _with_contents(
+            file_subject, read.contents_of(input_file, format_.name, as_), scale
+        ), None
+    except InputError as error:
+        read_rows = format_.rows or (delimited.rows if file_subject.bytes.separator else None)
+        raw_rows = read_rows(input_file) if read_rows else None
+        if raw_rows is None or (as_ and raw_rows.part != as_):
+            raise
+        return _with_rows(file_subject, input_file, raw_rows, scale), error
+
+
+def _with_contents(file_subject: Subject, contents: FileContents, scale: Scale | None) -> Subject:
+    """Add everything that a reader made of the file."""
+    raw_qrels = _make_raw_qrels(contents.qrels, scale) if contents.qrels else None
+    raw_runs = tuple(_make_raw_run(run) for run in contents.runs)
+    return replace(file_subject, contents=contents, judged=raw_qrels, ranked=raw_runs)
+
+
+def _with_rows(
+    file_subject: Subject, input_file: InputFile, raw_rows: FileRows, scale: Scale | None
+) -> Subject:
+    if raw_rows.table.is_empty():
+        raise InputError(
+            "there is nothing in it but its head.", source=input_file.label, code="empty-file"
+        )
+    if raw_rows.part == "qrels":
+        return replace(file_subject, judged=RawQrels(raw_rows.table, scale, (), raw_rows.place))
+    return replace(file_subject, ranked=(RawRun(input_file.stem, raw_rows.table, raw_rows.place),))
+
+
+def _make_raw_qrels(qrels: Qrels, scale: Scale | None) -> RawQrels:
+    return RawQrels(qrels.table, scale or qrels.scale, qrels.unjudged, qrels.place)
+
+
+def _make_raw_run(run: Run) -> RawRun:
+    """All rows of a run, with duplicates."""
+    table = pl.concat([pl.DataFrame(schema=RUN_SCHEMA), *read_ahead(run.pieces())], rechunk=False)
+    queries = run.queries
+    tasks = (
+        None
+        if queries is None or "sequence" not in queries.columns
+        else queries["sequence"].unique()
+    )
+    return RawRun(run.name or run.place.label, table, run.place, tasks)
+
+
+def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Subject:
+    """Tables in memory; frames may have any names for columns."""
+    if isinstance(source, FileContents):
+        return _with_contents(Subject("in memory", "memory", "", _EMPTY_START), source, scale)
+    if isinstance(source, Qrels):
+        return Subject(
+            source.name, "memory", "", _EMPTY_START, judged=_make_raw_qrels(source, scale)
+        )
+    if isinstance(source, Run):
+        return Subject(source.name, "memory", "", _EMPTY_START, ranked=(_make_raw_run(source),))
+    frame = _frame(source)
+    if as_ is None and (frame is None or PAIR_VALUE in frame.columns):
+        raise UsageError(
+            "it could be judgments or a run; set as_='qrels' or as_='run'.",
+            code="ambiguous-input",
+        )
+    input_kind = as_ or ("qrels" if has_grades(frame.columns) else "run")  # type: ignore[union-attr]
+    if frame is None:
+        contents = read.read_qrels(source) if input_kind == "qrels" else read.read_run(source)
+        return _subject_in_memory(contents, as_, scale)
+    number_column = "grade" if input_kind == "qrels" else "score"
+    frame = read_rankings(frame, input_kind)
+    try:
+        rows = shape_table(frame.lazy(), number_column, input_kind).collect()
+    except pl.exceptions.InvalidOperationError as error:
+        problem = f"a {number_column} is not a number: {str(error).splitlines()[0]}."
+        raise InputError(problem, source=input_kind, code="not-a-number") from None
+    if input_kind == "qrels":
+        return Subject(
+            "qrels",
+            "memory",
+            "",
+            _EMPTY_START,
+            judged=RawQrels(rows, scale, (), RowLocation("qrels")),
+        )
+    return Subject(
+        "run", "memory", "", _EMPTY_START, ranked=(RawRun("run", rows, RowLocation("run")),)
+    )
+
+
+def _frame(table: Any) -> pl.DataFrame | None:
+    return polars_frame(table) if is_frame(table) else None

@@ -1,1 +1,0 @@
-"""The results of files as tables and words."""

@@ -1,1 +1,0 @@
-"""Elasticsearch's ranking evaluation API."""

@@ -1,0 +1,469 @@
+"""Files for learning to rank: a grade, a query, features, and a comment on each line.
+
+Features are as svmlight, RankLib, LETOR and LightGBM have them.
+``3 qid:1 1:0.5 2:12.0 # 1370 star trek``: grade, query, features, and in a comment the
+document. Judgments in the file form of RankLib are without features:
+``3 qid:1 # 1370 star trek``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.data.file_contents import FileContents, Note
+from rankgate.data.formats.format import (
+    Format,
+    Loss,
+    column_losses,
+    find_losses,
+    format_data,
+    texts_by_query,
+)
+from rankgate.data.qrels import QRELS_SCHEMA, Qrels
+from rankgate.data.streams.source import open_source as source_of
+from rankgate.data.table_rows import RowLocation
+from rankgate.data.text.delimited_records import format_grade
+from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.streams.source import InputFile
+
+
+_PIECE = 4 << 20  # bytes parsed at one time, and the longest line
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class GradedLines:
+    """The lines of a file that hold a grade.
+
+    Attributes:
+        rows: the groups of the pattern as columns of strings, ``grade`` as numbers.
+        at: ``(n,)``, the line of each row.
+        comments: the lines that begin with ``#``.
+    """
+
+    rows: pl.DataFrame
+    at: NDArray[np.int64]
+    comments: pl.Series
+
+
+def read_graded_lines(
+    source: InputFile, pattern: str, example: str, dropped_groups: Sequence[str] = ()
+) -> GradedLines:
+    """Parse the lines of a file into groups; blank lines and comments hold no grade.
+
+    Args:
+        source: the file.
+        pattern: the pattern of a line, with named groups, one of them ``grade``.
+        example: a line as it should be, for the error.
+        dropped_groups: groups that are dropped.
+
+    Raises:
+        InputError: a line of another shape, a grade that is not a finite number, text that is not
+            UTF-8; with the line.
+    """
+    chunks = list(_parse_chunks(source, pattern, example, dropped_groups))
+    if not chunks:
+        problem = "the file is empty; check whether it was written completely."
+        raise InputError(problem, source=source.label, code="empty-file")
+    return GradedLines(
+        pl.concat([chunk.rows for chunk in chunks]),
+        np.concatenate([chunk.at for chunk in chunks]),
+        pl.concat([chunk.comments for chunk in chunks]),
+    )
+
+
+def _parse_chunks(
+    source: InputFile, pattern: str, example: str, dropped_groups: Sequence[str]
+) -> Iterator[GradedLines]:
+    line = 1
+    for data in source.chunks(_PIECE):
+        if line > 1 and data.isspace():  # only blank lines, however many
+            line += data.count(b"\n")
+            continue
+        text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
+        lines = pl.Series("line", text.replace("\r\n", "\n").split("\n"), pl.String)
+        is_comment = lines.str.contains(r"^\s*#")
+        offsets = np.flatnonzero((~(is_comment | (lines.str.strip_chars() == ""))).to_numpy())
+        graded = lines.gather(offsets)
+        rows = pl.DataFrame(graded.str.extract_groups(pattern)).unnest("line")
+        rows = _parse_grades(rows, graded, offsets + line, source, example)
+        yield GradedLines(rows.drop(dropped_groups), offsets + line, lines.filter(is_comment))
+        line += data.count(b"\n")
+
+
+def _parse_grades(
+    rows: pl.DataFrame,
+    graded: pl.Series,
+    line_numbers: NDArray[np.int64],
+    source: InputFile,
+    example: str,
+) -> pl.DataFrame:
+    """The rows with their grades as numbers."""
+    is_invalid = rows["grade"].is_null()
+    if is_invalid.any():
+        row = int(is_invalid.arg_max() or 0)
+        problem = f"'{graded[row][:_SHOWN]}', expected a line such as {example}."
+        raise InputError(
+            problem, source=source.label, line=int(line_numbers[row]), code="invalid-syntax"
+        )
+    number = rows["grade"].cast(pl.Float64, strict=False)
+    is_wrong = ~number.is_finite().fill_null(value=False)
+    if is_wrong.any():
+        row = int(is_wrong.arg_max() or 0)
+        grade_text = rows["grade"][row][:_SHOWN]
+        problem = number_fault(grade_text, "grade") or f"grade {grade_text} is not a finite number."
+        raise InputError(
+            problem, source=source.label, line=int(line_numbers[row]), code="not-a-number"
+        )
+    return rows.with_columns(number)
+
+
+_SVMLIGHT_NAME = "svmlight"
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_SVMLIGHT_LINE = (
+    r"^\s*(?P<grade>[^\s:#]+)(?:\s+qid:(?P<query_id>[^\s#]+))?"
+    rf"(?P<features>(?:\s+\d+:{_NUMBER})*)\s*(?:#\s*(?P<comment>.*?))?\s*$"
+)
+_SVMLIGHT_FIRST_LINE = re.compile(
+    rf"\s*+{_NUMBER}(?:[ \t]++qid:[^\s#]++)?"
+    rf"(?:[ \t]++\d++:{_NUMBER})++[ \t]*+(?:#|\r?\n|$)".encode()
+)
+_DOCID = r"(?i)^docid\s*=\s*(\S+)"  # LETOR: docid = GX008-86-4444840 inc = 1 prob = 0.086622
+
+
+def sniff_svmlight(first_bytes: bytes, name: str) -> str | None:
+    """The first line is a number, perhaps a qid, and features such as 1:0.5."""
+    for line in first_bytes.removeprefix(BOM).splitlines(keepends=True):
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            match = _SVMLIGHT_FIRST_LINE.match(line)
+            return "the first line is a grade with numbered features" if match else None
+    return None
+
+
+def read_svmlight(source: InputFile) -> FileContents:
+    """Judgments; features and comments are kept next to them for this format.
+
+    Without qid, ``NAME.query`` next to the file has the number of lines of each query, as for
+    LightGBM. A document without an id in its comment has the number of its line.
+    """
+    rows, line_numbers, notes = _read_rows(source)
+    numbered_count = rows["given"].null_count()
+    if numbered_count:
+        note_text = "rows without a document's id, which have the numbers of their lines"
+        examples = tuple(rows.filter(pl.col("given").is_null())["doc_id"].head(3).to_list())
+        notes = (*notes, Note(note_text, numbered_count, examples))
+    location = RowLocation(source.label, _make_line_lookup(line_numbers))
+    qrels = Qrels(rows.select(list(QRELS_SCHEMA)), source.stem, place=location)
+    features = rows.select(
+        "query_id", "doc_id", pl.col("features").str.strip_chars(), pl.col("comment")
+    )
+    extra = {_SVMLIGHT_NAME: {"features": features}}
+    return FileContents(qrels=qrels, queries=_texts_in_comments(rows), extra=extra, notes=notes)
+
+
+def read_qrels(source: InputFile) -> Qrels:
+    """The judgments alone, without the features, which are nearly all of a file."""
+    rows, line_numbers, _ = _read_rows(source, ("features",))
+    location = RowLocation(source.label, _make_line_lookup(line_numbers))
+    return Qrels(rows.select(list(QRELS_SCHEMA)), source.stem, place=location)
+
+
+def _read_rows(
+    source: InputFile, dropped_groups: Sequence[str] = ()
+) -> tuple[pl.DataFrame, NDArray[np.int64], tuple[Note, ...]]:
+    """The rows with the ids of queries and documents, their lines, and notes."""
+    _refuse_weights(source)
+    graded = read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
+    rows = graded.rows.with_columns(*_document_columns(graded.at))
+    rows, notes = _with_queries(rows, graded.at, source)
+    return rows, graded.at, notes
+
+
+def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Write a line for each judgment, with features and comment if they came from this format.
+
+    Query ids with blanks are numbered from 1, which is reported.
+
+    Raises:
+        InputError: there are no judgments, or a document's id has blanks.
+    """
+    qrels = contents.judgments("")
+    invalid_ids = qrels.table.filter(pl.col("doc_id").str.contains(r"\s"))
+    if len(invalid_ids):
+        problem = (
+            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, which ends it here."
+        )
+        raise InputError(problem, code="invalid-id")
+    ids = qrels.table["query_id"].unique(maintain_order=True)
+    is_valid = not ids.str.contains(r"[\s#]").any()
+    qids = ids if is_valid else pl.Series([str(i) for i in range(1, len(ids) + 1)], dtype=pl.String)
+    keys = pl.DataFrame(
+        [ids, qids.alias("qid"), _comment_texts(ids, texts_by_query(contents), whole=is_valid)]
+    )
+    table = qrels.table.join(keys, on="query_id", how="left", maintain_order="left")
+    pair_columns = ["query_id", "doc_id"]
+    stored_features = format_data(contents, _SVMLIGHT_NAME).get("features")
+    if isinstance(stored_features, pl.DataFrame):
+        table = table.join(stored_features, on=pair_columns, how="left", maintain_order="left")
+    else:
+        null_text = pl.lit(None, pl.String)
+        table = table.with_columns(null_text.alias("features"), null_text.alias("comment"))
+    feature_text = (
+        pl.when(pl.col("features").fill_null("") == "")
+        .then(pl.lit(""))
+        .otherwise(pl.lit(" ") + pl.col("features"))
+    )
+    comment = pl.coalesce("comment", pl.col("doc_id") + pl.col("text"))
+    line = pl.concat_str(
+        format_grade(), pl.lit(" qid:"), "qid", feature_text, pl.lit(" # "), comment, pl.lit("\n")
+    )
+    out.writelines(line_text.encode() for line_text in table.select(line).to_series())
+    loss_text = "ids of queries, which have blanks and are numbered"
+    return (
+        *find_losses(contents, _SVMLIGHT_NAME, "qrels", "queries"),
+        *column_losses("queries", contents.queries, ("query_id", "text")),
+        *Loss.of(loss_text, [] if is_valid else ids.to_list()),
+    )
+
+
+def _document_columns(line_numbers: NDArray[np.int64]) -> list[pl.Expr]:
+    """The document's id from the comment, or the number of the line."""
+    comment = pl.col("comment").replace("", None)
+    given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
+    return [
+        comment,
+        given_id.alias("given"),
+        pl.coalesce(given_id, pl.Series("line", line_numbers).cast(pl.String)).alias("doc_id"),
+    ]
+
+
+def _with_queries(
+    rows: pl.DataFrame, line_numbers: NDArray[np.int64], source: InputFile
+) -> tuple[pl.DataFrame, tuple[Note, ...]]:
+    """The rows with the ids of their queries, from qid or from the companion file."""
+    is_missing = rows["query_id"].is_null()
+    if not is_missing.any():
+        return rows, ()
+    sizes = _find_sizes(source) if is_missing.all() else None
+    if sizes is None:
+        problem = "no qid:, and no file of the queries' sizes next to it; add qid:1 and so on."
+        first_missing_line = int(line_numbers[int(is_missing.arg_max() or 0)])
+        raise InputError(problem, source=source.label, line=first_missing_line, code="wrong-shape")
+    if int(sizes.sum()) != len(rows):
+        problem = f"{len(rows)} rows, and the file of sizes next to it adds up to {sizes.sum()}."
+        raise InputError(problem, source=source.label, code="wrong-shape")
+    names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+    note_text = "queries from the file of sizes next to it, numbered from 1"
+    ids = pl.Series("query_id", names).cast(pl.String)
+    return rows.with_columns(ids), (Note(note_text, len(sizes)),)
+
+
+def _find_sizes(source: InputFile) -> NDArray[np.int64] | None:
+    """The number of rows of each query, from ``NAME.query`` or ``.group`` next to the file.
+
+    Raises:
+        InputError: a companion that holds something else; two of them that differ.
+    """
+    sizes = {
+        companion: _read_sizes(companion)
+        for suffix in (".query", ".group")
+        if (companion := _find_companion(source, suffix))
+    }
+    if len({tuple(sizes_read) for sizes_read in sizes.values()}) > 1:
+        names = " and ".join(companion.name for companion in sizes)
+        problem = f"{names} next to it have different sizes of queries; keep one of them."
+        raise InputError(problem, source=source.label, code="conflicting-sizes")
+    return next(iter(sizes.values()), None)
+
+
+def _read_sizes(companion: Path) -> NDArray[np.int64]:
+    number_texts = source_of(companion).everything(1 << 26).split()
+    if not all(word.isdigit() and len(word) < len("1000000000") for word in number_texts):
+        problem = "no whole number of rows a line, as sizes of queries are."
+        raise InputError(problem, source=str(companion), code="not-a-whole-number")
+    return np.array([int(word) for word in number_texts], np.int64)
+
+
+def _find_companion(source: InputFile, suffix: str) -> Path | None:
+    """The file with this suffix next to a file of features."""
+    if source.path is None:
+        return None
+    uncompressed_path = (
+        source.path.with_suffix("") if source.path.suffix in {".gz", ".zst"} else source.path
+    )
+    companion = uncompressed_path.with_name(uncompressed_path.name + suffix)
+    return companion if companion.is_file() else None
+
+
+def _refuse_weights(source: InputFile) -> None:
+    if companion := _find_companion(source, ".weight"):
+        problem = (
+            f"{companion.name} next to it gives rows weights, which metrics of rankings do not "
+            "have; move it to another folder."
+        )
+        raise InputError(problem, source=source.label, code="unused-weights")
+
+
+def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
+    """The words after the document's id, if they are the same in all rows of a query."""
+    text = pl.col("comment").str.extract(r"^\S+\s+(.*)$")
+    plain_text = pl.when(pl.col("comment").str.contains(_DOCID)).then(None).otherwise(text)
+    texts_by_query = rows.group_by("query_id", maintain_order=True).agg(
+        plain_text.unique().alias("texts"), plain_text.null_count().alias("without")
+    )
+    if (
+        not len(texts_by_query)
+        or (texts_by_query["texts"].list.len() != 1).any()
+        or texts_by_query["without"].sum()
+    ):
+        return None
+    return texts_by_query.select("query_id", pl.col("texts").list.first().alias("text"))
+
+
+def _comment_texts(ids: pl.Series, known_texts: dict[str, str], *, whole: bool) -> pl.Series:
+    """The text of each query for the comment; without a text, an id that was numbered."""
+    query_texts = [
+        known_texts.get(query_id, "" if whole else query_id) for query_id in ids.to_list()
+    ]
+    return pl.Series("text", [f" {' '.join(text.split())}" if text else "" for text in query_texts])
+
+
+def _make_line_lookup(line_numbers: NDArray[np.int64]) -> Callable[[int], int]:
+    return partial(_line_at, line_numbers)
+
+
+def _line_at(line_numbers: NDArray[np.int64], row: int) -> int:
+    return int(line_numbers[row])
+
+
+SVMLIGHT_FORMAT = Format(
+    name=_SVMLIGHT_NAME,
+    title="features for learning to rank (svmlight, RankLib, LETOR, LightGBM)",
+    suffixes=(".svmlight", ".letor", ".libsvm"),
+    sniff=sniff_svmlight,
+    read=read_svmlight,
+    write=write_svmlight,
+    read_qrels=read_qrels,
+    holds=("qrels", "queries"),
+    loses="raters, scales, queries without judgments, ids with blanks",
+    detail=(
+        "Lines such as 3 qid:1 1:0.5 2:12.0 # 1370 star trek: grade, query, numbered features, "
+        "and in the comment the document and perhaps the text of the query; LETOR's docid = X is "
+        "known. Features are carried to the same format and are a loss in any other. Without "
+        "qid, the sizes of queries are taken from FILE.query or FILE.group next to it, as LightGBM "
+        "has them; without a document's id, the number of the line is one."
+    ),
+)
+
+
+_QUEPID_LTR_NAME = "quepid-ltr"
+_QUEPID_LINE = (
+    r"^\s*(?P<grade>\S+)\s+qid:(?P<query_id>\S+)\s*#\s*(?P<doc_id>\S+)[ \t]*(?P<text>.*?)\s*$"
+)
+_HEADER = r"^\s*#\s*qid:(?P<query_id>[^\s:]+):\s*(?P<text>.*?)(?:\*(?P<weight>[\d.]+))?\s*$"
+_QUEPID_FIRST_LINE = re.compile(rb"^[ \t]*[-+.\deE]+[ \t]+qid:\S+[ \t]*#", re.MULTILINE)
+_FEATURE = re.compile(rb"^[ \t]*\S+[ \t]+qid:\S+[ \t]+\d+:", re.MULTILINE)
+
+
+def sniff_quepid_ltr(first_bytes: bytes, name: str) -> str | None:
+    """A grade and a qid, then at once the comment with the document."""
+    if _QUEPID_FIRST_LINE.search(first_bytes) and not _FEATURE.search(first_bytes):
+        return "lines of a grade, qid: and a comment with the document, without features"
+    return None
+
+
+def read_quepid_ltr(source: InputFile) -> FileContents:
+    """Judgments, and the texts of queries from the comments or a header of ``# qid:1: text``."""
+    graded = read_graded_lines(source, _QUEPID_LINE, "3 qid:1 # 1370 star trek")
+    location = RowLocation(source.label, lambda row: int(graded.at[row]))
+    qrels = Qrels(graded.rows.select(*QRELS_SCHEMA), source.stem, place=location)
+    header = pl.DataFrame(graded.comments.str.extract_groups(_HEADER)).unnest("line")
+    return FileContents(
+        qrels=qrels, queries=_texts_of_queries(graded.rows, header.drop_nulls("query_id"))
+    )
+
+
+def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:
+    """The text of each query, the header's first; its weight if any is not 1."""
+    row_texts = rows.select("query_id", pl.col("text").replace("", None))
+    all_texts = pl.concat([header.select("query_id", "text"), row_texts.drop_nulls("text")])
+    texts_by_query = all_texts.unique("query_id", keep="first", maintain_order=True)
+    weights = header.select("query_id", "weight").filter(pl.col("weight").is_not_null())
+    if (weights["weight"] != "1").any():
+        texts_by_query = texts_by_query.join(weights.unique("query_id"), on="query_id", how="left")
+    return texts_by_query if len(texts_by_query) else None
+
+
+def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Write a line for each judgment, with the document and the query's text in the comment.
+
+    Query ids that are no whole numbers are numbered from 1 in the order of the table, and are
+    the text if there is none.
+
+    Raises:
+        InputError: there are no judgments, a document's id with blanks.
+    """
+    qrels = contents.judgments("")
+    table, text_of_query = qrels.table, texts_by_query(contents)
+    queries = table["query_id"].unique(maintain_order=True)
+    has_numeric_ids = bool(queries.str.contains(r"^\d+$").all())
+    invalid_ids = table.filter(pl.col("doc_id").str.contains(r"\s"))
+    if len(invalid_ids):
+        problem = (
+            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, which ends it here."
+        )
+        raise InputError(problem, code="invalid-id")
+    names = queries.to_list()
+    numbers = names if has_numeric_ids else [str(i) for i in range(1, len(names) + 1)]
+    comment_texts = [
+        text_of_query.get(query_id, "" if has_numeric_ids else query_id).replace("\n", " ")
+        for query_id in names
+    ]
+    keys = pl.DataFrame(
+        {"query_id": names, "qid": numbers, "text": comment_texts},
+        schema_overrides={"text": pl.String},
+    )
+    lines = table.join(keys, on="query_id", how="left", maintain_order="left").with_columns(
+        format_grade()
+    )
+    text_suffix = pl.when(pl.col("text") == "").then(pl.lit("")).otherwise(" " + pl.col("text"))
+    line_texts = lines.select(
+        pl.concat_str("grade", pl.lit(" qid:"), "qid", pl.lit(" # "), "doc_id", text_suffix)
+    )
+    out.write("".join(f"{line}\n" for line in line_texts.to_series()).encode())
+    query_losses = column_losses("queries", contents.queries, ("query_id", "text"))
+    id_losses = Loss.of(
+        "ids of queries, which are numbered and kept as texts", [] if has_numeric_ids else names
+    )
+    return (*find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries"), *query_losses, *id_losses)
+
+
+QUEPID_LTR_FORMAT = Format(
+    name=_QUEPID_LTR_NAME,
+    title="judgments as RankLib's lines without features",
+    suffixes=(".txt",),
+    sniff=sniff_quepid_ltr,
+    read=read_quepid_ltr,
+    write=write_quepid_ltr,
+    holds=("qrels", "queries"),
+    loses="raters, scales, queries without judgments, ids that are no numbers",
+    detail=(
+        "Lines such as 3 qid:1 # 1370 star trek: grade, number of the query, and in the comment "
+        "the document and the text of the query, as Quepid exports for learning to rank. A header "
+        "of lines such as # qid:1: star trek*1 gives texts and weights."
+    ),
+)

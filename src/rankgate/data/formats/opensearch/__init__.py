@@ -1,1 +1,0 @@
-"""Files of OpenSearch's search relevance."""

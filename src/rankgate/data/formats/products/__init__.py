@@ -1,0 +1,1 @@
+"""Files of products: tools for judging, search engines, judges that are models."""

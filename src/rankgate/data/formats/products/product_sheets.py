@@ -1,0 +1,271 @@
+"""Rating sheets (CSV files of products), with the lists of GOV.UK and Quaerite.
+
+Judgments that appear twice in a file of a product, with the same grade or another, come first.
+Sheets of ratings are the shared parts of all products' CSV files, for any column names.
+GOV.UK's judgment lists are
+``queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri``. Quaerite's judgments are
+``rating,docid,query`` with a byte order mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO
+
+import polars as pl
+
+from rankgate.core.errors import DuplicateError
+from rankgate.data.file_contents import FileContents, Note
+from rankgate.data.formats.format import (
+    Format,
+    Loss,
+    column_losses,
+    find_losses,
+    first_rows,
+    has_pairs,
+    unrated_pairs,
+    with_text_ids,
+)
+from rankgate.data.formats.tables import schemas
+from rankgate.data.table_rows import find_repeated_hashes, hash_pairs
+from rankgate.data.text import delimited_records
+from rankgate.data.text.text_values import BOM
+
+if TYPE_CHECKING:
+    from rankgate.data.streams.source import InputFile
+    from rankgate.data.table_rows import RowLocation
+
+
+_PAIR = ["query_id", "doc_id"]
+
+
+def drop_repeated(
+    rows: pl.DataFrame, location: RowLocation, *, last: bool = False
+) -> tuple[pl.DataFrame, RowLocation, tuple[Note, ...]]:
+    """Rows without repetitions of other rows, their location, and notes on dropped rows.
+
+    Args:
+        rows: ``query_id``, ``doc_id``, ``grade``; a document or a grade may be null.
+        location: the location of the rows.
+        last: if a pair has two grades, the last one counts; otherwise that is an error.
+
+    Raises:
+        DuplicateError: a pair with two grades; with the lines of both.
+    """
+    if not len(find_repeated_hashes(hash_pairs(rows))):
+        return rows, location, ()
+    numbered_rows = rows.with_row_index("row")
+    graded = numbered_rows.filter(pl.col("doc_id").is_not_null() & pl.col("grade").is_not_null())
+    judgment = pl.struct(*_PAIR, "grade")
+    is_distinct = judgment.is_last_distinct() if last else judgment.is_first_distinct()
+    repeated_rows = graded.filter(~is_distinct)
+    unique_rows = graded.join(repeated_rows, on="row", how="anti", maintain_order="left")
+    conflicting_rows = unique_rows.filter(~pl.struct(_PAIR).is_first_distinct())
+    if not last and len(conflicting_rows):
+        _raise_conflict(unique_rows, conflicting_rows, location)
+    corrected_rows = unique_rows.filter(~pl.struct(_PAIR).is_last_distinct())
+    dropped_rows = pl.concat([repeated_rows["row"], corrected_rows["row"]])
+    if dropped_rows.is_empty():
+        return rows, location, ()
+    kept_rows = numbered_rows.join(
+        dropped_rows.to_frame(), on="row", how="anti", maintain_order="left"
+    )
+    notes = (
+        *_make_note(
+            "judgments that appear twice with one grade, read once", repeated_rows, location
+        ),
+        *_make_note("judgments that a later line corrects, passed over", corrected_rows, location),
+    )
+    return kept_rows.drop("row"), location.among(kept_rows["row"].to_list()), notes
+
+
+def _raise_conflict(
+    unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation
+) -> None:
+    """Refuse the first pair that has a second grade."""
+    row, query, document, grade = conflicting_rows.row(0)
+    first_row, first_grade = (
+        unique_rows.filter(pl.col("query_id") == query, pl.col("doc_id") == document)
+        .select("row", "grade")
+        .row(0)
+    )
+    first_line = location.line(first_row)
+    line_note = f" on line {first_line}" if first_line else ""
+    problem = (
+        f"document '{document}' has grade {first_grade:g}{line_note} and grade {grade:g} here for "
+        f"query '{query}'; remove one of the two lines."
+    )
+    raise DuplicateError(problem, source=location.file(row), line=location.line(row))
+
+
+def _make_note(note_text: str, rows: pl.DataFrame, location: RowLocation) -> tuple[Note, ...]:
+    if rows.is_empty():
+        return ()
+    examples = (
+        f"{query} {document} (line {location.line(row)})"
+        for row, query, document, _ in rows.head(3).iter_rows()
+    )
+    return (Note(note_text, len(rows), tuple(examples)),)
+
+
+LOSES = "raters, scales, texts besides ids, fields of documents"
+"""The losses of a sheet of judgments."""
+
+
+def read_sheet_judgments(
+    source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
+) -> FileContents:
+    """Judgments from the columns of a product's CSV; other columns become those of documents.
+
+    A judgment that appears twice is read once.
+
+    Args:
+        source: the file.
+        columns: the product's names of our columns.
+        guard: True if a blank precedes text that a spreadsheet could take for a formula.
+        last: if a document has two grades for one query, the last one counts, as in the
+            product; otherwise that is an error.
+
+    Raises:
+        InputError, DuplicateError: as `read`.
+    """
+    required_columns = [column for column in columns if column == "query_id"]
+    csv_sheet = delimited_records.read_sheet(
+        source, columns, numbers=("grade",), filled=required_columns, guard=guard
+    )
+    rows = csv_sheet.rows
+    unique_rows, location, repeated = drop_repeated(
+        rows.select(*_PAIR, "grade"), csv_sheet.place, last=last
+    )
+    qrels, notes = schemas.make_qrels(unique_rows, source.stem, location)
+    documents = _sheet_documents(rows, csv_sheet.others, len(qrels.table))
+    return FileContents(qrels=qrels, documents=documents, notes=(*repeated, *notes))
+
+
+def _sheet_documents(
+    rows: pl.DataFrame, other_columns: Sequence[str], graded_count: int
+) -> pl.DataFrame | None:
+    """The documents of each query with their fields; None if all are judged and none has fields."""
+    with_document = rows.filter(pl.col("doc_id").is_not_null())
+    if not other_columns and not with_document["grade"].null_count():
+        return None
+    pool = with_document.select(*_PAIR, *other_columns).unique(
+        _PAIR, keep="first", maintain_order=True
+    )
+    return pool if other_columns or len(pool) > graded_count else None
+
+
+def pool_rows(contents: FileContents) -> pl.DataFrame:
+    """All rows of a sheet of ratings: judgments, unrated documents, queries without either."""
+    qrels = contents.judgments("")
+    rated = qrels.table.select(*_PAIR, "grade")
+    parts = [rated, unrated_pairs(contents).with_columns(pl.lit(None, pl.Float64).alias("grade"))]
+    queries_with_rows = pl.concat(parts)["query_id"].unique().implode()
+    empty_queries = pl.DataFrame({"query_id": list(qrels.unjudged)}, schema={"query_id": pl.String})
+    empty_queries = empty_queries.filter(~pl.col("query_id").is_in(queries_with_rows))
+    null_columns = [
+        pl.lit(None, pl.String).alias("doc_id"),
+        pl.lit(None, pl.Float64).alias("grade"),
+    ]
+    all_rows = pl.concat([*parts, empty_queries.with_columns(null_columns)])
+    return all_rows.sort(first_rows(all_rows), maintain_order=True)
+
+
+def product_format(
+    name: str,
+    title: str,
+    columns: Mapping[str, str],
+    sniff: Callable[[bytes, str], str | None],
+    detail: str,
+    *,
+    last: bool = False,
+    mark: bytes = b"",
+) -> Format:
+    """The format of a product's CSV of judgments, without a guard against formulas.
+
+    Args:
+        name: the name of the format.
+        title: its title.
+        columns: the product's names of the columns, in its order, and ours.
+        sniff: as of `Format`.
+        detail: as of `Format`.
+        last: as of `read_sheet_judgments`.
+        mark: a byte order mark, if the product writes one.
+    """
+    column_names = {column: (product_name.lower(),) for product_name, column in columns.items()}
+
+    def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+        contents.judgments("")
+        out.write(mark)
+        contents, query_losses = with_text_ids(contents)
+        rows = pool_rows(contents).with_columns(delimited_records.format_grade()).select(**columns)
+        out.write(rows.write_csv(quote_style="necessary").encode())
+        return (*pool_losses(contents, name), *query_losses)
+
+    return Format(
+        name=name,
+        title=title,
+        suffixes=(".csv",),
+        sniff=sniff,
+        read=lambda source: read_sheet_judgments(source, column_names, guard=False, last=last),
+        write=write,
+        loses=LOSES,
+        detail=detail,
+    )
+
+
+def pool_losses(contents: FileContents, name: str) -> tuple[Loss, ...]:
+    """The losses of a sheet of ratings: documents of all queries, and fields of documents."""
+    if not has_pairs(contents):
+        return find_losses(contents, name, "qrels", "unjudged")
+    columns = column_losses("documents", contents.documents, _PAIR)
+    return (*find_losses(contents, name, "qrels", "unjudged", "documents"), *columns)
+
+
+_GOVUK_COLUMNS = {
+    "queryEntry.query": "query_id",
+    "queryEntry.targets.score": "grade",
+    "queryEntry.targets.uri": "doc_id",
+}
+
+
+def sniff_govuk(first_bytes: bytes, name: str) -> str | None:
+    """Its long names of columns."""
+    if {name.lower() for name in _GOVUK_COLUMNS} <= set(
+        delimited_records.read_column_names(first_bytes)
+    ):
+        return "the first line names queryEntry.query, .targets.score and .targets.uri"
+    return None
+
+
+GOVUK_FORMAT = product_format(
+    "govuk",
+    "GOV.UK's judgment lists",
+    _GOVUK_COLUMNS,
+    sniff_govuk,
+    "CSV with the columns queryEntry.query, queryEntry.targets.score and "
+    "queryEntry.targets.uri, one judgment a row; the address is the document's id.",
+)
+
+
+_QUAERITE_COLUMNS = {"rating": "grade", "docid": "doc_id", "query": "query_id"}
+
+
+def sniff_quaerite(first_bytes: bytes, name: str) -> str | None:
+    """The three columns in Quaerite's order."""
+    if delimited_records.read_column_names(first_bytes) == tuple(_QUAERITE_COLUMNS):
+        return "the first line is rating,docid,query, as Quaerite writes it"
+    return None
+
+
+QUAERITE_FORMAT = product_format(
+    "quaerite",
+    "Quaerite's judgments",
+    _QUAERITE_COLUMNS,
+    sniff_quaerite,
+    "CSV with the columns rating, docid and query in this order, written with a byte order "
+    "mark, as Quaerite's own judgments are. An empty rating is unrated. Where a document has "
+    "two ratings for one query the last one counts, as in Quaerite, and is reported.",
+    last=True,
+    mark=BOM,
+)

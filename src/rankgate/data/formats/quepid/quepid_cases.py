@@ -1,0 +1,372 @@
+"""Quepid's cases, ratings and information needs.
+
+Cases as JSON are queries with ratings by people, and the settings of the engine. Ratings as
+JSON are the documents and grades of each query. Basic ratings are ``query,docid,rating``, in
+any order of columns. Information needs are ``query,information_need``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.collected_judgments import GrowingQrels, GrowingRatings
+from rankgate.data.formats.format import (
+    Format,
+    Loss,
+    Note,
+    cell_text,
+    collect_grades,
+    collect_pooled_grades,
+    column_losses,
+    find_losses,
+    format_data,
+    rows_by_id,
+    texts_by_query,
+    with_text_ids,
+    write_json,
+)
+from rankgate.data.formats.products.product_sheets import (
+    LOSES,
+    pool_losses,
+    pool_rows,
+    read_sheet_judgments,
+)
+from rankgate.data.table_rows import refuse_repeated
+from rankgate.data.text import delimited_records
+from rankgate.data.text.json_text import (
+    has_keys,
+    matches_key,
+    objects_under_key,
+    read_document,
+    read_id,
+    read_object,
+    read_text,
+    require_object,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from rankgate.data.streams.source import InputFile
+
+
+NAMELESS = "Anonymous"
+"""The rater of a rating if Quepid does not know the rater."""
+
+NOTE_COLUMNS = ("information_need", "notes", "options")
+"""The notes that Quepid keeps for a query besides its text."""
+
+_CASE_NAME = "quepid-case"
+
+
+def sniff_case(first_bytes: bytes, name: str) -> str | None:
+    """A case's name and its queries."""
+    if has_keys(first_bytes, "case_name", "queries"):
+        return "an object with case_name and queries"
+    return None
+
+
+def read_case(source: InputFile) -> FileContents:
+    """Ratings with their raters, judgments if each pair has one rating, and the queries."""
+    label = source.label
+    root = require_object(read_document(source), source)
+    collected, raw_queries, rows = GrowingRatings(label), {}, []
+    for json_path, query in objects_under_key(root, "queries", "", label):
+        text = read_id(query, "query_text", json_path, label)
+        collected.ask(text)
+        rows.append((text, text, *(cell_text(query.get(name)) for name in NOTE_COLUMNS)))
+        raw_queries[text] = {key: value for key, value in query.items() if key != "ratings"}
+        for rating_path, rating in objects_under_key(
+            {"ratings": [], **query}, "ratings", json_path, label
+        ):
+            rater = read_text(rating, "user_email", rating_path, label) or NAMELESS
+            doc = read_id(rating, "doc_id", rating_path, label)
+            collected.add((text, doc), rater, rating.get("rating"), f"{rating_path}.rating")
+    case = {key: value for key, value in root.items() if key != "queries"}
+    qrels = collected.qrels(source.stem)
+    return FileContents(
+        qrels=qrels,
+        ratings=collected.ratings(source.stem),
+        queries=make_query_notes(rows),
+        extra={_CASE_NAME: {"case": case, "queries": raw_queries}},
+        notes=Note.of("queries without judgments", qrels.unjudged if qrels else ()),
+    )
+
+
+def make_query_notes(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
+    """Queries with their first notes; None if only ids are known.
+
+    Args:
+        rows: id, text and the notes of ``NOTED``.
+    """
+    names = ("query_id", "text", *NOTE_COLUMNS)
+    schema = dict.fromkeys(names, pl.String)
+    all_rows = pl.DataFrame(rows, schema=schema, orient="row")
+    table = all_rows.group_by("query_id", maintain_order=True).agg(pl.all().drop_nulls().first())
+    filled_columns = [name for name in names if table[name].null_count() < len(table)]
+    has_notes = {*filled_columns} & {*NOTE_COLUMNS} or (table["text"] != table["query_id"]).any()
+    return table.select(filled_columns) if has_notes else None
+
+
+def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Any]]]:
+    """Each query's ratings: ``doc_id``, ``rating``, ``user_email``.
+
+    Judgments are ratings without a rater if there are no ratings.
+
+    Raises:
+        InputError: there are neither.
+    """
+    ratings_by_query: dict[str, list[dict[str, Any]]] = {}
+    if contents.ratings is None:
+        for query, grades in collect_grades(contents.judgments("")).items():
+            ratings_by_query[query] = [
+                {"doc_id": doc, "rating": grade, "user_email": None}
+                for doc, grade in grades.items()
+            ]
+        return ratings_by_query
+    columns = contents.ratings.table.select("query_id", "doc_id", "rater", "grade")
+    for query, doc, rater, grade in columns.iter_rows():
+        email = None if rater == NAMELESS else rater
+        row = {"doc_id": doc, "rating": whole_numbers(grade), "user_email": email}
+        ratings_by_query.setdefault(query, []).append(row)
+    for query in contents.qrels.unjudged if contents.qrels else ():
+        ratings_by_query.setdefault(query, [])
+    return ratings_by_query
+
+
+def write_case(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Write the case with the current ratings."""
+    format_extra, ratings, noted_of = (
+        format_data(contents, _CASE_NAME),
+        collect_ratings(contents),
+        rows_by_id(contents.queries, "query_id"),
+    )
+    case, raw_queries, text = (
+        format_extra.get("case", {}),
+        format_extra.get("queries", {}),
+        texts_by_query(contents),
+    )
+    queries = []
+    for query in dict.fromkeys(
+        [*(query_id for query_id in raw_queries if query_id in ratings), *ratings]
+    ):
+        notes = noted_of.get(query, {})
+        new_query = {
+            "query_text": text.get(query, query),
+            **{name: notes.get(name) for name in NOTE_COLUMNS},
+        }
+        queries.append({**raw_queries.get(query, new_query), "ratings": ratings[query]})
+    name = (
+        contents.qrels.name if contents.qrels else contents.ratings.name if contents.ratings else ""
+    )
+    trailing_fields = {key: value for key, value in case.items() if key == "try"}
+    leading_fields = {key: value for key, value in case.items() if key != "try"} or {
+        "case_name": name
+    }
+    write_json(out, {**leading_fields, "queries": queries, **trailing_fields})
+    renamed_queries = [
+        query for query, query_text in text.items() if query_text != query and query in ratings
+    ]
+    return (
+        *find_losses(contents, _CASE_NAME, "qrels", "unjudged", "ratings", "queries"),
+        *column_losses("queries", contents.queries, ("query_id", "text", *NOTE_COLUMNS)),
+        *rating_losses(contents, ()),
+        *Loss.of("ids of queries, which are called by their texts", renamed_queries),
+    )
+
+
+def rating_losses(contents: FileContents, kept_columns: tuple[str, ...]) -> tuple[Loss, ...]:
+    """The columns of ratings that have values and are not written."""
+    if contents.ratings is None:
+        return ()
+    table = contents.ratings.table
+    names = [
+        name
+        for name in ("reason", "at", "seconds", "comment", "guideline")
+        if name not in kept_columns
+    ]
+    filled_columns = [name for name in names if table[name].null_count() < len(table)]
+    return Loss.of("columns of ratings", filled_columns)
+
+
+CASE_FORMAT = Format(
+    name=_CASE_NAME,
+    title="Quepid's cases as JSON",
+    suffixes=(".json",),
+    sniff=sniff_case,
+    read=read_case,
+    write=write_case,
+    holds=("ratings", "qrels", "queries"),
+    loses="runs, scales, times of ratings",
+    detail=(
+        "A case with its queries, their information needs, notes and ratings, each with the "
+        "address of its rater, and the settings of the engine (try), which come back as they "
+        "were. A rating whose rater is null is of 'Anonymous'."
+    ),
+)
+
+
+_RATINGS_NAME = "quepid-ratings"
+
+
+def sniff_ratings(first_bytes: bytes, name: str) -> str | None:
+    """Queries with ratings by document."""
+    if matches_key(first_bytes, r"queries\[\]\.query") and matches_key(
+        first_bytes, r"queries\[\]\.ratings(\..+)?"
+    ):
+        return "queries with an object of ratings by document"
+    return None
+
+
+def read_ratings(source: InputFile) -> FileContents:
+    """Judgments."""
+    root = require_object(read_document(source), source)
+    judged = GrowingQrels(source.label)
+    for json_path, query in objects_under_key(root, "queries", "", source.label):
+        text = read_id(query, "query", json_path, source.label)
+        judged.ask(text)
+        for doc, grade in read_object(query, "ratings", json_path, source.label).items():
+            judged.add(text, doc, grade, f"{json_path}.ratings.{doc}", "")
+    qrels, notes = judged.qrels(source.stem)
+    return FileContents(qrels=qrels, documents=judged.pool(), notes=notes)
+
+
+def write_ratings(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Write the queries with their ratings."""
+    contents, query_losses = with_text_ids(contents)
+    grades = collect_pooled_grades(contents)
+    write_json(
+        out,
+        {
+            "queries": [
+                {"query": query, "ratings": grade_of_doc} for query, grade_of_doc in grades.items()
+            ]
+        },
+    )
+    return (*pool_losses(contents, _RATINGS_NAME), *query_losses)
+
+
+RATINGS_FORMAT = Format(
+    name=_RATINGS_NAME,
+    title="Quepid's ratings as JSON",
+    suffixes=(".json",),
+    sniff=sniff_ratings,
+    read=read_ratings,
+    write=write_ratings,
+    loses="raters, scales, texts besides ids",
+    detail='One object: {"queries": [{"query": "star wars", "ratings": {"11": 3}}]}.',
+)
+
+
+_RATINGS_CSV_COLUMNS = {"query_id": ("query",), "doc_id": ("docid", "doc_id"), "grade": ("rating",)}
+_PAIR = ["query_id", "doc_id"]
+
+
+def sniff_ratings_csv(first_bytes: bytes, name: str) -> str | None:
+    """The columns query, docid (or doc_id) and rating."""
+    names = delimited_records.read_column_names(first_bytes)
+    if "rating" in names and "query" in names and {"docid", "doc_id"} & set(names):
+        return "the first line names query, docid and rating, as Quepid does"
+    return None
+
+
+def read_ratings_csv(source: InputFile) -> FileContents:
+    """Judgments; a row without a rating is an unrated document, one without a document a query."""
+    return read_sheet_judgments(source, _RATINGS_CSV_COLUMNS, guard=True)
+
+
+def write_ratings_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Write three columns, no newline at the end; unrated documents have empty fields."""
+    contents, query_losses = with_text_ids(contents)
+    rows = pool_rows(contents).with_columns(delimited_records.format_grade())
+    delimited_records.write_sheet(
+        rows.rename({"query_id": "query", "doc_id": "docid", "grade": "rating"}), out, last=False
+    )
+    guarded_rows = rows.filter(pl.any_horizontal(pl.col(_PAIR).str.contains(r"^ [-=+@]")))
+    return (
+        *pool_losses(contents, "quepid-csv"),
+        *query_losses,
+        *Loss.of("ids whose first blank is read as a guard", guarded_rows["query_id"].to_list()),
+    )
+
+
+RATINGS_CSV_FORMAT = Format(
+    name="quepid-csv",
+    title="Quepid's basic ratings",
+    suffixes=(".csv",),
+    sniff=sniff_ratings_csv,
+    read=read_ratings_csv,
+    write=write_ratings_csv,
+    holds=("qrels",),
+    loses=LOSES,
+    detail=(
+        "Columns query, docid (or doc_id) and rating in any order; others are kept as fields of "
+        "the document. An empty rating is an unrated document, never grade 0; a query with two "
+        "empty fields has no judgments. The one blank that Quepid puts before a cell that begins "
+        "with - = + or @, against formulas in spreadsheets, is taken away and put back."
+    ),
+)
+
+
+_INFORMATION_NEED_NAME = "information-need"
+_INFORMATION_NEED_COLUMNS = {"query_id": ("query",), "information_need": ("information_need",)}
+
+
+def sniff_information_need(first_bytes: bytes, name: str) -> str | None:
+    """The columns query and information_need, and no document."""
+    names = set(delimited_records.read_column_names(first_bytes))
+    if {"query", "information_need"} <= names and not names & {"docid", "doc_id", "rating"}:
+        return "the first line names query and information_need"
+    return None
+
+
+def read_information_need(source: InputFile) -> FileContents:
+    """Queries with their information needs."""
+    csv_sheet = delimited_records.read_sheet(
+        source, _INFORMATION_NEED_COLUMNS, filled=("query_id",)
+    )
+    rows = csv_sheet.rows
+    if "information_need" in csv_sheet.absent:
+        names = ", ".join(csv_sheet.others)[:200]
+        problem = f"no column information_need among query, {names}."
+        raise InputError(problem, source=source.label, line=1, code="missing-column")
+    refuse_repeated(rows["query_id"], csv_sheet.place, "query", code="duplicate-query")
+    text = pl.col("query_id").alias("text")
+    return FileContents(
+        queries=rows.select("query_id", text, "information_need", *csv_sheet.others)
+    )
+
+
+def write_information_need(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Write two columns; a query is written by its text."""
+    queries = contents.queries
+    if queries is None or "text" not in queries.columns:
+        raise InputError(
+            "no queries with their texts in it; this format is a list of them.", code="no-queries"
+        )
+    if "information_need" not in queries.columns:
+        queries = queries.with_columns(pl.lit(None, pl.String).alias("information_need"))
+    query = pl.col("text").fill_null(pl.col("query_id")).alias("query")
+    delimited_records.write_sheet(queries.select(query, "information_need"), out)
+    renamed_queries = queries.filter(pl.col("text") != pl.col("query_id"))["query_id"].to_list()
+    return (
+        *find_losses(contents, _INFORMATION_NEED_NAME, "queries"),
+        *column_losses("queries", queries, ("query_id", "text", "information_need")),
+        *Loss.of("ids of queries, which are called by their texts", renamed_queries),
+    )
+
+
+INFORMATION_NEED_FORMAT = Format(
+    name=_INFORMATION_NEED_NAME,
+    title="Quepid's information needs",
+    suffixes=(".csv",),
+    sniff=sniff_information_need,
+    read=read_information_need,
+    write=write_information_need,
+    holds=("queries",),
+    loses="judgments, runs, ids besides texts",
+    detail="CSV with the columns query and information_need: what people want when they ask.",
+)

@@ -1,0 +1,344 @@
+"""Quepid's detail export and general export of a case.
+
+The detail export has the documents of a case, with ratings and fields, one per row. The
+general export has each query of a case with its score and notes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.collected_judgments import (
+    VALUES,
+    collect_documents,
+    make_run,
+    zero_states,
+)
+from rankgate.data.formats.format import (
+    Format,
+    Loss,
+    Note,
+    column_losses,
+    find_losses,
+    first_rows,
+    format_data,
+    rows_by_id,
+    with_text_ids,
+)
+from rankgate.data.formats.tables import schemas
+from rankgate.data.table_rows import refuse_repeated
+from rankgate.data.text import delimited_records
+from rankgate.data.text.text_values import format_time, parse_time
+
+if TYPE_CHECKING:
+    from rankgate.data.run import Run
+    from rankgate.data.streams.source import InputFile
+
+
+_DETAIL_NAME = "quepid-detail"
+_CASE = ("Team Name", "Case Name", "Case ID")
+_HEADER = (*_CASE, "Query Text", "Doc ID", "Doc Position", "Title", "Rating")
+_DETAIL_COLUMNS = {
+    **{name: (name.lower(),) for name in _CASE},
+    "query_id": ("query text",),
+    "doc_id": ("doc id",),
+    "position": ("doc position",),
+    "title": ("title",),
+    "grade": ("rating",),
+}
+_PAIR = ["query_id", "doc_id"]
+
+
+def sniff_detail(first_bytes: bytes, name: str) -> str | None:
+    """The columns of a case, and those of its documents with a rating."""
+    names = set(delimited_records.read_column_names(first_bytes))
+    if {"case name", "query text", "doc id", "doc position", "rating"} <= names:
+        return "the first line names Case Name, Query Text, Doc ID, Doc Position and Rating"
+    return None
+
+
+def read_detail(source: InputFile) -> FileContents:
+    """A run from the positions, judgments from the ratings, documents from title and fields.
+
+    Raises:
+        InputError: a position or rating that is not a number, an empty query; with the line.
+        DuplicateError: a document rated twice for one query.
+    """
+    csv_sheet = delimited_records.read_sheet(
+        source, _DETAIL_COLUMNS, numbers=("position", "grade"), filled=("query_id",)
+    )
+    rows = csv_sheet.rows
+    qrels, notes = schemas.make_qrels(rows.select(*_PAIR, "grade"), source.stem, csv_sheet.place)
+    with_document = rows.filter(pl.col("doc_id").is_not_null())
+    run, run_notes = make_detail_run(with_document, rows["query_id"], source.stem, source.label)
+    case = {
+        name: case_values[0]
+        for name in _CASE
+        if len(case_values := rows[name].drop_nulls().unique()) == 1
+    }
+    fields = [
+        name
+        for name in ("title", *csv_sheet.others)
+        if with_document[name].null_count() < len(with_document)
+    ]
+    return FileContents(
+        qrels=qrels,
+        runs=(run,),
+        documents=collect_documents(with_document, fields),
+        extra={_DETAIL_NAME: {"case": case}} if case else {},
+        notes=(*notes, *run_notes),
+    )
+
+
+def make_detail_run(
+    rows: pl.DataFrame, all_queries: pl.Series, name: str, label: str
+) -> tuple[Run, tuple[Note, ...]]:
+    """A run from ``query_id``, ``doc_id`` and ``position``, which is the rank.
+
+    A row without a position was not retrieved; a query without rows retrieved nothing.
+
+    Raises:
+        InputError: two documents in one position.
+    """
+    ranked_rows = rows.filter(pl.col("position").is_not_null())
+    same_position = ranked_rows.filter(pl.struct("query_id", "position").is_duplicated())
+    if len(same_position):
+        query, position = same_position["query_id"][0], same_position["position"][0]
+        problem = f"two documents are in position {position:g} of query '{query}'."
+        raise InputError(problem, source=label, code="duplicate-position")
+    empty_queries = all_queries.unique(maintain_order=True)
+    empty_queries = empty_queries.filter(
+        ~empty_queries.is_in(ranked_rows["query_id"].unique().implode())
+    )
+    columns = (
+        ranked_rows["query_id"].to_list(),
+        ranked_rows["doc_id"].to_list(),
+        (-ranked_rows["position"]).to_list(),
+    )
+    run = make_run(name, *columns, label=label, states=zero_states(empty_queries))
+    unretrieved = rows.filter(pl.col("position").is_null())["doc_id"].to_list()
+    return run, Note.of("documents without a position, which were not retrieved", unretrieved)
+
+
+def detail_rows(contents: FileContents) -> pl.DataFrame:
+    """``query_id``, ``doc_id``, ``position``, ``grade`` of all retrieved or judged documents."""
+    schema = {"query_id": pl.String, "doc_id": pl.String, "position": pl.Int64}
+    ranked_rows = pl.DataFrame(schema=schema)
+    if contents.runs:
+        order = pl.col("score").rank("ordinal", descending=True).over("query_id").cast(pl.Int64)
+        ranked_rows = contents.runs[0].table.select(*_PAIR, order.alias("position"))
+        ranked_rows = ranked_rows.sort(
+            [first_rows(ranked_rows), pl.col("position")], maintain_order=True
+        )
+    qrels = contents.qrels
+    grades = qrels.table.select(*_PAIR, "grade") if qrels else None
+    if grades is None:
+        return ranked_rows.with_columns(pl.lit(None, pl.Float64).alias("grade"))
+    joined = ranked_rows.join(grades, on=_PAIR, how="left", maintain_order="left")
+    unranked = grades.join(ranked_rows, on=_PAIR, how="anti", maintain_order="left")
+    all_rows = pl.concat([joined, unranked], how="diagonal")
+    queries = [*(qrels.unjudged if qrels else ()), *_queries_with_state(contents)]
+    queries_with_rows = set(all_rows["query_id"].unique())
+    queries_without_rows = list(
+        dict.fromkeys(query for query in queries if query not in queries_with_rows)
+    )
+    return pl.concat(
+        [
+            all_rows,
+            pl.DataFrame({"query_id": queries_without_rows}, schema={"query_id": pl.String}),
+        ],
+        how="diagonal",
+    )
+
+
+def _queries_with_state(contents: FileContents) -> list[str]:
+    states = contents.runs[0].queries if contents.runs else None
+    return [] if states is None else states["query_id"].to_list()
+
+
+def with_fields(rows: pl.DataFrame, documents: pl.DataFrame | None) -> pl.DataFrame:
+    """Rows with the fields of their documents."""
+    if documents is None:
+        return rows
+    keys = [name for name in _PAIR if name in documents.columns]
+    repeated_columns = [
+        name for name in documents.columns if name in rows.columns and name not in keys
+    ]
+    return rows.join(documents.drop(repeated_columns), on=keys, how="left", maintain_order="left")
+
+
+def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """Write a row for each document that was retrieved or rated, with all its fields."""
+    if not contents.runs:
+        contents.judgments("")
+    contents, query_losses = with_text_ids(contents)
+    case = format_data(contents, _DETAIL_NAME).get("case", {})
+    rows = with_fields(detail_rows(contents), contents.documents).with_columns(
+        delimited_records.format_grade(),
+        *(pl.lit(case.get(name), pl.String).alias(name) for name in _CASE),
+    )
+    rows = rows.rename(
+        {
+            "query_id": "Query Text",
+            "doc_id": "Doc ID",
+            "position": "Doc Position",
+            "grade": "Rating",
+        }
+    )
+    rows = rows.rename({"title": "Title"}) if "title" in rows.columns else rows
+    if "Title" not in rows.columns:
+        rows = rows.with_columns(pl.lit(None, pl.String).alias("Title"))
+    fields = [name for name in rows.columns if name not in _HEADER]
+    delimited_records.write_sheet(rows.select(*_HEADER, *fields), out)
+    losses = find_losses(contents, _DETAIL_NAME, "qrels", "unjudged", "runs", "documents", runs=1)
+    return (*losses, *query_losses, *score_losses(contents))
+
+
+def score_losses(contents: FileContents) -> tuple[Loss, ...]:
+    """The losses by writing ranks and not scores; -rank itself is no loss."""
+    if not contents.runs:
+        return ()
+    run = contents.runs[0]
+    rank = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
+    scores = run.table.filter(pl.col("score") != rank)
+    examples = [str(score) for score in scores["score"].head(3)]
+    losses = [Loss("scores, of which the ranks are kept", len(scores), tuple(examples))]
+    tag = Loss.of("tag of a run", [run.tag] if run.tag else [])
+    return (*(losses if len(scores) else ()), *tag)
+
+
+DETAIL_FORMAT = Format(
+    name=_DETAIL_NAME,
+    title="Quepid's detail export",
+    suffixes=(".csv",),
+    sniff=sniff_detail,
+    read=read_detail,
+    write=write_detail,
+    holds=("qrels", "runs", "documents"),
+    loses="scores (ranks are kept), raters, scales",
+    detail=(
+        "CSV with Team Name, Case Name, Case ID, Query Text, Doc ID, Doc Position, Title, Rating "
+        "and any fields. The positions are a run, the ratings are judgments; a document without "
+        "a position was not retrieved, one without a rating is unrated."
+    ),
+)
+
+
+_GENERAL_NAME = "quepid-general"
+_TEXTS = {
+    "count": "Count",
+    "information_need": "Information Need",
+    "notes": "Notes",
+    "options": "Options",
+}
+_GENERAL_COLUMNS = {
+    **{name: (name.lower(),) for name in _CASE},
+    "query_id": ("query text",),
+    "value": ("score",),
+    "at": ("date last scored",),
+    **{column: (header.lower(),) for column, header in _TEXTS.items()},
+}
+
+
+def sniff_general(first_bytes: bytes, name: str) -> str | None:
+    """The columns of a case's queries."""
+    if {"case name", "query text", "score", "date last scored"} <= set(
+        delimited_records.read_column_names(first_bytes)
+    ):
+        return "the first line names Case Name, Query Text, Score and Date Last Scored"
+    return None
+
+
+def read_general(source: InputFile) -> FileContents:
+    """Queries with their notes, and the value of the case's metric for each."""
+    csv_sheet = delimited_records.read_sheet(
+        source, _GENERAL_COLUMNS, numbers=("value",), filled=("query_id",)
+    )
+    rows = csv_sheet.rows
+    refuse_repeated(rows["query_id"], csv_sheet.place, "query", code="duplicate-query")
+    times = [
+        text and parse_time(text, "Date Last Scored", source.label, csv_sheet.place.line(row))
+        for row, text in enumerate(rows["at"].to_list())
+    ]
+    case = {name: rows[name][0] for name in _CASE if len(rows) and rows[name][0]}
+    values = rows.select(
+        pl.lit(case.get("Case Name", source.stem)).alias("run"),
+        "query_id",
+        pl.lit("score").alias("metric"),
+        pl.col("value").cast(pl.Float64),
+        pl.Series("at", times, VALUES["at"]),
+    )
+    texts = [name for name in (*_TEXTS, *csv_sheet.others) if rows[name].null_count() < len(rows)]
+    return FileContents(
+        queries=rows.select("query_id", pl.col("query_id").alias("text"), *texts),
+        values=values,
+        extra={_GENERAL_NAME: {"case": case}} if case else {},
+    )
+
+
+def write_general(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """One row a query."""
+    queries = contents.queries
+    if queries is None:
+        raise InputError(
+            "no queries with their texts in it; this format is a list of them.", code="no-queries"
+        )
+    case = format_data(contents, _GENERAL_NAME).get("case", {})
+    value_of_query, value_losses = _values_by_query(contents.values)
+    rows: list[dict[str, Any]] = []
+    for query, fields in rows_by_id(queries, "query_id").items():
+        value, time = value_of_query.get(query, (None, None))
+        row = {name: case.get(name) for name in _CASE}
+        row |= {
+            "Query Text": fields.get("text") or query,
+            "Score": value,
+            "Date Last Scored": format_time(time),
+        }
+        row |= {header: fields.get(column) for column, header in _TEXTS.items()}
+        rows.append(row)
+    names = [*_CASE, "Query Text", "Score", "Date Last Scored", "Count", *list(_TEXTS.values())[1:]]
+    schema = {name: pl.Float64 if name == "Score" else pl.String for name in names}
+    table = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+        delimited_records.format_grade("Score")
+    )
+    delimited_records.write_sheet(table, out)
+    columns = column_losses("queries", queries, ("query_id", "text", *_TEXTS))
+    return (*find_losses(contents, _GENERAL_NAME, "queries", "values"), *columns, *value_losses)
+
+
+def _values_by_query(
+    values: pl.DataFrame | None,
+) -> tuple[dict[str, tuple[float, Any]], tuple[Loss, ...]]:
+    """The first value of each query, and the losses of further values."""
+    if values is None:
+        return {}, ()
+    first_values = values.unique("query_id", keep="first", maintain_order=True)
+    columns = (first_values[name].to_list() for name in ("query_id", "value", "at"))
+    value_of_query = {query: (value, time) for query, value, time in zip(*columns, strict=True)}
+    further_count = len(values) - len(first_values)
+    return value_of_query, (
+        (Loss("metric values besides the first of a query", further_count),)
+        if further_count
+        else ()
+    )
+
+
+GENERAL_FORMAT = Format(
+    name=_GENERAL_NAME,
+    title="Quepid's general export",
+    suffixes=(".csv",),
+    sniff=sniff_general,
+    read=read_general,
+    write=write_general,
+    holds=("queries", "values"),
+    loses="judgments, runs",
+    detail=(
+        "CSV with Team Name, Case Name, Case ID, Query Text, Score, Date Last Scored, Count, "
+        "Information Need, Notes and Options: the queries of a case with their texts, and the "
+        "last value of its metric, called score."
+    ),
+)

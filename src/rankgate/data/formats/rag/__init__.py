@@ -1,1 +1,0 @@
-"""Files of retrieval for language models: contexts, answers with citations, nuggets, agents."""

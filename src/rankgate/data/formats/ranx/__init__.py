@@ -1,1 +1,0 @@
-"""ranx's files."""

@@ -1,0 +1,375 @@
+"""Files of ranx: CBOR, JSON, and runs packed with LZ4.
+
+CBOR, as ranx writes it, is read and written by the package cbor2 within limits. ranx's JSON is
+``{"q1": {"d1": 2}}``, whole numbers for judgments and floats for a run. Packed runs are CBOR
+in LZ4, in LZ4 once more.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from rankgate.core.errors import InputError
+from rankgate.data import memory_tables as memory
+from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.format import Format, collect_grades, find_losses
+from rankgate.data.formats.tables import schemas
+from rankgate.data.text import json_text
+from rankgate.data.text.json_text import DEPTH, VALUES, require_object
+from rankgate.data.text.text_values import BOM
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+    from rankgate.data.streams.source import InputFile
+
+
+_PIECE = 1 << 20  # bytes that cbor2 reads at a time
+
+
+def decode(data: bytes, label: str) -> Any:
+    """The one value of some bytes.
+
+    Args:
+        data: the bytes.
+        label: what errors call their origin.
+
+    Raises:
+        InputError: cut off, damaged, too deep, too many values, a key twice, or kinds of values
+            that are not maps, lists, texts, numbers, true, false and null.
+    """
+    import cbor2
+
+    stream = _LimitedBytes(data)
+    try:
+        decoder = cbor2.CBORDecoder(
+            stream,
+            object_hook=_require_text_keys,
+            semantic_decoders=_NoTags(),
+            max_depth=DEPTH,
+            allow_duplicate_keys=False,
+            strict_hashable_types=True,
+            read_size=_PIECE,
+        )
+        value = decoder.decode()
+        end = stream.tell()
+    except (cbor2.CBORDecodeError, _LimitError, ValueError, OverflowError) as error:
+        raise _make_error(str(error.__cause__ or error), label) from None
+    if end != len(data):
+        raise _make_error("bytes behind the value's end", label)
+    return value
+
+
+def encode(table: dict[str, dict[str, float]]) -> bytes:
+    """A map of maps of numbers, whole ones (of type ``int``) as integers."""
+    import cbor2
+
+    encoded_table: bytes = cbor2.dumps(table)
+    return encoded_table
+
+
+class _LimitError(Exception):
+    """More values than are read."""
+
+
+class _LimitedBytes(io.BytesIO):
+    """Bytes that are handed out only while few objects were made of those before.
+
+    cbor2 limits the depth and not the number of values, which would show only when all of them
+    are in memory. Every text, float and map is a block of memory, and so is every key.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._before = sys.getallocatedblocks()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The next bytes; raises `_LimitError` once too many values were made."""
+        if sys.getallocatedblocks() - self._before > VALUES:
+            raise _LimitError(f"more than {VALUES:,} values")
+        return super().read(size)
+
+
+class _NoTags(Mapping[int, Any]):
+    """An answer to every tag: an error. Tags build dates, patterns, shared and cyclic values."""
+
+    def __getitem__(self, tag: int) -> Any:
+        raise ValueError(f"tag {tag}, which no number or text needs")
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _require_text_keys(decoded_map: Mapping[Any, Any], _immutable: object) -> Mapping[Any, Any]:
+    if not all(type(key) is str for key in decoded_map):
+        raise ValueError("a key that is not text")
+    return decoded_map
+
+
+def _make_error(problem: str, label: str) -> InputError:
+    return InputError(
+        f"not CBOR as ranx writes it: {problem}; write the file again.",
+        source=label,
+        code="invalid-syntax",
+    )
+
+
+NAME = "ranx"
+
+_STRING = rb'"(?:[^"\\]|\\.)*+"\s*+'
+_NUMBER = rb"-?\d++(?:\.\d++)?+(?:[eE][-+]?\d++)?+\s*+"
+_EMPTY = _STRING + rb":\s*+\{\s*+\}\s*+,\s*+"
+_FIRST_ROW = re.compile(
+    rb"\{\s*+(?:"
+    + _EMPTY
+    + rb")*+"
+    + _STRING
+    + rb":\s*+\{\s*+"
+    + _STRING
+    + rb":\s*+"
+    + _NUMBER
+    + rb"[,}]"
+)
+
+
+def sniff_ranx_json(first_bytes: bytes, name: str) -> str | None:
+    """An object of queries, each an object of documents with numbers."""
+    if _FIRST_ROW.match(first_bytes.removeprefix(BOM).lstrip()):
+        return "an object of queries, each of documents with numbers, as ranx and BEIR write"
+    return None
+
+
+def read_ranx_json(source: InputFile) -> FileContents:
+    """Judgments if all numbers are whole, otherwise a run.
+
+    Raises:
+        InputError: another shape of JSON, a number that is invalid or not finite.
+    """
+    return contents_of(json_text.read_document(source), source)
+
+
+def read_json_qrels(source: InputFile) -> Qrels:
+    """Read judgments, regardless of their numbers."""
+    return memory.qrels_of_table(
+        require_numbers(json_text.read_document(source), source), source.stem, source.label
+    )
+
+
+def read_json_run(source: InputFile) -> Run:
+    """A run, even if all of its scores are whole."""
+    return memory.run_of_table(
+        require_numbers(json_text.read_document(source), source), source.stem, source.label
+    )
+
+
+def contents_of(value: Any, source: InputFile) -> FileContents:
+    """Judgments or a run from a dictionary of dictionaries.
+
+    Raises:
+        InputError: as `read`.
+    """
+    table = require_numbers(value, source)
+    all_numbers = chain.from_iterable(row.values() for row in table.values())
+    if all(isinstance(number, int) for number in all_numbers):
+        return FileContents(qrels=memory.qrels_of_table(table, source.stem, source.label))
+    return FileContents(runs=(memory.run_of_table(table, source.stem, source.label),))
+
+
+def require_numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:
+    """The dictionary, checked to be one of dictionaries of numbers under ids.
+
+    Raises:
+        InputError: it is not.
+    """
+    table = require_object(value, source)
+    for query, row in table.items():
+        if not query or not isinstance(row, dict):
+            problem = (
+                f"query '{query}' has {json_text.describe_type(row)}, where documents are needed."
+            )
+            raise InputError(problem, source=source.label, code="wrong-type")
+        for document, number in row.items():
+            if not document or isinstance(number, bool) or not isinstance(number, int | float):
+                problem = (
+                    f"'{document}' of query '{query}' has {json_text.describe_type(number)}, "
+                    "where an id "
+                    "and a number are needed."
+                )
+                raise InputError(problem, source=source.label, code="wrong-type")
+    return table
+
+
+def write_ranx_json(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """The judgments if there are any, else the first run."""
+    table, losses = table_of(contents)
+    out.write(b"{")
+    for index, (query, row) in enumerate(table.items()):
+        line_start = ",\n  " if index else "\n  "
+        row_text = json.dumps({query: row}, ensure_ascii=False, allow_nan=False)
+        out.write((line_start + row_text[1:-1]).encode())
+    out.write(b"\n}\n")
+    return losses
+
+
+def table_of(contents: FileContents) -> tuple[dict[str, dict[str, float]], tuple[Loss, ...]]:
+    """The table to write: whole numbers for judgments that have no others, floats for a run.
+
+    Raises:
+        UsageError: neither judgments nor a run.
+    """
+    part_name, _ = schemas.choose_part(contents, ("qrels", "runs"))
+    if part_name == "qrels" and contents.qrels:
+        return collect_grades(contents.qrels), find_losses(contents, NAME, "qrels", "unjudged")
+    run = contents.runs[0]
+    table: dict[str, dict[str, float]] = {}
+    for query, document, score in run.table.select("query_id", "doc_id", "score").iter_rows():
+        table.setdefault(query, {})[document] = score
+    if run.queries is not None:
+        table |= {query: {} for query in run.queries["query_id"] if query not in table}
+    losses = (*find_losses(contents, NAME, "runs", runs=1), *schemas.run_losses(run))
+    return table, losses
+
+
+RANX_JSON_FORMAT = Format(
+    name=NAME,
+    title="judgments and runs of ranx, BEIR and pytrec_eval as JSON",
+    suffixes=(".json",),
+    sniff=sniff_ranx_json,
+    read=read_ranx_json,
+    write=write_ranx_json,
+    read_qrels=read_json_qrels,
+    read_run=read_json_run,
+    holds=("qrels", "runs"),
+    loses="all parts but one; raters, scales, texts, a run's tag",
+    detail=(
+        'An object of queries, each an object of documents: {"q1": {"d1": 2}}; it is the form of '
+        "ranx, of BEIR's files of results and of pytrec_eval. It holds judgments if all numbers "
+        "are written as whole ones, otherwise a run, as ranx writes them; --as says otherwise. A "
+        "query with an empty object has no judgments, or nothing was found for it."
+    ),
+)
+
+
+_MAGIC = b"\x04\x22\x4d\x18"
+_LAYERS = 2  # ranx packs what it has packed
+_LEVEL = 9
+
+
+def sniff_ranx_lz4(first_bytes: bytes, name: str) -> str | None:
+    """The file begins as LZ4 does."""
+    return "it begins as LZ4 does" if first_bytes.startswith(_MAGIC) else None
+
+
+def read_ranx_lz4(source: InputFile) -> FileContents:
+    """Judgments if all numbers are whole, otherwise a run; of a file of ranxhub its run.
+
+    Raises:
+        InputError: damaged, too long, or another shape.
+    """
+    return contents_of(_read_value(source), source)
+
+
+def read_lz4_qrels(source: InputFile) -> Qrels:
+    """Judgments, regardless of their numbers."""
+    return memory.qrels_of_table(
+        require_numbers(_read_value(source), source), source.stem, source.label
+    )
+
+
+def read_lz4_run(source: InputFile) -> Run:
+    """A run, even if all of its scores are whole."""
+    return memory.run_of_table(
+        require_numbers(_read_value(source), source), source.stem, source.label
+    )
+
+
+def write_ranx_lz4(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
+    """The judgments if there are any, else the first run.
+
+    Raises:
+        UsageError: neither is there.
+    """
+    frame = _load_lz4()
+    table, losses = table_of(contents)
+    packed_table = encode(table)
+    for _ in range(_LAYERS):
+        packed_table = frame.compress(packed_table, compression_level=_LEVEL)
+    out.write(packed_table)
+    return losses
+
+
+def _load_lz4() -> ModuleType:
+    import lz4.frame
+
+    lz4_frame: ModuleType = lz4.frame
+    return lz4_frame
+
+
+def _read_value(source: InputFile) -> Any:
+    data, frame = source.everything(json_text.LIMIT), _load_lz4()
+    if not data.startswith(_MAGIC):
+        raise InputError(
+            "no LZ4 file; check whether this is the right file.",
+            source=source.label,
+            code="invalid-syntax",
+        )
+    for _ in range(_LAYERS):
+        if data.startswith(_MAGIC):
+            data = _unpack_frame(data, frame, source)
+    is_json = data.startswith(b"{")
+    value = json_text.parse_json(data, source.label) if is_json else decode(data, source.label)
+    if isinstance(value, dict) and set(value) == {"run", "metadata"}:  # as ranxhub has them
+        return value["run"]
+    return value
+
+
+def _unpack_frame(data: bytes, frame: ModuleType, source: InputFile) -> bytes:
+    """The bytes of one frame, within the limit of a document."""
+    reader, chunks, size = frame.LZ4FrameDecompressor(), [], 0
+    try:
+        chunk = reader.decompress(data, _PIECE)
+        while True:
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > json_text.LIMIT:
+                problem = f"more than {json_text.LIMIT >> 20} MB when it is unpacked; split it."
+                raise InputError(problem, source=source.label, code="too-large")
+            if reader.eof or not (chunk or not reader.needs_input):
+                break
+            chunk = reader.decompress(b"", _PIECE)
+    except RuntimeError:
+        problem = "the LZ4 file is damaged; copy it again."
+        raise InputError(problem, source=source.label, code="damaged-file") from None
+    if not reader.eof:
+        problem = "the LZ4 file ends too early; copy it again."
+        raise InputError(problem, source=source.label, code="damaged-file")
+    return b"".join(chunks)
+
+
+RANX_LZ4_FORMAT = Format(
+    name="ranx-lz4",
+    title="ranx's judgments and runs, packed with LZ4",
+    suffixes=(".lz4", ".rh"),
+    sniff=sniff_ranx_lz4,
+    read=read_ranx_lz4,
+    write=write_ranx_lz4,
+    read_qrels=read_lz4_qrels,
+    read_run=read_lz4_run,
+    holds=("qrels", "runs"),
+    loses=RANX_JSON_FORMAT.loses,
+    detail=(
+        "What ranx writes to .lz4 files, and ranxhub's .rh files: as the format ranx, in CBOR "
+        "instead of JSON, packed twice."
+    ),
+)

@@ -1,1 +1,0 @@
-"""SearchTweak's files."""

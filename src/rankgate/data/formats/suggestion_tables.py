@@ -1,0 +1,251 @@
+"""Tables of suggestions: completions by typed prefix, corrections of queries, facets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.collected_judgments import GrowingQrels
+from rankgate.data.formats.format import Format
+from rankgate.data.run import RUN_SCHEMA, Run
+from rankgate.data.table_rows import RowLocation
+from rankgate.data.text.delimited_records import first_fields
+from rankgate.data.text.spreadsheet_cells import read_csv_rows
+from rankgate.data.text.text_values import BOM, number_fault
+
+if TYPE_CHECKING:
+    from rankgate.data.streams.source import InputFile
+
+
+_COMPLETIONS = ("target", "prefix", "suggestion")
+_CORRECTIONS = ("query", "correction", "expected")
+_FACETS = ("query", "facet", "documents")
+_SEPARATORS = (",", "\t", ";")
+_QUERY_SCHEMA: dict[str, Any] = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "sequence": pl.String,
+    "position": pl.Float64,
+}
+
+
+def _sniff(columns: tuple[str, ...], first_bytes: bytes, name: str) -> str | None:
+    """The first line names the columns of the table."""
+    names = {name.strip().lower() for name in first_fields(first_bytes, _separator(first_bytes))}
+    if set(columns) <= names:
+        return f"the first line names {', '.join(columns)}"
+    return None
+
+
+def read_completions(source: InputFile) -> FileContents:
+    """A ranking for each prefix of a query; the query itself is relevant."""
+    qrels = GrowingQrels(source.label)
+    lists = _RankingLists(source)
+    for line, row in _read_rows(source, _COMPLETIONS):
+        target, prefix = row["target"], row["prefix"]
+        if not target.lower().startswith(prefix.lower()):
+            problem = f"'{prefix}' is no beginning of '{target}'."
+            raise InputError(problem, source=source.label, line=line, code="wrong-shape")
+        if target not in qrels.asked:
+            qrels.add(target, target, 1, f"line {line}", "")
+        ranking = f"{target}#{len(prefix)}"
+        lists.add(line, ranking, row["suggestion"], row, target, float(len(prefix)))
+    return FileContents(qrels=qrels.qrels(source.stem)[0], runs=(lists.run(),))
+
+
+def read_corrections(source: InputFile) -> FileContents:
+    """The corrections of each query as a ranking; the expected text is judged."""
+    qrels = GrowingQrels(source.label)
+    lists = _RankingLists(source)
+    expected: dict[str, str] = {}
+    for line, row in _read_rows(source, _CORRECTIONS):
+        query = row["query"]
+        if expected.setdefault(query, row["expected"]) != row["expected"]:
+            problem = f"'{query}' has two expected texts; separate several by bars."
+            raise InputError(problem, source=source.label, line=line, code="wrong-shape")
+        if query not in qrels.asked:
+            for text in dict.fromkeys(map(str.strip, row["expected"].split("|"))):
+                qrels.add(query, text, 1, f"line {line}", "")
+        lists.add(line, query, row["correction"], row)
+    return FileContents(qrels=qrels.qrels(source.stem)[0], runs=(lists.run(),))
+
+
+def read_facets(source: InputFile) -> FileContents:
+    """Each facet of a query as a ranking of its documents; judgments are in another file."""
+    lists = _RankingLists(source)
+    facets_by_query: dict[str, dict[str, None]] = {}
+    for line, row in _read_rows(source, _FACETS):
+        query, facet = row["query"], row["facet"]
+        facets = facets_by_query.setdefault(query, {})
+        if facet in facets:
+            problem = f"facet '{facet}' appears twice for query '{query}'; keep one."
+            raise DuplicateError(problem, source=source.label, line=line)
+        facets[facet] = None
+        rank = _read_rank(row, source, line)
+        ranking, position = f"{query}#{facet}", float(len(facets)) if rank is None else rank
+        for doc in [doc_id.strip() for doc_id in row["documents"].split("|")]:
+            lists.add(line, ranking, doc, {}, query, position)
+    return FileContents(runs=(lists.run(),))
+
+
+class _RankingLists:
+    """Growing rows of a run, and the data of its rankings."""
+
+    def __init__(self, source: InputFile) -> None:
+        self._source = source
+        self._rows: dict[tuple[str, str], float] = {}
+        self._lists: dict[str, dict[str, Any]] = {}
+        self._sizes: Counter[str] = Counter()
+
+    def add(
+        self,
+        line: int,
+        ranking: str,
+        doc: str,
+        row: dict[str, str],
+        sequence: str | None = None,
+        position: float | None = None,
+    ) -> None:
+        """Note a suggestion; an empty one is a list without any."""
+        ranking_data = self._lists.setdefault(
+            ranking,
+            {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position},
+        )
+        if not doc:
+            return
+        if (ranking, doc) in self._rows:
+            problem = f"'{doc}' appears twice in the list of '{ranking}'; keep one."
+            raise DuplicateError(problem, source=self._source.label, line=line)
+        rank = _read_rank(row, self._source, line)
+        self._sizes[ranking] += 1
+        self._rows[ranking, doc] = -(float(self._sizes[ranking]) if rank is None else rank)
+        ranking_data["state"] = "ok"
+
+    def run(self) -> Run:
+        """The run.
+
+        Raises:
+            InputError: there are no rows.
+        """
+        if not self._lists:
+            problem = "there are no rows in it."
+            raise InputError(problem, source=self._source.label, code="no-rankings")
+        rows = [(ranking, doc, score) for (ranking, doc), score in self._rows.items()]
+        table = pl.DataFrame(rows, schema=RUN_SCHEMA, orient="row")
+        queries = pl.DataFrame(list(self._lists.values()), schema=_QUERY_SCHEMA)
+        if queries["sequence"].is_null().all():
+            queries = queries.drop("sequence", "position")
+        return Run(
+            self._source.stem,
+            lambda: iter([table]),
+            queries=queries,
+            place=RowLocation(self._source.label),
+        )
+
+
+def _separator(first_bytes: bytes) -> str:
+    first = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
+    return max(_SEPARATORS, key=first.count)
+
+
+def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table with their lines, by our names.
+
+    Raises:
+        InputError: a column that is missing, a row of another length, an empty field that an id
+            needs.
+    """
+    (_, header), *rows = read_csv_rows(source.everything(), source) or [(1, ())]
+    names = [name.strip().lower() for name in header]
+    missing_columns = [name for name in columns if name not in names]
+    if missing_columns:
+        problem = f"no column '{missing_columns[0]}' among {', '.join(names)}."
+        raise InputError(problem, source=source.label, line=1, code="missing-column")
+    for line, fields in rows:
+        if not any(map(str.strip, fields)):
+            continue
+        if len(fields) != len(names):
+            problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
+            raise InputError(problem, source=source.label, line=line, code="wrong-field-count")
+        row = dict(zip(names, map(str.strip, fields), strict=True))
+        required_columns = [
+            name
+            for name in columns
+            if name not in {"prefix", "suggestion", "correction", "documents"}
+        ]
+        empty_columns = [name for name in required_columns if not row[name]]
+        if empty_columns:
+            problem = f"{empty_columns[0]} is empty."
+            raise InputError(problem, source=source.label, line=line, code="empty-value")
+        yield line, row
+
+
+def _read_rank(row: dict[str, str], source: InputFile, line: int) -> float | None:
+    """The rank of a row; None if there is none."""
+    text = row.get("rank", "")
+    if not text:
+        return None
+    if fault := number_fault(text, "rank"):
+        raise InputError(fault, source=source.label, line=line, code="not-a-number")
+    return float(text)
+
+
+def _make_format(
+    name: str,
+    title: str,
+    columns: tuple[str, ...],
+    read: Callable[[InputFile], FileContents],
+    holds: tuple[str, ...],
+    detail: str,
+) -> Format:
+    sniff = partial(_sniff, columns)
+    sniff.__doc__ = f"The first line names {', '.join(columns)}."
+    return Format(
+        name=name,
+        title=title,
+        suffixes=(".csv", ".tsv"),
+        sniff=sniff,
+        read=read,
+        holds=holds,
+        detail=detail,
+    )
+
+
+COMPLETIONS = _make_format(
+    "completions",
+    "suggestions while a query is typed",
+    _COMPLETIONS,
+    read_completions,
+    ("runs", "qrels"),
+    "Columns target (the query that a user means), prefix (what is typed), suggestion and perhaps "
+    "rank; an empty suggestion is a prefix without any. The lists after each prefix are the "
+    "rankings of a target, and the target is what is relevant: rankgate eval table.csv table.csv "
+    "-m PrefixRR@3 -m KeystrokesSaved@10 -m MinKeystrokes.",
+)
+CORRECTIONS = _make_format(
+    "corrections",
+    "corrections of queries, applied or suggested (did you mean)",
+    _CORRECTIONS,
+    read_corrections,
+    ("runs", "qrels"),
+    "Columns query (as it was typed), correction, expected (several between bars) and perhaps "
+    "rank; an empty correction, or the query itself, is no change. Corrections are a run, expected "
+    "texts are judgments: rankgate eval table.csv table.csv -m CorrectionP -m CorrectionR.",
+)
+FACETS = _make_format(
+    "facets",
+    "facets shown for queries, with their documents",
+    _FACETS,
+    read_facets,
+    ("runs",),
+    "Columns query, facet, documents (ids between bars) and perhaps rank. Each facet is a ranking "
+    "of its documents, and the query is their task: with judgments of documents EvidenceR@3 says "
+    "what the first three facets reach, FirstUseful which facet first leads to something relevant, "
+    "Redundancy how much facets overlap.",
+)

@@ -1,0 +1,291 @@
+"""CSV and TSV with a header line: any column order, any of the known names, quotes allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO, Literal
+
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.data.column_names import refuse_click_log
+from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.run import Run
+from rankgate.data.table_columns import is_header, match_columns, one_document_column
+from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows, RowLocation
+from rankgate.data.text import delimited_records
+from rankgate.data.text.field_lines import CARRIAGE_RETURNS_MESSAGE
+from rankgate.data.text.text_values import BOM
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Loss
+    from rankgate.data.formats.tables.schemas import TableSchema
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.streams.source import InputFile
+
+
+_SEPARATOR_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_MARK = "\ufeff"
+_LINES, _BEGINNING = 6, 1 << 16  # lines and bytes that show the separator
+
+
+def separator_of(first_bytes: bytes) -> str | None:
+    """The separator under which the first line names columns; None if it does not."""
+    for separator in delimited_records.SEPARATORS:
+        names = delimited_records.first_fields(first_bytes, separator)
+        if is_header(names) or (len(names) > 1 and schemas.find_schema(names)):
+            return separator
+    return None
+
+
+def likely_separator(first_bytes: bytes) -> str:
+    """The separator that cuts the first lines into most fields, if no name is a usual one."""
+    lines = [line for line in first_bytes.removeprefix(BOM).split(b"\n")[:_LINES] if line.strip()]
+
+    def fields(separator: str) -> tuple[bool, int]:
+        counts = [len(delimited_records.first_fields(line, separator)) for line in lines]
+        return len(set(counts)) == 1, min(counts, default=0)
+
+    return max(delimited_records.SEPARATORS, key=fields)
+
+
+def table(source: InputFile) -> pl.LazyFrame:
+    """The rows under the file's names, as strings."""
+    header = _read_header(source)
+    data = source.everything()
+    frame = pl.read_csv(
+        data[header.size :],
+        separator=header.separator,
+        has_header=False,
+        new_columns=[f"column {index}" for index in range(len(header.names))],
+        infer_schema=False,
+        truncate_ragged_lines=True,
+    )
+    names = _unique_names(header.names)[: len(frame.columns)]
+    return frame.rename(dict(zip(frame.columns, names, strict=True))).lazy()
+
+
+def _unique_names(names: Sequence[str]) -> list[str]:
+    """The names; repeated names get their position."""
+    return [
+        name if name not in names[:index] else f"{name} {index + 1}"
+        for index, name in enumerate(names)
+    ]
+
+
+def sniff(first_bytes: bytes, name: str) -> str | None:
+    """The first line names columns that are known."""
+    separator = separator_of(first_bytes) or _guess_separator(first_bytes)
+    return (
+        f"the first line names columns between {_SEPARATOR_NAMES[separator]}" if separator else None
+    )
+
+
+def _guess_separator(first_bytes: bytes) -> str | None:
+    """The separator of a first line of unusual names that say what the columns hold."""
+    from rankgate.data.column_names import names_columns
+
+    separator = likely_separator(first_bytes)
+    return (
+        separator if names_columns(delimited_records.first_fields(first_bytes, separator)) else None
+    )
+
+
+def sniff_tabs(first_bytes: bytes, name: str) -> str | None:
+    """The first line names columns that are known, between tabs."""
+    separator = separator_of(first_bytes) or _guess_separator(first_bytes)
+    return sniff(first_bytes, name) if separator == "\t" else None
+
+
+def read(source: InputFile) -> FileContents:
+    """The part that the columns hold: judgments, a run, ratings, queries, documents or values."""
+    header = _read_header(source)
+    if interaction_formats.is_log(header.names):
+        return interaction_formats.read_contents(source, "csv")
+    refuse_click_log(header.names, source.label)
+    table = schemas.find_schema(header.names)
+    if table is None:
+        names = ", ".join(header.names[:10])
+        problem = f"the columns {names} match no known table; see rankgate formats csv."
+        raise InputError(problem, source=source.label, line=1, code="unknown-format")
+    if table.part == "runs":
+        return FileContents(runs=(read_run(source),))
+    if table.part == "qrels":
+        one_document_column(header.names, source.label)
+    with schemas.explain_duplicates(header.names):
+        return schemas.contents_of(
+            table, _read_whole(source, header, table), source.stem, _make_location(source)
+        )
+
+
+def read_qrels(source: InputFile) -> Qrels:
+    """Judgments from columns for query, document and grade; pairs without a grade are unrated."""
+    header = _read_header(source)
+    if interaction_formats.is_log(header.names):
+        return interaction_formats.read_judgments(source, "csv")
+    if not match_columns(header.names, ("grade",)):
+        refuse_click_log(header.names, source.label)
+    rows = _read_whole(source, header, schemas.required_schema(header.names, "qrels", source.label))
+    with schemas.explain_duplicates(header.names):
+        return schemas.make_qrels(rows, source.stem, _make_location(source))[0]
+
+
+def read_run(source: InputFile) -> Run:
+    """A run from columns for query, document and score, or rank; rows are read when needed."""
+    header = _read_header(source)
+    table = schemas.required_schema(header.names, "runs", source.label)
+
+    def pieces(document_column: str) -> Iterator[pl.DataFrame]:
+        source_columns = table.kept | {"doc_id": document_column}
+        layout = delimited_records.ColumnChoice(header, source_columns, table.numbers, table.empty)
+        for frame in delimited_records.read_record_frames(source, layout):
+            yield schemas.with_scores(frame)
+
+    columns = table.document_columns(header.names)
+    for document_column in columns:
+        refuse_repeated_columns(
+            header, replace(table, kept=table.kept | {"doc_id": document_column}), source
+        )
+    readings = {document_column: partial(pieces, document_column) for document_column in columns}
+    return Run.of_columns(
+        source.stem, readings, queries=_read_queries(source, header), place=_make_location(source)
+    )
+
+
+def rows(source: InputFile) -> FileRows | None:
+    """The rows with their defects and the rank; None if they are neither judgments nor a run.
+
+    Raises:
+        InputError: a record with the wrong number of fields, bytes that are not text.
+    """
+    header = _read_header(source)
+    table = schemas.find_schema(header.names)
+    input_kind = schemas.input_kind_of(table)
+    if table is None or input_kind is None:
+        return None
+    one_document_column(header.names, source.label)
+    refuse_repeated_columns(header, table, source)
+    source_columns = table.kept
+    if input_kind == "run" and "score" in source_columns:
+        source_columns = source_columns | match_columns(header.names, ("rank",))
+    number_columns = frozenset({NUMBER_COLUMNS[input_kind]} & set(source_columns))
+    nullable_columns = table.empty | ({"rank"} & set(source_columns))
+    layout = delimited_records.ColumnChoice(
+        header, source_columns, number_columns, nullable_columns, defects=True
+    )
+    return FileRows.of(
+        input_kind, delimited_records.read_record_frames(source, layout), _make_location(source)
+    )
+
+
+def _read_queries(source: InputFile, header: delimited_records.Header) -> pl.DataFrame | None:
+    source_columns = schemas.find_run_columns(header.names)
+    if not source_columns:
+        return None
+    value_columns = frozenset(source_columns) - {"query_id"}
+    layout = delimited_records.ColumnChoice(
+        header, source_columns, value_columns & {"latency_ms"}, value_columns
+    )
+    return schemas.read_query_states(
+        delimited_records.read_record_frames(source, layout), source.label
+    )
+
+
+def write(contents: FileContents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
+    """One part as a table, a run in its own order."""
+    part_name, lost = schemas.choose_part(contents)
+    is_first = True
+    for frame in schemas.part_frames(contents, part_name):
+        # a line that begins with a byte order mark would be read as the beginning of a file
+        has_mark = frame.to_series(0).cast(pl.String).str.starts_with(_MARK).any()
+        style: Literal["always", "necessary"] = "always" if has_mark else "necessary"
+        frame.write_csv(out, separator=separator, include_header=is_first, quote_style=style)
+        is_first = False
+    return lost
+
+
+def _read_header(source: InputFile) -> delimited_records.Header:
+    first_chunk = next(source.chunks(), b"")
+    separator = separator_of(first_chunk)
+    if separator is None and b"\r" in first_chunk.split(b"\n", 1)[0].rstrip(b"\r"):
+        raise InputError(
+            CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns"
+        )
+    return delimited_records.parse_header(
+        first_chunk, separator or likely_separator(first_chunk[:_BEGINNING])
+    )
+
+
+def refuse_repeated_columns(
+    header: delimited_records.Header, table: TableSchema, source: InputFile
+) -> None:
+    """Check that each column that is read appears once; a second one would be ambiguous.
+
+    Raises:
+        InputError: two columns of one name.
+    """
+    lower_names = [name.lower() for name in header.names]
+    for file_column in table.kept.values():
+        if lower_names.count(file_column.lower()) > 1:
+            problem = f"two columns are called '{file_column}'; rename or remove one of them."
+            raise InputError(problem, source=source.label, line=1, code="duplicate-column")
+
+
+def _read_whole(
+    source: InputFile, header: delimited_records.Header, table: TableSchema
+) -> pl.DataFrame:
+    refuse_repeated_columns(header, table, source)
+    layout = delimited_records.ColumnChoice(header, table.kept, table.numbers, table.empty)
+    schema = {name: pl.Float64 if name in table.numbers else pl.String for name in table.kept}
+    return pl.concat(
+        [pl.DataFrame(schema=schema), *delimited_records.read_record_frames(source, layout)]
+    )
+
+
+def _make_location(source: InputFile) -> RowLocation:
+    return RowLocation(source.label, partial(_line_of, source))
+
+
+def _line_of(source: InputFile, row: int) -> int | None:
+    return delimited_records.line_of(source, _read_header(source), row)
+
+
+FORMAT = Format(
+    name="csv",
+    title="CSV whose first line names the columns",
+    suffixes=(".csv",),
+    sniff=sniff,
+    read=read,
+    write=write,
+    read_qrels=read_qrels,
+    read_run=read_run,
+    rows=rows,
+    table=table,
+    holds=schemas.HOLDS,
+    loses=schemas.LOSES,
+    columns=schemas.COLUMNS,
+    streams=True,
+    detail=(
+        "The columns may be in any order and have any of the names that tools use "
+        "(query_id, qid, query, topic; doc_id, docid, docno, corpus-id; grade, rating, relevance; "
+        "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
+        "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
+        "that the pair is unrated, not that its grade is 0. Judgments may have subtopic with "
+        "subtopic_weight (what it weighs among those of its query), inclusion (the probability of "
+        "being drawn to be judged) and stratum. Of a run latency_ms and state (ok, zero, failed, "
+        "not_run) say how long each query took and how it ended."
+    ),
+)
+TSV = replace(
+    FORMAT,
+    name="tsv",
+    title="TSV whose first line names the columns",
+    suffixes=(".tsv", ".tab"),
+    sniff=sniff_tabs,
+    write=partial(write, separator="\t"),
+    detail="As csv, with tabs between the fields.",
+)

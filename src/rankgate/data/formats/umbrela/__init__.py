@@ -1,1 +1,0 @@
-"""UMBRELA's requests and judgments."""

@@ -1,0 +1,229 @@
+"""Tables of items and of users: an id, and columns that describe it; sets of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.formats.registry import open_table
+from rankgate.data.formats.tables import arrow
+from rankgate.data.logs.interactions import ALIASES, map_columns
+from rankgate.data.streams.input_parts import (
+    PartRows,
+    is_folder,
+    list_part_files,
+    refuse_other_columns,
+)
+from rankgate.data.table_columns import polars_frame
+from rankgate.data.table_rows import RowLocation, refuse_repeated
+from rankgate.data.text import delimited_records, json_text
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+    from rankgate.data.input_types import TableLike
+    from rankgate.data.streams.source import InputFile
+
+
+TableKind = Literal["items", "users"]
+
+_ID_COLUMNS = {"items": "doc_id", "users": "query_id"}
+_SINGULAR = {"items": "item", "users": "user"}
+
+
+@dataclass(frozen=True)
+class DescribedTable:
+    """A table of items or of users.
+
+    Attributes:
+        of: items or users.
+        ids: each once.
+        columns: the descriptions.
+        place: the location of the rows.
+    """
+
+    of: TableKind
+    ids: pl.Series
+    columns: pl.DataFrame
+    place: RowLocation
+
+    def words(self, column: str) -> pl.Series:
+        """One column.
+
+        Raises:
+            UsageError: it is not there.
+        """
+        if column not in self.columns.columns:
+            column_names = ", ".join(self.columns.columns) or "none"
+            raise UsageError(
+                f"{self.of} have no column '{column}'; there are {column_names}.",
+                code="missing-column",
+            )
+        return self.columns[column]
+
+    def numbers(self, column: str) -> pl.Series:
+        """One column of numbers; empty cells are null.
+
+        Raises:
+            UsageError: it is not there.
+            InputError: a value in it is not a finite number, with its line.
+        """
+        texts = self.words(column)
+        if texts.dtype == pl.String:
+            texts = texts.str.strip_chars().replace("", None)
+        parsed_numbers = texts.cast(pl.Float64, strict=False)
+        is_wrong = texts.is_not_null() & ~parsed_numbers.is_finite().fill_null(value=False)
+        if is_wrong.any():
+            row = int(is_wrong.arg_max() or 0)
+            owner_label = f"{_SINGULAR[self.of]} '{self.ids[row]}'"
+            problem = f"{column} '{texts[row]}' of {owner_label} is not a finite number."
+            raise InputError(
+                problem, source=self.place.file(row), line=self.place.line(row), code="not-a-number"
+            )
+        return parsed_numbers
+
+
+def read_described_table(
+    table: TableLike | DescribedTable, kind: TableKind = "items"
+) -> DescribedTable:
+    """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
+
+    A table that was read already is returned as it is.
+
+    Raises:
+        InputError: no column of ids, an id that is missing or appears twice, a record with the
+            wrong number of fields; with the line.
+    """
+    if isinstance(table, DescribedTable):
+        return table
+    frame, location = read_frame(table, kind)
+    id_column = _find_id_column(frame.columns, kind, location.label)
+    ids = frame[id_column].cast(pl.String).alias(_ID_COLUMNS[kind])
+    if ids.null_count():
+        row = int(ids.is_null().arg_max() or 0)
+        problem = f"{_SINGULAR[kind]} without an id; give it one, or remove the row."
+        raise InputError(
+            problem, source=location.file(row), line=location.line(row), code="empty-value"
+        )
+    remedy = "remove one of its rows"
+    refuse_repeated(ids, location, _SINGULAR[kind], code="duplicate-id", mend=remedy)
+    return DescribedTable(kind, ids, frame.drop(id_column), location)
+
+
+def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
+    """The pairs that lists may hold, as `split` writes them, and the mark of a sample.
+
+    Raises:
+        InputError: a column that is missing, or several marks in one file.
+    """
+    frame, location = read_frame(table, "candidates")
+    column_map = map_columns(frame.columns, {}, location.label, 1)
+    marks = (
+        frame["candidates"].unique(maintain_order=True).to_list()
+        if "candidates" in frame.columns
+        else [""]
+    )
+    if len(marks) > 1:
+        is_other_mark = frame["candidates"].ne_missing(frame["candidates"].first())
+        problem = f"candidates of several kinds: {', '.join(map(str, marks[:5]))}."
+        line = location.line(int(is_other_mark.arg_max() or 0))
+        raise InputError(problem, source=location.label, line=line, code="mixed-kinds")
+    pairs = frame.select(
+        pl.col(column_map[column]).cast(pl.String).alias(column)
+        for column in ("query_id", "doc_id")
+    )
+    return pairs, str(marks[0] or "") if marks else ""
+
+
+def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, RowLocation]:
+    """All columns of a table unchanged, and the location of the rows.
+
+    Raises:
+        InputError: a file that cannot be read.
+    """
+    if not isinstance(table, str | Path):
+        return polars_frame(table, label), RowLocation(label)
+    origin, format_ = open_table(table)
+    if not is_folder(origin):
+        return _read_file(origin, format_)
+    return _read_parts(origin, format_)
+
+
+def _read_parts(folder: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
+    """Read a folder of part files with one set of columns.
+
+    Raises:
+        InputError: a file with other columns; objects may leave out null values.
+    """
+    part_rows = PartRows(folder.label)
+    input_files = list_part_files(folder)
+    tables = [_read_file(input_file, form) for input_file in input_files]
+    for input_file, (rows, _) in zip(input_files, tables, strict=True):
+        first_columns = tables[0][0].columns
+        if rows.columns != first_columns and input_file.head(1) != b"{":
+            refuse_other_columns(rows.columns, first_columns, input_file)
+    frames = part_rows.together((location, [rows]) for rows, location in tables)
+    return pl.concat([tables[0][0].clear(), *frames], how="diagonal_relaxed"), part_rows.place
+
+
+def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
+    if form is not None and form.name == "jsonl":
+        return _read_jsonl(origin)
+    if form is not None and form.name not in {"csv", "tsv"}:
+        assert form.table
+        return form.table(origin).collect(), RowLocation(origin.label)
+    first_bytes = b"" if form else origin.head()
+    if first_bytes.startswith((b"PAR1", b"ARROW1")):
+        return arrow.collect_frame(arrow.scan_file(origin), origin), RowLocation(origin.label)
+    return _read_jsonl(origin) if first_bytes.lstrip().startswith(b"{") else _read_delimited(origin)
+
+
+def _read_jsonl(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
+    rows, lines = [], []
+    for line, value in json_text.read_json_objects(origin):
+        rows.append({name: _format_field(field_value) for name, field_value in value.items()})
+        lines.append(line)
+    frame = pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    return frame, RowLocation(origin.label, lambda row: lines[row])
+
+
+def _format_field(value: Any) -> str | None:
+    """A value as a CSV field holds it; a list is joined by bars."""
+    if isinstance(value, list):
+        return "|".join(map(str, value))
+    return None if value is None else str(value)
+
+
+def _read_delimited(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
+    first_chunk = next(origin.chunks(), b"")
+    counts = {
+        separator: len(delimited_records.first_fields(first_chunk, separator))
+        for separator in delimited_records.SEPARATORS
+    }
+    header = delimited_records.parse_header(first_chunk, max(counts, key=lambda sep: counts[sep]))
+    name_in_file = {name.partition(":")[0] if ":" in name else name: name for name in header.names}
+    layout = delimited_records.ColumnChoice(
+        header, name_in_file, frozenset(), frozenset(name_in_file)
+    )
+    frame = pl.concat(
+        [
+            pl.DataFrame(schema=dict.fromkeys(name_in_file, pl.String)),
+            *delimited_records.read_record_frames(origin, layout),
+        ]
+    )
+    return frame, RowLocation(
+        origin.label, lambda row: delimited_records.line_of(origin, header, row)
+    )
+
+
+def _find_id_column(names: Sequence[str], kind: TableKind, label: str) -> str:
+    name_by_lower_case = {name.strip().lower(): name for name in reversed(names)}
+    for alias in (*ALIASES[_ID_COLUMNS[kind]], "id"):
+        if alias in name_by_lower_case:
+            return name_by_lower_case[alias]
+    problem = f"no column of ids among {', '.join(names[:10])}; call one {_SINGULAR[kind]}_id."
+    raise InputError(problem, source=label, line=1, code="missing-column")

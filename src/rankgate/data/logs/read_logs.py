@@ -1,0 +1,481 @@
+"""Read logs of interactions: tables, lists of items by user, and detection of the format.
+
+Tables are read in pieces: separated fields with and without a header, Parquet, JSONL. Lists
+are lines of ``user: item item …`` in time order. The last part detects the format of a file,
+and reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.formats.tables import arrow
+from rankgate.data.logs.interactions import UNITS, Interactions, make_interactions, map_columns
+from rankgate.data.memory.matrices import is_source, make_source, nonzero_pairs
+from rankgate.data.streams.input_parts import (
+    PartRows,
+    is_folder,
+    list_part_files,
+    refuse_other_columns,
+)
+from rankgate.data.streams.source import InputFile, open_source
+from rankgate.data.table_columns import is_frame, polars_frame
+from rankgate.data.table_rows import RowLocation
+from rankgate.data.text import delimited_records, json_text
+from rankgate.data.text.text_values import BOM, decode_utf8
+
+if TYPE_CHECKING:
+    from rankgate.data.logs.interactions import LogLike, Unit
+
+    Rows = tuple[Iterator[pl.DataFrame], RowLocation]
+
+
+_MOVIELENS = ("query_id", "doc_id", "value", "at")
+_NUMBERS = frozenset({"value"})
+_NULLABLE = frozenset({"kind", "at"})
+
+
+def read_delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """CSV or TSV whose first line names the columns.
+
+    Raises:
+        InputError: a missing column, a value that is not a number; with its line.
+    """
+    first_chunk = next(source.chunks(), b"")
+    counts = {
+        separator: len(delimited_records.first_fields(first_chunk, separator))
+        for separator in delimited_records.SEPARATORS
+    }
+    header = delimited_records.parse_header(first_chunk, max(counts, key=lambda sep: counts[sep]))
+    return _read_rows(source, header, map_columns(header.names, columns, source.label, 1))
+
+
+def read_recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """RecBole's atomic file: ``user_id:token``, ``item_id:token`` … between tabs.
+
+    Raises:
+        InputError: as `read_delimited`.
+    """
+    header = delimited_records.read_header(source, "\t")
+    name_in_file = {name.rpartition(":")[0] or name: name for name in header.names}
+    column_map = map_columns(list(name_in_file), columns, source.label, 1)
+    return _read_rows(
+        source,
+        header,
+        {column: name_in_file[log_column] for column, log_column in column_map.items()},
+    )
+
+
+def read_u_data(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """MovieLens 100K: user, item, rating and time between tabs, without a header.
+
+    Raises:
+        InputError: as `read_delimited`.
+    """
+    fixed_columns = {name: name for name in _MOVIELENS}
+    return _read_rows(source, delimited_records.Header("\t", _MOVIELENS, 0), fixed_columns)
+
+
+def read_ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """MovieLens 1M and 10M: user, item, rating and time between double colons.
+
+    Raises:
+        InputError: as `read_delimited`.
+    """
+    user_column, item_column, value_column, time_column = _MOVIELENS
+    names = (
+        user_column,
+        "gap 1",
+        item_column,
+        "gap 2",
+        value_column,
+        "gap 3",
+        time_column,
+    )  # between colons is nothing
+    return _read_rows(
+        source,
+        delimited_records.Header(":", names, 0, doubled=True),
+        {name: name for name in _MOVIELENS},
+    )
+
+
+def read_columnar(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """Parquet or Arrow.
+
+    Raises:
+        InputError: a damaged file, a missing column.
+    """
+    frame = arrow.scan_file(source)
+    column_map = map_columns(frame.collect_schema().names(), columns, source.label)
+    selected = frame.select(
+        pl.col(log_column).alias(column) for column, log_column in column_map.items()
+    )
+    return arrow.collect_batches(selected, source), RowLocation(source.label)
+
+
+def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """One object a line.
+
+    Raises:
+        InputError: a line that is not an object, a missing column, a value that is not a number.
+    """
+    rows, lines = [], []
+    column_map: dict[str, str] = {}
+    for line, value in json_text.read_json_objects(source):
+        column_map = column_map or map_columns(list(value), columns, source.label, line)
+        rows.append(
+            _parse_types(
+                {column: value.get(log_column) for column, log_column in column_map.items()},
+                source.label,
+                line,
+            )
+        )
+        lines.append(line)
+    location = RowLocation(source.label, lambda row: lines[row])
+    return iter((pl.DataFrame(rows, infer_schema_length=None, strict=False),)), location
+
+
+def _parse_types(row: dict[str, object], label: str, line: int) -> dict[str, object]:
+    """Ids as strings, values as numbers, times unchanged (numbers or dates)."""
+    for id_column in ("query_id", "doc_id"):
+        row[id_column] = json_text.identifier(row[id_column], id_column, label, line)
+    if row.get("value") is not None:
+        row["value"] = json_text.number(row["value"], "value", label, line)
+    if "at" in row and row["at"] is not None:
+        row["at"] = str(row["at"])
+    return row
+
+
+def _read_rows(
+    source: InputFile, header: delimited_records.Header, source_columns: dict[str, str]
+) -> Rows:
+    layout = delimited_records.ColumnChoice(
+        header, source_columns, _NUMBERS & {*source_columns}, _NULLABLE & {*source_columns}
+    )
+    return delimited_records.read_record_frames(source, layout), RowLocation(
+        source.label, partial(_line_of_row, source, header)
+    )
+
+
+def _line_of_row(source: InputFile, header: delimited_records.Header, row: int) -> int | None:
+    """The line of a row; in a file without a header it is one line earlier."""
+    return delimited_records.line_of(source, header, row if header.size else row - 1)
+
+
+def read_user_lists(source: InputFile, columns: Mapping[str, str]) -> Rows:
+    """One row for each item, in one piece; ``at`` is its position in the line, from 1.
+
+    A user may be on several lines; later lines are later in time.
+
+    Raises:
+        InputError: a line without a colon, or not UTF-8 text; with its line.
+    """
+    users: list[str] = []
+    items: list[list[str]] = []
+    line_numbers: list[int] = []
+    line = 0
+    for chunk in source.chunks():
+        text = decode_utf8(chunk if line else chunk.removeprefix(BOM), source.label, line + 1)
+        for row in StringIO(text, newline="\n"):  # one at a time: blank lines may be millions
+            line += 1
+            user, colon, item_text = row.partition(":")
+            if not row.strip():
+                continue
+            if not colon or not user.strip():
+                problem = "no user and colon in the line; write it as user: item item."
+                raise InputError(problem, source=source.label, line=line, code="invalid-syntax")
+            users.append(user.strip())
+            items.append(item_text.split())
+            line_numbers.append(line)
+    lengths = np.fromiter(map(len, items), np.int64, len(items))
+    owner = np.repeat(np.arange(len(items)), lengths)
+    frame = pl.DataFrame(
+        {
+            "query_id": pl.Series(users, dtype=pl.String).gather(owner),
+            "doc_id": pl.Series(items, dtype=pl.List(pl.String)).explode().drop_nulls(),
+        }
+    )
+    position = pl.int_range(1, pl.len() + 1).over("query_id").alias("at")
+    lines = np.repeat(np.asarray(line_numbers, np.int64), lengths)
+    return iter((frame.with_columns(position),)), RowLocation(
+        source.label, lambda row: int(lines[row])
+    )
+
+
+_RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t|\r?\n)")
+_LIST_LINE = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)*[ \t]*\r?$")
+_U_DATA = re.compile(rb"^\d+\t\d+\t\d+(\.\d+)?\t\d+\r?$")
+_RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
+
+Read = Callable[[InputFile, Mapping[str, str]], tuple[Iterator[pl.DataFrame], RowLocation]]
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """One format of logs.
+
+    Attributes:
+        name: what ``--from`` calls it.
+        title: its description.
+        fits: True if a file begins like one: takes its first bytes and its first line.
+        read: its rows under our column names, in pieces, and their location.
+        unit: the unit of its times, if the format defines it.
+    """
+
+    name: str
+    title: str
+    fits: Callable[[bytes, bytes], bool]
+    read: Read
+    unit: Unit | None = None
+
+
+LOG_FORMATS = (
+    LogFormat(
+        "parquet",
+        "Parquet or Arrow with named columns",
+        lambda first_bytes, _: first_bytes.startswith((b"PAR1", b"ARROW1")),
+        read_columnar,
+    ),
+    LogFormat(
+        "jsonl",
+        "JSONL, one interaction a line",
+        lambda first_bytes, _: first_bytes.lstrip().startswith(b"{"),
+        read_jsonl,
+    ),
+    LogFormat(
+        "recbole",
+        "RecBole's atomic file (.inter): user_id:token, item_id:token …",
+        lambda _, line: bool(_RECBOLE.match(line + b"\n")),
+        read_recbole,
+    ),
+    LogFormat(
+        "movielens-100k",
+        "MovieLens u.data: user, item, rating, time between tabs",
+        lambda _, line: bool(_U_DATA.match(line)),
+        read_u_data,
+    ),
+    LogFormat(
+        "movielens-1m",
+        "MovieLens ratings.dat: user::item::rating::time",
+        lambda _, line: bool(_RATINGS_DAT.match(line)),
+        read_ratings_dat,
+    ),
+    LogFormat(
+        "lists",
+        "lines of user: item item …, in the order of time",
+        lambda _, line: bool(_LIST_LINE.match(line)),
+        read_user_lists,
+        "place",
+    ),
+    LogFormat(
+        "csv",
+        "CSV or TSV whose first line names the columns (MovieLens' ratings.csv too)",
+        lambda _, line: bool(re.search(rb"[,;|\t]", line)),
+        read_delimited,
+    ),
+)
+"""Every format of logs, the most particular first."""
+
+
+def read_interactions(
+    log: LogLike | InputFile,
+    columns: Mapping[str, str] | None = None,
+    *,
+    from_: str | None = None,
+    unit: Unit | None = None,
+    same: str = "once",
+    timed: bool = True,
+) -> Interactions:
+    """A log from a path (``-`` is standard input), a frame, or as it is.
+
+    Args:
+        log: where it is.
+        columns: our column (``query_id``, ``doc_id``, ``at``, ``kind``, ``value``) -> the log's;
+            those that are not named are found by their usual names.
+        from_: the name of the format; found by looking into the file if not given.
+        unit: the unit of times that are numbers; inferred from their size if not given.
+        same: what rows are that are equal in every column: counted ``once``, or ``each``.
+        timed: whether times matter; if not, they are not looked at.
+
+    Raises:
+        InputError: what is wrong, with file and line; times in mixed units.
+        UsageError: no such format or column.
+    """
+    if isinstance(log, Interactions):
+        return log
+    raw = open_log(log, columns, from_=from_, unit=unit)
+    rows = [piece if timed else piece.drop("at", strict=False) for piece in raw.pieces]
+    frame = pl.concat(rows) if rows else pl.DataFrame()
+    return make_interactions(frame, raw.name, raw.place, raw.unit, same=same)
+
+
+@dataclass(frozen=True)
+class RawLog:
+    """An open log; nothing of it is read or checked yet.
+
+    Attributes:
+        name: what to call the log.
+        place: the location of its rows.
+        pieces: the rows under our column names, once.
+        unit: the unit of times that are numbers, if it is known.
+    """
+
+    name: str
+    place: RowLocation
+    pieces: Iterator[pl.DataFrame]
+    unit: Unit | None
+
+
+def open_log(
+    log: LogLike | InputFile,
+    columns: Mapping[str, str] | None = None,
+    *,
+    from_: str | None = None,
+    unit: Unit | None = None,
+) -> RawLog:
+    """Open a log whose rows come piece by piece; arguments as in `read_interactions`.
+
+    Raises:
+        InputError, UsageError: as `read_interactions`; an error in rows, when they are read.
+    """
+    refuse_unknown_unit(unit)
+    if not isinstance(log, str | Path | InputFile):
+        rows, name, location = _frame_of_table(log, columns or {})
+        return RawLog(name, location, iter((rows,)), unit)
+    input_file = log if isinstance(log, InputFile) else open_source(log)
+    if is_folder(input_file):
+        return _open_parts(input_file, columns or {}, from_, unit)
+    log_format = _find_format(from_) if from_ else detect_format(input_file)
+    frames, location = log_format.read(input_file, columns or {})
+    return RawLog(input_file.stem, location, frames, log_format.unit or unit)
+
+
+def _open_parts(
+    folder: InputFile, columns: Mapping[str, str], format_name: str | None, unit: Unit | None
+) -> RawLog:
+    """A log in a folder of part files, which are read one after another.
+
+    Raises:
+        InputError: files of several formats, or of a format that orders rows by their lines.
+    """
+    parts = list_part_files(folder)
+    log_format = _find_format(format_name) if format_name else detect_format(parts[0])
+    if log_format.unit == "place":
+        problem = "lines of user: item item have no order between files; name one file."
+        raise InputError(problem, source=folder.label, code="is-a-folder")
+    for input_file in parts[1:] if format_name is None else ():
+        if (part_format := detect_format(input_file)) != log_format:
+            problem = (
+                f"{part_format.name}, and {log_format.name} in {parts[0].label}: files of one "
+                "folder are one log "
+                "and have one format; name one file."
+            )
+            raise InputError(problem, source=input_file.label, code="mixed-formats")
+    part_rows = PartRows(folder.label)
+    first_schema: dict[str, pl.DataType] = {}
+
+    def read() -> Iterator[tuple[RowLocation, Iterator[pl.DataFrame]]]:
+        for input_file in parts:
+            frames, location = log_format.read(input_file, columns)
+            yield (
+                location,
+                (_match_first_schema(frame, first_schema, input_file) for frame in frames),
+            )
+
+    return RawLog(folder.stem, part_rows.place, part_rows.together(read()), log_format.unit or unit)
+
+
+def _match_first_schema(
+    frame: pl.DataFrame, first_schema: dict[str, pl.DataType], input_file: InputFile
+) -> pl.DataFrame:
+    """Rows with the columns and types of the first file's.
+
+    Raises:
+        InputError: other columns, or a type that cannot be that of the first file.
+    """
+    if not first_schema:
+        first_schema |= {
+            name: pl.String() if dtype == pl.Null else dtype for name, dtype in frame.schema.items()
+        }
+    refuse_other_columns(frame.columns, first_schema, input_file)
+    try:
+        return frame.select(pl.col(name).cast(dtype) for name, dtype in first_schema.items())
+    except pl.exceptions.PolarsError as error:
+        problem = f"not the types of the first file of the folder: {str(error).splitlines()[0]}."
+        raise InputError(problem, source=input_file.label, code="columns-differ") from None
+
+
+def refuse_unknown_unit(unit: str | None) -> None:
+    """Check that a unit is one that numbers can have.
+
+    Raises:
+        UsageError: no format has this name.
+    """
+    if unit not in (None, *UNITS):
+        raise UsageError(
+            f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice"
+        )
+
+
+def detect_format(input_file: InputFile) -> LogFormat:
+    """The first log format that fits the beginning of a file.
+
+    Raises:
+        InputError: no format fits.
+    """
+    first_bytes = input_file.head().removeprefix(BOM)
+    first_line = first_bytes.lstrip().split(b"\n", 1)[0]
+    if not first_line:
+        raise InputError("no interactions found.", source=input_file.label, code="no-interactions")
+    for log_format in LOG_FORMATS:
+        if log_format.fits(first_bytes, first_line):
+            return log_format
+    problem = "the first line is that of no known log; say its format, or name columns in it."
+    raise InputError(problem, source=input_file.label, line=1, code="unknown-format")
+
+
+def _find_format(name: str) -> LogFormat:
+    full_name = {"tsv": "csv", "arrow": "parquet"}.get(name, name)
+    for log_format in LOG_FORMATS:
+        if log_format.name == full_name:
+            return log_format
+    raise UsageError(
+        f"no log is called '{name}'; choose "
+        f"{', '.join(log_format.name for log_format in LOG_FORMATS)}.",
+        code="unknown-choice",
+    )
+
+
+def _frame_of_table(
+    table: Any, columns: Mapping[str, str]
+) -> tuple[pl.DataFrame, str, RowLocation]:
+    """A frame under our column names; of a matrix, the entries that are not 0."""
+    if is_source(table):
+        matrix = make_source(table, "log")
+        rows, items = nonzero_pairs(matrix)
+        ids = matrix.users.names.gather(rows), matrix.items.names.gather(items)
+        table = pl.DataFrame(
+            [column.alias(name) for column, name in zip(ids, ("query_id", "doc_id"), strict=True)]
+        )
+    if not is_frame(table):
+        kind = type(table).__name__
+        raise InputError(
+            f"a {kind} is not a log; give a path or a frame.", source="log", code="wrong-type"
+        )
+    table = polars_frame(table, "log")
+    column_map = map_columns(table.columns, columns, "log")
+    return (
+        table.select(pl.col(log_column).alias(column) for column, log_column in column_map.items()),
+        "log",
+        RowLocation("log"),
+    )

@@ -1,0 +1,424 @@
+"""Judgments and runs from arrays: a row a query, a column a document, or sparse, or lists.
+
+NumPy arrays, tensors of any library that speaks DLPack, and SciPy's sparse matrices; none of
+these libraries but NumPy is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.data.library_objects import read_rankings, unknown_object_error
+from rankgate.data.memory.ids import Ids
+from rankgate.data.memory.matrices import (
+    Padded,
+    is_source,
+    make_source,
+    refuse_shape,
+    require_numbers,
+    to_numpy,
+)
+from rankgate.data.qrels import QRELS_SCHEMA, Qrels, check_rows, drop_empty
+from rankgate.data.run import RUN_SCHEMA as RUN
+from rankgate.data.run import Rankings, Run, lengths_and_values
+from rankgate.data.table_columns import (
+    document_columns,
+    frames_by_system,
+    is_frame,
+    lazy_frame,
+    match_columns,
+    refuse_series,
+    shape_table,
+    unnest_lists,
+)
+from rankgate.data.table_rows import RowLocation
+from rankgate.data.text.text_values import refuse_surrogates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.memory.matrices import Flat, MatrixInput
+
+
+def from_arrays(
+    labels: Any,
+    scores: Any,
+    *,
+    mask: Any = None,
+    padding: float | None = -1,
+    query_ids: Sequence[object] | None = None,
+    doc_ids: Sequence[object] | None = None,
+    names: tuple[str, str] = ("qrels", "run"),
+) -> tuple[Qrels, Run]:
+    """Judgments and a run from labels and scores of the same shape, as rankers are trained.
+
+    Row ``i`` is a query, column ``j`` its ``j``-th candidate. Where the mask is false, or the
+    label is the padding, there is no candidate: neither its label nor its score counts. A label
+    of NaN is an unjudged candidate, a score of NaN or minus infinity one that was not ranked.
+
+    >>> qrels, run = from_arrays(np.array([[3, 0, -1]]), np.array([[0.2, 0.9, 7.0]]))
+    >>> qrels.table.rows()
+    [('0', '0', 3.0), ('0', '1', 0.0)]
+    >>> run.table.rows()
+    [('0', '0', 0.2), ('0', '1', 0.9)]
+
+    Args:
+        labels: ``(Q, D)``, or ``(D,)`` for one query.
+        scores: the same shape.
+        mask: the same shape; true where a candidate is there.
+        padding: the label that says that there is no candidate; None for none.
+        query_ids: ``Q`` ids; 0, 1, … if not given.
+        doc_ids: ``D`` ids for columns that are one document in all rows; if not given, ids are
+            the places 0, 1, … in the row.
+        names: what to call the two.
+
+    Raises:
+        InputError: no numbers, other shapes, infinite labels or scores, ids that are not as many.
+    """
+    label, score = _dense_array(labels, names[0]), _dense_array(scores, names[1])
+    is_candidate = np.ones(label.shape, np.bool_)
+    if mask is not None:
+        is_candidate = _dense_array(mask, "mask").astype(np.bool_)
+    for array, array_name in ((score, names[1]), (is_candidate, "mask")):
+        if array.shape != label.shape:
+            problem = f"shape {array.shape}, where {names[0]} has {label.shape}; make them equal."
+            raise InputError(problem, source=array_name, code="wrong-shape")
+    if padding is not None:
+        is_candidate &= label != padding
+    rows, columns = np.nonzero(is_candidate)
+    users = Ids.of(query_ids, label.shape[0], "query_ids")
+    items = Ids.of(doc_ids, label.shape[1], "doc_ids")
+    judged = _make_table(users, items, (rows, columns, label[rows, columns]), "grade")
+    ranked = _make_table(users, items, (rows, columns, score[rows, columns]), "score")
+    return _make_qrels(judged, users, names[0]), _make_run(ranked, users, names[1])
+
+
+def qrels_of_array(labels: Any, name: str = "qrels") -> Qrels:
+    """Judgments from a `Matrix`, `Lists` or an array; NaN and missing entries are unjudged.
+
+    A row without judgments is an unknown user, like a user that a frame does not name.
+
+    Raises:
+        InputError: as `make_source`; or a negative label, which could be padding.
+        DuplicateError: an item appears twice for a user.
+    """
+    source = make_source(labels, name)
+    table = _make_table(source.users, source.items, read_grades(source), "grade")
+    return Qrels(table, source.name, place=RowLocation(source.name))
+
+
+def read_grades(source: MatrixInput) -> Flat:
+    """Row, item and grade of all judgments; each item of lists without grades has grade 1.
+
+    Raises:
+        InputError: a negative grade, one that is not finite.
+        DuplicateError: an item appears twice for a user.
+    """
+    rows, columns, grades = source.flat(slice(0, source.users.size))
+    if isinstance(source, Padded) and source.values is None:
+        return rows, columns, np.ones(len(rows))
+    if (grades < 0).any():
+        problem = (
+            "a negative label, which pads rows as a rule, and then the scores are padded too; "
+            "give both to rankgate.from_arrays, or items by number as rankgate.Lists."
+        )
+        raise InputError(problem, source=source.name, code="negative-label")
+    if not np.isfinite(grades).all():
+        raise InputError(
+            "grade inf is not a finite number.", source=source.name, code="not-a-number"
+        )
+    return rows, columns, grades
+
+
+def run_of_array(scores: Any, name: str = "run") -> Run:
+    """A run from a `Matrix`, `Lists` or an array; NaN and minus infinity are not ranked.
+
+    Raises:
+        InputError: as `make_source`.
+    """
+    source = make_source(scores, name)
+    return _make_run(next(run_frames(source)), source.users, source.name)
+
+
+def run_frames(source: MatrixInput) -> Iterator[pl.DataFrame]:
+    """Yield all entries of a source as the rows of a run."""
+    rows = slice(0, source.users.size)
+    entries = source.flat(rows, refuse=False) if isinstance(source, Padded) else source.flat(rows)
+    yield _make_table(source.users, source.items, entries, "score")
+
+
+def _make_table(users: Ids, items: Ids, entries: Flat, name: str) -> pl.DataFrame:
+    """One row for each entry."""
+    rows, columns, values = entries
+    ids = users.names.gather(rows).alias("query_id"), items.names.gather(columns).alias("doc_id")
+    return pl.DataFrame([*ids, pl.Series(name, values)])
+
+
+def _make_qrels(table: pl.DataFrame, users: Ids, name: str) -> Qrels:
+    judged = table.filter(pl.col("grade").is_not_nan())
+    unjudged_queries = users.names.filter(~users.names.is_in(judged["query_id"].unique().implode()))
+    location = RowLocation(name)
+    return Qrels(
+        judged.select(*QRELS_SCHEMA),
+        name,
+        unjudged=tuple(unjudged_queries.to_list()),
+        place=location,
+    )
+
+
+def _make_run(table: pl.DataFrame, users: Ids, name: str) -> Run:
+    score = pl.col("score")
+    ranked = table.filter(score.is_not_nan() & (score != -np.inf)).select(*RUN)
+    location = RowLocation(name)
+    check_rows(ranked, "score", location)
+    empty_queries = users.names.filter(~users.names.is_in(ranked["query_id"].unique().implode()))
+    states = pl.DataFrame([empty_queries.alias("query_id")]).with_columns(state=pl.lit("zero"))
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        yield ranked
+
+    return Run(
+        name, pieces, queries=states if len(empty_queries) else None, place=location, ordered=False
+    )
+
+
+def _dense_array(table: Any, name: str) -> NDArray[np.float64]:
+    """An array as ``(Q, D)`` floats."""
+    if hasattr(table, "tocoo"):
+        problem = (
+            "a sparse matrix, in which missing values and zeros look the same; give a dense array."
+        )
+        raise InputError(problem, source=name, code="wrong-type")
+    array = require_numbers(to_numpy(table, name), name).astype(np.float64)
+    array = array[None, :] if array.ndim == 1 else array
+    refuse_shape(array, name, "(queries, documents)")
+    return array
+
+
+_ROWS_PER_SLICE = 1 << 20
+
+
+def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
+    """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
+
+    Where there are no grades, in ``{query_id: {doc_id, …}}`` and a frame of nothing but pairs,
+    each is 1.
+
+    Args:
+        table: the table.
+        name: the name of the judgments.
+        label: the name of their origin in errors; the name if not given.
+
+    Raises:
+        InputError: not such a table, ids that are not strings, grades that are no numbers.
+    """
+    table = read_rankings(table, "qrels")
+    if is_source(table):
+        return qrels_of_array(table, name)
+    if _is_listed(table):
+        frame = _rows_of_lists(table, "grade", label or name)
+        unjudged = tuple(str(query) for query in _empty_queries(table))
+        return Qrels(frame, name=name, unjudged=unjudged, place=RowLocation(label or name))
+    frame = _judgment_rows(table, label or name)
+    qrels = Qrels(
+        frame, name=name, unjudged=tuple(_empty_queries(table)), place=RowLocation(label or name)
+    )
+    if _is_dict(table):  # its strings know their hashes; new ones would be hashed again
+        qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
+    return qrels
+
+
+def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
+    """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
+
+    ``{query_id: [doc_id, …]}`` ranks as it is. A query with nothing in it is one that
+    returned nothing. Arguments as of `qrels_of`.
+
+    Raises:
+        InputError: not such a table, ids that are not strings, scores that are no numbers.
+    """
+    table = read_rankings(table, "run")
+    if is_source(table):
+        return run_of_array(table, name)
+    rankings, label = None, label or name
+    if _is_dict(table) and not _is_listed(table):
+        _refuse_flat(table, "score", label)
+        rankings = Rankings.of(table, label)
+    tables = {} if rankings else _run_rows(table, label)
+    empty_queries = [str(query) for query in _empty_queries(table)]
+    zero_state = pl.lit("zero", pl.String).alias("state")
+    queries = pl.DataFrame([_id_column("query_id", empty_queries, label)]).with_columns(zero_state)
+
+    def pieces(frame: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
+        rows = _rows_of_dicts(table, "score", label) if frame is None else frame
+        yield from (shape_table(slice_, "score", label).collect() for slice_ in _slice_rows(rows))
+
+    readings = {column: partial(pieces, frame) for column, frame in tables.items()}
+    return Run.of_columns(
+        name,
+        readings or {"doc_id": partial(pieces, None)},
+        rankings=rankings,
+        queries=queries if empty_queries else None,
+        place=RowLocation(label),
+        ordered=False,
+    )
+
+
+def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
+    """The rows of a run, checked, by the columns that could hold the ids of documents.
+
+    Ids of a frame stay unchanged, which may take less memory.
+    """
+    if _is_listed(table):
+        return {"doc_id": _rows_of_lists(table, "score", label)}
+    if _is_dict(table):
+        return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
+    if len(systems := frames_by_system(table, label)) > 1:
+        problem = (
+            f"the rankings of {len(systems)} systems ({', '.join(list(systems)[:5])}) in one "
+            "frame; filter the column system, or give the frame where several runs are taken."
+        )
+        raise InputError(problem, source=label, code="several-candidates")
+    lazy = _to_lazy(table, label)
+    names = lazy.collect_schema().names()
+    source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
+    columns = document_columns(names) or tuple(
+        source_columns[column] for column in source_columns if column == "doc_id"
+    )
+    shape_table(lazy, "score", label, next(iter(columns), None))  # which refuses missing columns
+    tables = {
+        column: lazy.select((source_columns | {"doc_id": column}).values()).collect()
+        for column in columns
+    }
+    if len(tables) > 1:  # those that hold no ids are left out when judgments choose
+        return tables
+    return {column: _check_rows(frame, label) for column, frame in tables.items()}
+
+
+def _check_rows(frame: pl.DataFrame, label: str) -> pl.DataFrame:
+    """The same rows, after a check for missing ids and scores that are not finite."""
+    first_row = 0
+    for slice_ in _slice_rows(frame):
+        rows = _shape_rows(slice_, "score", label)
+        check_rows(rows, "score", RowLocation(label), first_row)
+        first_row += len(rows)
+    return frame
+
+
+def _slice_rows(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
+    """The rows in slices; one slice if there are none."""
+    return (
+        slice_.lazy() for slice_ in (frame.iter_slices(_ROWS_PER_SLICE) if len(frame) else [frame])
+    )
+
+
+def _empty_queries(table: Any) -> list[str]:
+    """The queries of a dict of dicts that have an empty dict."""
+    return [query for query, row in table.items() if not row] if _is_dict(table) else []
+
+
+def _refuse_flat(table: Mapping[str, Any], number: str, label: str) -> None:
+    if not all(map(_is_dict, table.values())):
+        problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
+        raise InputError(problem, source=label, code="wrong-type")
+
+
+def _is_dict(table: object) -> bool:
+    return isinstance(table, Mapping)
+
+
+def _judgment_rows(table: Any, label: str) -> pl.DataFrame:
+    """The rows of judgments; each is relevant if there are only pairs."""
+    if _is_dict(table):
+        return _rows_of_dicts(table, "grade", label)
+    frame = _to_lazy(table, label)
+    names = frame.collect_schema().names()
+    if len(names) == len(match_columns(names, ("query_id", "doc_id"))):
+        frame = frame.with_columns(grade=1.0)
+    return drop_empty(_shape_rows(frame, "grade", label))
+
+
+def _to_lazy(table: Any, label: str) -> pl.LazyFrame:
+    refuse_series(table, label)
+    if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
+        return unnest_lists(lazy_frame(table, label))
+    raise unknown_object_error(table, label)
+
+
+def _is_listed(table: object) -> bool:
+    """True for ``{query_id: [doc_id, …]}``, also with sets."""
+    if not isinstance(table, Mapping):
+        return False
+    return isinstance(next(iter(table.values()), None), list | tuple | set | frozenset)
+
+
+def _rows_of_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
+    """The rows of lists of documents: each of grade 1, or ranked in order."""
+    rows = list(table.values())
+    kinds = {type(row) for row in rows}
+    if not kinds <= {list, tuple, set, frozenset}:
+        problem = "lists of documents and others; give every query a list."
+        raise InputError(problem, source=label, code="wrong-type")
+    if number == "score" and kinds & {set, frozenset}:
+        problem = "a set of documents has no order; give lists, the best first."
+        raise InputError(problem, source=label, code="wrong-type")
+    documents = list(chain.from_iterable(rows))
+    for kind in {*map(type, documents)} | {*map(type, table)}:
+        if not issubclass(kind, str | int | np.integer):
+            problem = f"an id is a {kind.__name__}, where strings or whole numbers are needed."
+            raise InputError(problem, source=label, code="invalid-id")
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    numbers = np.ones(len(owner)) if number == "grade" else -1.0 - position
+    return pl.DataFrame(
+        [
+            _id_column("query_id", [str(query) for query in table], label).gather(owner),
+            _id_column("doc_id", list(map(str, documents)), label),
+            pl.Series(number, numbers),
+        ]
+    )
+
+
+def _shape_rows(frame: pl.LazyFrame, number: str, label: str) -> pl.DataFrame:
+    try:
+        return shape_table(frame, number, label).collect()
+    except pl.exceptions.InvalidOperationError as error:
+        raise InputError(
+            f"a {number} is not a number: {error}.", source=label, code="not-a-number"
+        ) from None
+
+
+def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
+    """Ids as a column.
+
+    Raises:
+        InputError: one is no string, or no text.
+    """
+    try:
+        return pl.Series(name, ids, dtype=pl.String)
+    except TypeError:
+        problem = "ids must be strings; turn them into strings first."
+        raise InputError(problem, source=label, code="invalid-id") from None
+    except UnicodeEncodeError:
+        refuse_surrogates(ids, label)
+        raise
+
+
+def _rows_of_dicts(
+    table: Mapping[str, Mapping[str, float]], number: str, label: str
+) -> pl.DataFrame:
+    rows = list(table.values())
+    _refuse_flat(table, number, label)
+    lengths, numbers = lengths_and_values(rows, number, label)
+    queries = _id_column("query_id", list(table), label)
+    documents = _id_column("doc_id", list(chain.from_iterable(rows)), label)
+    owner = queries.gather(np.repeat(np.arange(len(rows)), lengths))
+    return pl.DataFrame([owner, documents, pl.Series(number, numbers)])

@@ -1,0 +1,384 @@
+"""Values of metrics by query, sums over groups of queries, and one scored system.
+
+Sums of values over groups of queries serve comparisons if single values are not stored. A
+value is one metric on one query, with the counts behind it. A scored system has values, lists
+and query states.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import ByContent, dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Counted = NDArray[np.int64]
+
+
+GROUPS = 128
+"""Groups of queries, by a hash of the id that is the same in every run and on every machine."""
+
+_HASH_MULTIPLIER = np.uint64(
+    0x9E3779B97F4A7C15
+)  # Fibonacci hashing: neighbouring ids go to distant groups
+_GROUP_SHIFT = np.uint64(64 - 7)
+_JSON_BITS = np.uint64((1 << 53) - 1)  # the bits of a whole number that every JSON reader keeps
+
+
+@dataclass(frozen=True)
+class GroupSums:
+    """The sums of one metric of one run in each group of queries.
+
+    Two runs that were scored at different times are compared by the differences of their groups,
+    as both have the same queries in the same group.
+
+    Attributes:
+        n: ``(GROUPS,)`` queries with a value.
+        sums: ``(GROUPS,)`` of their values.
+        queries: a checksum of the ids of these queries.
+    """
+
+    n: Counted
+    sums: Floats
+    queries: int
+
+    @classmethod
+    def of(cls, ids: NDArray[np.uint64], values: Floats) -> GroupSums:
+        """The sums of some queries.
+
+        Args:
+            ids: ``(n,)`` as `hash_queries` gives them.
+            values: ``(n,)``; NaN has no part.
+        """
+        is_defined = ~np.isnan(values)
+        ids, values = ids[is_defined], values[is_defined]
+        groups = (ids >> _GROUP_SHIFT).astype(np.int64)
+        return cls(
+            np.bincount(groups, minlength=GROUPS),
+            np.bincount(groups, values, minlength=GROUPS).astype(np.float64),
+            int(ids.sum(dtype=np.uint64) & _JSON_BITS),
+        )
+
+    def __add__(self, other_sums: GroupSums) -> GroupSums:
+        """The sums over both."""
+        query_checksum = (self.queries + other_sums.queries) & int(_JSON_BITS)
+        return GroupSums(self.n + other_sums.n, self.sums + other_sums.sums, query_checksum)
+
+    @property
+    def total(self) -> int:
+        """Queries with a value."""
+        return int(self.n.sum())
+
+    def values(self) -> dict[str, float]:
+        """A value for each group that has queries; their mean is the mean of the queries.
+
+        With n queries in B groups, group b having n_b of them and the sum s_b, its value is
+        m + (s_b − m·n_b)·B/n around the mean m: the linearised ratio Σs_b/Σn_b (Cochran, Sampling
+        Techniques, 1977, section 6.4). Differences of two runs are those of the same queries, and
+        Student's interval of these values is that of a sample of groups.
+        """
+        group_numbers = np.flatnonzero(self.n)
+        mean = float(self.sums.sum()) / max(self.total, 1)
+        scale = len(group_numbers) / max(self.total, 1)
+        group_values = mean + (self.sums[group_numbers] - mean * self.n[group_numbers]) * scale
+        return {
+            f"group {group + 1}": float(group_value)
+            for group, group_value in zip(group_numbers, group_values, strict=True)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"n": self.n.tolist(), "sums": self.sums.tolist(), "queries": self.queries}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From `to_dict`.
+
+        Raises:
+            ValueError: not as many groups as there are.
+        """
+        n, sums = np.array(values["n"], np.int64), np.array(values["sums"], np.float64)
+        if n.shape != (GROUPS,) or sums.shape != (GROUPS,):
+            raise ValueError(f"{len(n)} groups, expected {GROUPS}")
+        return cls(n, sums, int(values["queries"]))
+
+    def packed(self) -> list[Any]:
+        """Short texts, to be sent."""
+        arrays = (self.n.astype("<i4"), self.sums.astype("<f8"))
+        return [*(base64.b64encode(array.tobytes()).decode() for array in arrays), self.queries]
+
+    @classmethod
+    def from_packed(cls, values: list[Any]) -> Self:
+        """From `packed`."""
+        n, sums = (base64.b64decode(text) for text in values[:2])
+        return cls(np.frombuffer(n, "<i4").astype(np.int64), np.frombuffer(sums, "<f8"), values[2])
+
+
+def hash_queries(query_ids: pl.Series) -> NDArray[np.uint64]:
+    """A hash of 64 bits for each query, from its id alone."""
+    checksums = (crc32(query_id.encode()) for query_id in query_ids.to_list())
+    return np.fromiter(checksums, np.uint64, len(query_ids)) * _HASH_MULTIPLIER
+
+
+REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
+"""Reasons why a value is undefined, or substitutes an undefined one: the kinds of empty."""
+
+_REASON_TEXTS = {number: reason or None for number, reason in enumerate(REASONS)}
+
+
+_OPTIONAL_COUNTS = frozenset(
+    {"against_scores", "zeros_relevant", "served_unjudged", "catalogue", "states", "cautions"}
+)
+"""Counts that only some runs, conventions and metrics have."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts behind the means of a run.
+
+    Attributes:
+        queries: queries that the means are over.
+        missing: judged queries that the run does not have.
+        zero_result: queries that ran and returned nothing.
+        without_relevant: queries evaluated that have no relevant document.
+        unknown_queries: queries of the run without judgments; they are left out.
+        ties_broken: groups of equal scores within a query evaluated.
+        judged_at: share of judged documents among the first k, mean over queries, by k.
+        against_scores: queries ranked by the order of rows in the file, as the convention says,
+            where scores would rank them otherwise.
+        zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
+        served_unjudged: users without judgments whose lists count in metrics of lists.
+        catalogue: of metrics of lists, the number of ``items``, whether the user ``stated`` them,
+            and how many are known only from training, judgments or lists (``outside``).
+        states: how many of the queries are ok, zero, failed and not_run, where the run says it.
+        cautions: by code what the reader should know of the judgments and the run.
+    """
+
+    queries: int
+    missing: int
+    zero_result: int
+    without_relevant: int
+    unknown_queries: int
+    ties_broken: int
+    judged_at: Mapping[int, float] = field(default_factory=dict)
+    against_scores: int = 0
+    zeros_relevant: int = 0
+    served_unjudged: int = 0
+    catalogue: Mapping[str, Any] | None = None
+    states: Mapping[str, int] = field(default_factory=dict)
+    cautions: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
+        judged_shares = {str(k): share for k, share in self.judged_at.items()}
+        values = {**asdict(self), "judged_at": judged_shares}
+        return {
+            name: value for name, value in values.items() if value or name not in _OPTIONAL_COUNTS
+        }
+
+
+@dataclass(frozen=True)
+class MeanParts:
+    """The parts of means over queries: sums, which add up over batches.
+
+    Attributes:
+        means: by metric the exact sum (`ExactMean`), and how many queries have a hit.
+        judged_at: by cutoff the mean share of judged documents.
+        lists: for each metric on lists its sums; None where no lists were measured.
+        judged_documents: how many judged documents were retrieved.
+    """
+
+    means: Mapping[str, Any] = field(default_factory=dict)
+    judged_at: Mapping[int, Any] = field(default_factory=dict)
+    lists: Sequence[Any] | None = None
+    judged_documents: int = 0
+
+
+@dataclass(frozen=True)
+class RunScores(ByContent):
+    """Values of several metrics for one run.
+
+    Attributes:
+        run: the run's name.
+        tag: the name in the run's file.
+        query_ids: ``(T,)``, the judged queries that count, in byte order.
+        values: by metric as written, ``(T,)``; NaN where a value is undefined. A metric that is
+            about all lists together has none, and only a mean.
+        why: by metric, why values are undefined or are substituted: ``(T,)`` places in ``REASONS``.
+        means: by metric; NaN where there is nothing to take a mean of.
+        counts: the counts behind the means.
+        convention: name, axes and hash.
+        low: no grades of the unjudged documents give lower values, for the metrics that admit
+            bounds; None where bounds were not asked for.
+        high: no grades of them give higher values.
+        all_irrelevant: the same with all unjudged documents irrelevant.
+        all_best: the same with all of them of the best grade.
+        parts: what the means are made of; empty where nobody made them of parts.
+        groups: by metric its sums over groups of queries, where values of single queries are not
+            kept; else empty.
+    """
+
+    run: str
+    tag: str | None
+    query_ids: pl.Series
+    values: Mapping[str, NDArray[np.float64]]
+    why: Mapping[str, NDArray[np.int8]]
+    means: Mapping[str, float]
+    counts: Counts
+    convention: Mapping[str, Any]
+    low: RunScores | None = None
+    high: RunScores | None = None
+    all_irrelevant: RunScores | None = None
+    all_best: RunScores | None = None
+    parts: MeanParts = field(default_factory=MeanParts)
+    groups: Mapping[str, GroupSums] = field(default_factory=dict)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """Long: ``query_id``, ``metric``, ``value``, ``why``; undefined values are null."""
+        tables = [
+            pl.DataFrame({"query_id": self.query_ids, "value": value}).with_columns(
+                pl.lit(label).alias("metric"),
+                pl.col("value").fill_nan(None),
+                pl.Series("why", self.why[label]).replace_strict(
+                    _REASON_TEXTS, return_dtype=pl.String
+                ),
+            )
+            for label, value in self.values.items()
+        ]
+        columns = ["query_id", "metric", "value", "why"]
+        schema = dict.fromkeys(columns, pl.String) | {"value": pl.Float64}
+        return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=schema)
+
+    def per_query(self, metric: str) -> dict[str, float | None]:
+        """One metric by query id; None if undefined.
+
+        Raises:
+            KeyError: there is no such metric.
+        """
+        if metric not in self.values and metric in self.means:  # about all lists together
+            return dict.fromkeys(self.query_ids.to_list())
+        values = self.values[metric]
+        return {
+            query: None if np.isnan(value) else float(value)
+            for query, value in zip(self.query_ids.to_list(), values, strict=True)
+        }
+
+
+SCORES = {
+    "query_id": pl.String,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "why": pl.String,
+}
+"""Values of a system, long; null where undefined, with the kind of empty in ``why``."""
+
+LISTS = {
+    "query_id": pl.String,
+    "rank": pl.Int64,
+    "doc_id": pl.String,
+    "grade": pl.Float64,
+}
+"""The first documents of each list; grade is null for a document without one."""
+
+GIVEN_VALUES = "given values"
+"""The convention name of values from another tool, with unknown axes."""
+
+SERVED: dict[str, Any] = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
+"""The first documents of the lists of users without judgments, the best first, then any tags."""
+
+QUERIES = {
+    "query_id": pl.String,
+    "state": pl.String,
+    "latency_ms": pl.Float64,
+    "retrieved": pl.Int64,
+    "judged": pl.Float64,
+}
+"""The data of each query of a system, then any tags: its state (ok, zero, failed, not_run),
+its latency, the number of results, and the share of judged documents among the first ones."""
+
+
+@dataclass(frozen=True)
+class ScoredRun(ByContent):
+    """One system, scored: all that a comparison needs to know of it.
+
+    Attributes:
+        name: the name of the run.
+        tag: the name in the run's file.
+        sha256: of the run.
+        qrels: the name of the judgments.
+        qrels_sha256: of the judgments.
+        convention: name, axes and hash.
+        metrics: the labels, in order.
+        depth: the last rank of the lists, and the cutoff of ``judged``.
+        scores: the columns of `SCORES`.
+        lists: the columns of `LISTS`.
+        queries: the columns of `QUERIES`, then tags.
+        lower: the metrics that are better when lower.
+        served: the columns of `SERVED`, then tags: the lists of users without judgments that
+            metrics of lists count; None where they are not known.
+        zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
+        cautions: as of `Counts`.
+        without_seen: whether items that users had in training left their lists.
+        concurrency: queries that were asked at the same time, where latencies were measured.
+        earlier: as of `Run`.
+        repeats: as of `Run`.
+    """
+
+    name: str
+    tag: str | None
+    sha256: str
+    qrels: str
+    qrels_sha256: str
+    convention: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    depth: int
+    scores: pl.DataFrame
+    lists: pl.DataFrame
+    queries: pl.DataFrame
+    lower: tuple[str, ...] = ()
+    served: pl.DataFrame | None = None
+    zeros_relevant: int = 0
+    cautions: Mapping[str, str] = field(default_factory=dict)
+    without_seen: bool = False
+    concurrency: str = ""
+    earlier: Any = field(default=None, compare=False, repr=False)
+    repeats: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for table, schema in (
+            (self.scores, SCORES),
+            (self.lists, LISTS),
+            (self.queries, QUERIES),
+        ):
+            missing_columns = [name for name in schema if name not in table.columns]
+            if missing_columns:
+                raise UsageError(
+                    f"{self.name}: a side needs the columns {', '.join(missing_columns)}.",
+                    code="missing-column",
+                )
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of the tags that queries have."""
+        return tuple(name for name in self.queries.columns if name not in {*QUERIES, "error"})
+
+    @property
+    def tagged(self) -> pl.DataFrame:
+        """``query_id`` and the tags of each query, and of users without judgments if known."""
+        tagged = self.queries.select("query_id", *self.tags)
+        if self.served is None or not set(self.tags) <= set(self.served.columns):
+            return tagged
+        return pl.concat([tagged, self.served.select(tagged.columns)])

@@ -1,0 +1,393 @@
+"""Frames of other libraries as Polars frames, and column names of other tools as ours.
+
+Frames are from pandas, Arrow, any Arrow stream, or rows. Readers translate the column names of
+other tools into our columns here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.data.library_objects import column_names, is_table, read_table
+from rankgate.data.qrels import OPTIONAL
+
+
+def is_frame(table: object) -> bool:
+    """True for a frame of Polars, pandas, Arrow, or another that streams Arrow, and for rows."""
+    is_stream = isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
+    return is_stream or is_table(table)
+
+
+def refuse_series(table: object, label: str) -> None:
+    """Check that something is not a pandas Series, whose rows would lack the ids.
+
+    Raises:
+        InputError: it is one.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(table, pandas.Series):
+        problem = (
+            "a Series without queries and documents in its index; give "
+            "frame.set_index(['query_id', 'doc_id'])['score'], or the frame itself."
+        )
+        raise InputError(problem, source=label, code="wrong-type")
+
+
+def lazy_frame(table: Any, label: str = "a frame") -> pl.LazyFrame:
+    """A frame as a lazy Polars frame; arguments and errors as of `polars_frame`."""
+    return table if isinstance(table, pl.LazyFrame) else polars_frame(table, label).lazy()
+
+
+def frames_by_system(table: Any, label: str = "a frame") -> dict[str, pl.DataFrame]:
+    """The runs of a frame by its column ``system``, in their order; empty without the column.
+
+    >>> runs = pl.DataFrame({"system": ["b", "a", "b"], "doc_id": ["x", "y", "z"]})
+    >>> frames_by_system(runs).keys()
+    dict_keys(['b', 'a'])
+    """
+    if not is_frame(table) or "system" not in _column_names(table):
+        return {}
+    parts = polars_frame(table, label).partition_by("system", as_dict=True, include_key=False)
+    return {str(name): frame for (name,), frame in parts.items()}
+
+
+def _column_names(table: Any) -> list[str]:
+    """The columns of a frame; none for a stream, which can be read only once."""
+    if isinstance(table, pl.LazyFrame):
+        return table.collect_schema().names()
+    return column_names(table)
+
+
+def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
+    """A frame as a Polars frame; pandas frames need no pyarrow.
+
+    Args:
+        table: a table that `is_frame` accepts.
+        label: its name in errors.
+
+    Raises:
+        InputError: a column that mixes types.
+    """
+    if isinstance(table, pl.DataFrame):
+        return table
+    if isinstance(table, pl.LazyFrame):
+        return table.collect()
+    table = read_table(table, label)
+    if isinstance(table, pl.DataFrame):
+        return table
+    refuse_series(table, label)
+    pandas = sys.modules.get("pandas")
+    is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)
+    convert = _convert_columns if is_pandas and not find_spec("pyarrow") else pl.DataFrame
+    try:
+        return convert(table)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        problem = f"a column mixes types: {str(error).splitlines()[0]}; cast it to one."
+        raise InputError(problem, source=label, code="wrong-type") from None
+
+
+def _convert_columns(table: Any) -> pl.DataFrame:
+    """Numbers and times as arrays; strings, categories and nullable columns value by value."""
+    return pl.DataFrame([_convert_series(str(name), column) for name, column in table.items()])
+
+
+def _convert_series(name: str, column: Any) -> pl.Series:
+    if getattr(column.dtype, "kind", "O") in "biufmM" and hasattr(column.dtype, "byteorder"):
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    values = column.astype(object)
+    return pl.Series(name, values.where(column.notna(), None).tolist())
+
+
+_FRAME_COLUMNS = ("query_id", "doc_id", "grade", "score", "rank")
+"""The columns of frames of judgments and runs."""
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "query_id": (
+        "query_id",
+        "qid",
+        "query-id",
+        "query",
+        "q_id",
+        "queryid",
+        "topic",
+        "topic_id",
+        "user_id",
+        "user",
+        "keyword",
+        "request_id",
+        "userid",
+        "uid",
+    ),
+    "doc_id": (
+        "doc_id",
+        "docid",
+        "docno",
+        "doc-id",
+        "doc",
+        "document",
+        "document_id",
+        "documentid",
+        "corpus-id",
+        "pid",
+        "item_id",
+        "item",
+        "product_id",
+        "itemid",
+        "iid",
+        "movie_id",
+        "movieid",
+    ),
+    "grade": (
+        "grade",
+        "relevance",
+        "rel",
+        "rating",
+        "label",
+        "gain",
+        "judgment",
+        "judgement",
+        "score",
+    ),
+    "score": ("score", "sim", "similarity", "prediction"),
+    "rank": ("rank", "position"),
+    "subtopic": ("subtopic", "subtopic_id"),
+    "subtopic_weight": ("subtopic_weight", "intent_weight", "intent_probability"),
+    "inclusion": ("inclusion",),
+    "stratum": ("stratum",),
+    "rater": ("rater", "judge", "assessor", "annotator", "user_email", "rater_id"),
+    "text": ("text", "query_text", "title"),
+    "metric": ("metric", "measure"),
+    "value": ("value",),
+}
+"""The names that each of our columns may have, best first; case is ignored."""
+
+NAME_SEPARATOR = "|"
+"""The sign between alternative names of a column, where a user names columns."""
+
+_TEXT_NAMES = frozenset({"doc", "document", "item"})
+"""Names of ids that hold a text or a title if another column holds the id."""
+
+
+def match_columns(table_columns: Iterable[str], our_columns: Iterable[str]) -> dict[str, str]:
+    """Map our columns to those of a table (ours -> theirs), as far as the table has them."""
+    name_by_lower_case: dict[str, str] = {}
+    for name in table_columns:
+        name_by_lower_case.setdefault(name.strip().lower(), name)
+    columns = {column: _best_name(name_by_lower_case, column) for column in our_columns}
+    return {column: name_by_lower_case[alias] for column, alias in columns.items() if alias}
+
+
+def _best_name(name_by_lower_case: Mapping[str, str], column: str) -> str | None:
+    """The best name of a column among the names that the table has."""
+    names = [alias for alias in ALIASES[column] if alias in name_by_lower_case]
+    ids = [name for name in names if name not in _TEXT_NAMES] if column == "doc_id" else []
+    return next(iter(ids or names), None)
+
+
+def document_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """The columns that could hold the ids of documents, such as ``docid`` and ``docno``.
+
+    >>> document_columns(["qid", "docid", "docno", "item", "score"])
+    ('docid', 'docno')
+    """
+    name_by_lower_case = {name.strip().lower(): name for name in names}
+    ids = [
+        alias
+        for alias in ALIASES["doc_id"]
+        if alias in name_by_lower_case and alias not in _TEXT_NAMES
+    ]
+    return tuple(name_by_lower_case[alias] for alias in ids)
+
+
+def one_document_column(names: Iterable[str], label: str) -> None:
+    """Check that one column holds the ids of documents; ``doc_id`` precedes all others.
+
+    Raises:
+        InputError: several could, and none is called ``doc_id``.
+    """
+    columns = document_columns(names)
+    if len(columns) > 1 and columns[0].strip().lower() != "doc_id":
+        problem = (
+            f"{' and '.join(columns)} could both hold the ids of documents; remove one, or name "
+            f"the right one with columns: doc={columns[-1]}."
+        )
+        raise InputError(problem, source=label, code="ambiguous-column")
+
+
+def rename_columns(table: Any, columns: Mapping[str, str] | None) -> Any:
+    """A frame, or a list or mapping of frames, with our names; anything else unchanged.
+
+    Args:
+        table: a frame or anything else.
+        columns: ours -> the frame's; columns that the frame lacks are ignored.
+
+    Raises:
+        UsageError: a column that is not one of ours.
+    """
+    if not columns:
+        return table
+    for column in columns:
+        if column not in _FRAME_COLUMNS:
+            raise UsageError(
+                f"frames have no column '{column}' here; use {', '.join(_FRAME_COLUMNS)}.",
+                code="missing-column",
+            )
+    if isinstance(table, list | tuple):
+        return [rename_columns(table_or_frame, columns) for table_or_frame in table]
+    if isinstance(table, Mapping):
+        return {
+            name: rename_columns(frame_or_other, columns)
+            if is_frame(frame_or_other)
+            else frame_or_other
+            for name, frame_or_other in table.items()
+        }
+    if not is_frame(table):
+        return table
+    frame = lazy_frame(table)
+    names = frame.collect_schema().names()
+    alternatives = {
+        column: names_text.split(NAME_SEPARATOR) for column, names_text in columns.items()
+    }
+    source_columns = {
+        column: names_text
+        if names_text in names
+        else next(name for name in alternatives[column] if name in names)
+        for column, names_text in columns.items()
+        if names_text in names or set(alternatives[column]) & set(names)
+    }
+    ids = document_columns(names) if "doc_id" in source_columns else ()
+    other_columns = [
+        name for name in names if name not in {*source_columns, *source_columns.values(), *ids}
+    ]
+    return frame.select(
+        *other_columns,
+        *(pl.col(source_column).alias(column) for column, source_column in source_columns.items()),
+    )
+
+
+def unnest_lists(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """A row for each document, from rows with a list of documents each; other frames unchanged.
+
+    LensKit saves ``user_id`` and ``items``, a list of ``item_id``, ``score`` and ``rank``.
+
+    >>> lists = pl.LazyFrame({"user_id": ["u"], "items": [[{"item_id": "a", "score": 1.0}]]})
+    >>> unnest_lists(lists).collect().rows()
+    [('u', 'a', 1.0)]
+    """
+    schema = frame.collect_schema()
+    lists = [
+        name
+        for name, dtype in schema.items()
+        if isinstance(dtype, pl.List)
+        and isinstance(dtype.inner, pl.Struct)
+        and match_columns([field.name for field in dtype.inner.fields], ("doc_id",))
+    ]
+    if len(lists) != 1 or match_columns(schema.names(), ("doc_id",)):
+        return frame
+    return frame.filter(pl.col(lists[0]).list.len() > 0).explode(lists[0]).unnest(lists[0])
+
+
+def is_header(fields: Iterable[str]) -> bool:
+    """True if a line names columns: a query and a document are among them."""
+    return {"query_id", "doc_id"} <= set(match_columns(fields, ("query_id", "doc_id")))
+
+
+def has_grades(table_columns: Iterable[str]) -> bool:
+    """True if columns are those of judgments: with a grade, and without a score or rank.
+
+    ``score`` alone belongs to a run, though some tools use it for a grade.
+    """
+    lower_names = {name.strip().lower() for name in table_columns}
+    return bool(lower_names & {*ALIASES["grade"]} - {"score"}) and not lower_names & {
+        "score",
+        "sim",
+    }
+
+
+def missing_column_message(column: str, columns: Sequence[str], noun: str = "column") -> str:
+    """The message for a missing column, with its names; judgments given as a run are recognised."""
+    names = ", ".join(ALIASES[column][:4])
+    problem = f"no {noun} for {column} among {', '.join(columns)}; name one {names}."
+    if column == "score" and has_grades(columns):
+        return f"{problem} These are judgments, which come before the run."
+    return problem
+
+
+def shape_table(
+    frame: pl.LazyFrame, number: str, label: str, document: str | None = None
+) -> pl.LazyFrame:
+    """A table with our columns and dtypes, from one with any known column names.
+
+    A run may have a rank instead of a score; rank 1 is best. Judgments may have the columns that
+    few have.
+
+    Args:
+        frame: the table.
+        number: ``grade`` or ``score``.
+        label: the name of its origin in errors.
+        document: the column of the ids of documents, if several could be it.
+
+    Raises:
+        InputError: a column is missing, or two could hold the ids of documents; ids are neither
+            strings nor whole numbers.
+    """
+    schema = frame.collect_schema()
+    source_columns = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
+    if document is None:
+        one_document_column(schema.names(), label)
+    else:
+        source_columns["doc_id"] = document
+    if number == "score" and "score" not in source_columns and "rank" in source_columns:
+        frame = frame.with_columns(-pl.col(source_columns["rank"]).cast(pl.Float64).alias("score"))
+        source_columns["score"] = "score"
+    for column in ("query_id", "doc_id", number):
+        if column not in source_columns:
+            problem = missing_column_message(column, schema.names())
+            raise InputError(problem, source=label, code="missing-column")
+    for column in ("query_id", "doc_id"):
+        dtype = schema[source_columns[column]]
+        is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+        if not is_text and not dtype.is_integer():
+            problem = (
+                f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
+            )
+            raise InputError(problem, source=label, code="invalid-id")
+    optional_columns = match_columns(schema.names(), OPTIONAL) if number == "grade" else {}
+    return frame.select(
+        pl.col(source_columns["query_id"]).cast(pl.String).alias("query_id"),
+        pl.col(source_columns["doc_id"]).cast(pl.String).alias("doc_id"),
+        pl.col(source_columns[number]).cast(pl.Float64).alias(number),
+        *(
+            pl.col(optional_columns[column]).cast(OPTIONAL[column]).alias(column)
+            for column in optional_columns
+        ),
+    )
+
+
+def shape_by_document_column(
+    frame: pl.LazyFrame, number: str, label: str
+) -> dict[str, pl.LazyFrame]:
+    """As `shape_table`, for each column that could hold the ids of documents.
+
+    Raises:
+        InputError: as `shape_table`.
+    """
+    columns = document_columns(frame.collect_schema().names())
+    if len(columns) < 2:
+        return {"doc_id": shape_table(frame, number, label)}
+    return {column: shape_table(frame, number, label, column) for column in columns}
+
+
+def string_table(
+    rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Rows as a table of strings: the first columns, then all columns of any row."""
+    names = dict.fromkeys([*first, *(name for row in rows for name in row)])
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))

@@ -1,0 +1,381 @@
+"""Rows of judgments or runs as a file has them: positions, defects, duplicates, hashes.
+
+The module has, in this order: the position of a row (file and line) for error messages; rows
+of judgments or of a run unchanged from a file, with their defects; ranges of equal values in a
+column, such as the rows of each query; the search for duplicate pairs over all rows, without a
+Python object per row; and hashes of tables.
+
+A strict reader raises the first defect; `validate` reports all, so it needs the rows with
+duplicates, empty ids and unreadable numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class RowLocation:
+    """The origin of a table: its name in errors, and the line of each row.
+
+    Attributes:
+        label: the file, or the folder of part files.
+        line: the line of a row, if lines are known.
+        part: the file of a row, if the table has several files.
+    """
+
+    label: str
+    line: Callable[[int], int | None] = lambda _row: None
+    part: Callable[[int], str] | None = None
+
+    def file(self, row: int) -> str:
+        """The file of a row.
+
+        >>> RowLocation("file").file(7)
+        'file'
+        """
+        return self.part(row) if self.part else self.label
+
+    def among(self, rows: Sequence[int]) -> RowLocation:
+        """The place of a table with only these rows of this one, in this order.
+
+        >>> RowLocation("file", lambda row: row + 2).among([0, 3]).line(1)
+        5
+        """
+        return self._moved(lambda row: rows[row])
+
+    def after(self, first: int) -> RowLocation:
+        """The place of a table that begins at a later row of this one.
+
+        >>> RowLocation("file", lambda row: row + 2).after(10).line(1)
+        13
+        """
+        return self._moved(lambda row: first + row)
+
+    def _moved(self, row_of: Callable[[int], int]) -> RowLocation:
+        file_of_row = self.part
+        return RowLocation(
+            self.label,
+            lambda row: self.line(row_of(row)),
+            None if file_of_row is None else lambda row: file_of_row(row_of(row)),
+        )
+
+
+Part = Literal["qrels", "run"]
+"""The kinds of input as which a file can be read."""
+
+NUMBER_COLUMNS = {"qrels": "grade", "run": "score"}
+"""The column of numbers in judgments and in runs."""
+
+NUMBER_TEXT = "written"
+"""The column with the text of a number that is not finite; null in all other rows."""
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """The rows of one file.
+
+    Attributes:
+        part: judgments or a run.
+        table: ``query_id``, ``doc_id`` and ``grade`` or ``score`` (Float64; null where the field
+            is empty or no number); ``rank`` (Float64) or ``iteration`` where the file has that
+            column; ``written`` where a number is not finite anywhere.
+        place: where rows are.
+    """
+
+    part: Part
+    table: pl.DataFrame
+    place: RowLocation
+
+    @classmethod
+    def of(
+        cls, input_kind: Part, frames: Iterable[pl.DataFrame], location: RowLocation
+    ) -> FileRows:
+        """Rows from frames; without a score, the rank or the order of lines makes one."""
+        number = NUMBER_COLUMNS[input_kind]
+        rank = pl.col("rank").cast(pl.Float64, strict=False)
+        ranked_frames = [
+            frame.with_columns(rank) if "rank" in frame.columns else frame for frame in frames
+        ]
+        if not ranked_frames:
+            schema = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
+            return cls(input_kind, pl.DataFrame(schema=schema), location)
+        table = pl.concat(ranked_frames, how="diagonal")
+        if number not in table.columns:
+            line_order = -pl.int_range(pl.len()).cast(pl.Float64)
+            score = -pl.col("rank") if "rank" in table.columns else line_order
+            table = table.select("query_id", "doc_id", score.alias(number))
+        return cls(input_kind, table, location)
+
+
+def with_defects(frame: pl.DataFrame, number: str) -> pl.DataFrame:
+    """Text as numbers; the text of numbers that are not finite in ``written``."""
+    if frame.schema.get(number) != pl.String:
+        return frame
+    text = pl.col(number).str.strip_chars()
+    parsed_number = text.cast(pl.Float64, strict=False)
+    is_wrong = ~parsed_number.is_finite().fill_null(value=False)
+    return frame.with_columns(parsed_number, pl.when(is_wrong).then(text).alias(NUMBER_TEXT))
+
+
+_ROWS_PER_PART = 1 << 15  # rows of one part: they fit the cache
+_VALUES_PER_SORT = 1 << 12  # values that are sorted together
+_MIN_PARALLEL = 1 << 20  # values that justify a thread
+
+
+def range_starts(column: pl.Series) -> NDArray[np.int64]:
+    """The start of each range of equal values; ``(stretches,)``."""
+    if column.is_empty():
+        return np.zeros(0, np.int64)
+    lengths = column.rle().struct.field("len").to_numpy().astype(np.int64)
+    ends: NDArray[np.int64] = np.cumsum(lengths)
+    return ends - lengths
+
+
+def unique_range_starts(column: pl.Series) -> NDArray[np.int64] | None:
+    """As `range_starts` if each value has one range; None otherwise.
+
+    None too if most ranges have one row.
+    """
+    starts = range_starts(column)
+    if 2 * len(starts) > len(column):
+        return None
+    hashes = np.sort(column.gather(starts).hash().to_numpy())
+    return None if (hashes[1:] == hashes[:-1]).any() else starts
+
+
+def split_ranges(
+    starts: NDArray[np.int64], size: int, rows: int = _ROWS_PER_PART
+) -> Iterator[tuple[int, int, int, int]]:
+    """Parts of whole ranges with a limited number of rows, or of one range that is longer.
+
+    Yields:
+        the first range of each part and the one after it, their first row and the one after.
+    """
+    bounds = np.append(starts, size)
+    first_range = 0
+    while first_range < len(starts):
+        first_row = int(bounds[first_range])
+        next_range = max(
+            int(np.searchsorted(bounds, first_row + rows, "right")) - 1, first_range + 1
+        )
+        yield first_range, next_range, first_row, int(bounds[next_range])
+        first_range = next_range
+
+
+def common_range_length(starts: NDArray[np.int64], size: int) -> int:
+    """The number of rows of each range; 0 if they differ."""
+    lengths = np.diff(starts, append=size)
+    return int(lengths[0]) if len(lengths) and not np.ptp(lengths) else 0
+
+
+def sort_ranges(values: NDArray[Any], starts: NDArray[np.int64]) -> None:
+    """Sort values in place that rise from each range to the next.
+
+    Short ranges are sorted in a fifth to a twentieth of the time for all values together.
+    """
+    if length := common_range_length(starts, len(values)):
+        values.reshape(-1, length).sort(axis=1)
+        return
+    for _, _, begin, end in split_ranges(starts, len(values), _VALUES_PER_SORT):
+        values[begin:end].sort()
+
+
+def sort_halves(values: NDArray[np.uint64]) -> None:
+    """Sort values in place; many of them on two cores, as halves that are merged."""
+    if len(values) < _MIN_PARALLEL:
+        values.sort()
+        return
+    middle = len(values) // 2
+    with ThreadPoolExecutor(1, "rankgate-sort") as executor:
+        first_half = executor.submit(values[:middle].sort)
+        values[middle:].sort()
+        first_half.result()
+    values.sort(kind="stable")  # a merge, as there are two rising halves
+
+
+_HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
+_MAX_ROWS = 1 << 16  # rows that have numbers of 16 bits
+_MAX_SORTED_LENGTH = 256  # the longest list that is sorted faster than looked through
+_SLOT_BITS = 18  # bits of the number of slots: 512 KB, several for each row
+
+
+def hash_pairs(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> NDArray[np.uint64]:
+    """A 64-bit hash of the query and document of each row, ``(n,)``.
+
+    Args:
+        frame: with ``query_id`` and ``doc_id``.
+        starts: the start of each range of rows of one query, if known.
+    """
+    query_ids = frame["query_id"]
+    if starts is None:
+        queries: NDArray[np.uint64] = np.multiply(query_ids.hash().to_numpy(), _HASH_MULTIPLIER)
+    else:
+        query_hashes = np.multiply(query_ids.gather(starts).hash().to_numpy(), _HASH_MULTIPLIER)
+        queries = np.repeat(query_hashes, np.diff(starts, append=len(frame)))
+    queries ^= frame["doc_id"].hash().to_numpy()
+    return queries
+
+
+def find_repeated_hashes(
+    pairs: NDArray[np.uint64], starts: NDArray[np.int64] | None = None
+) -> NDArray[np.uint64]:
+    """The hashes that appear twice or more; almost surely none where no pair does.
+
+    Args:
+        pairs: the hashes.
+        starts: the start of each list, if equal hashes can be in one list only; searching whole
+            lists that fit the cache takes an eighth of the time of sorting all.
+    """
+    if starts is None:
+        return _equal_neighbours(np.sort(pairs))
+    if (
+        0 < (length := common_range_length(starts, len(pairs))) <= _MAX_SORTED_LENGTH
+    ):  # sorted in registers
+        return _equal_neighbours(np.sort(pairs.reshape(-1, length), axis=1).ravel())
+    hash_ranges = (pairs[begin:end] for _, _, begin, end in split_ranges(starts, len(pairs)))
+    repeated_hashes = [
+        _repeated_in_slots(hash_range)
+        if len(hash_range) <= _MAX_ROWS
+        else _equal_neighbours(np.sort(hash_range))
+        for hash_range in hash_ranges
+    ]
+    return np.concatenate(repeated_hashes) if repeated_hashes else pairs[:0]
+
+
+def _repeated_in_slots(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The hashes that appear twice or more among `_MAX_ROWS` at most, found without sorting them.
+
+    Each row is written into the slot of its hash. One that is not read back from there met
+    another row: the last of the slot, or one that is not read back either.
+    """
+    rows = np.arange(len(pairs), dtype=np.uint16)
+    slots = (pairs >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
+    last_row = np.empty(1 << _SLOT_BITS, np.uint16)  # only slots that were written are read
+    last_row[slots] = rows
+    stored_rows = last_row[slots]
+    overwritten_rows = np.flatnonzero(stored_rows != rows)
+    hashes = pairs[overwritten_rows]
+    return np.concatenate(
+        [hashes[hashes == pairs[stored_rows[overwritten_rows]]], _equal_neighbours(np.sort(hashes))]
+    )
+
+
+def _equal_neighbours(sorted_hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The hashes that are equal to the one before them."""
+    equal_hashes: NDArray[np.uint64] = sorted_hashes[1:][sorted_hashes[1:] == sorted_hashes[:-1]]
+    return equal_hashes
+
+
+def has_repeated(pairs: NDArray[np.uint64]) -> bool:
+    """True if a hash appears twice; the hashes are sorted in place."""
+    sort_halves(pairs)
+    return bool((pairs[1:] == pairs[:-1]).any())
+
+
+def refuse_repeated(
+    ids: pl.Series, location: RowLocation, noun: str, *, code: str, mend: str = ""
+) -> None:
+    """Check that no id appears twice in a column.
+
+    Args:
+        ids: the column.
+        location: the location of the rows.
+        noun: the noun for an id, as in ``query``.
+        code: the code of the error.
+        mend: the advice; by default to remove one of the two lines.
+
+    Raises:
+        InputError: with the id and the line of its second row.
+    """
+    is_repeated = ~ids.is_first_distinct()
+    if is_repeated.any():
+        row = int(is_repeated.arg_max() or 0)
+        problem = f"{noun} '{ids[row]}' appears twice; {mend or 'remove one of the two lines'}."
+        raise InputError(problem, source=location.file(row), line=location.line(row), code=code)
+
+
+def refuse_duplicates(
+    frame: pl.DataFrame,
+    pairs: NDArray[np.uint64],
+    *,
+    word: str,
+    place: RowLocation,
+    first_row: int = 0,
+    starts: NDArray[np.int64] | None = None,
+) -> None:
+    """Check that no two rows have the same query and document.
+
+    Rows are compared by the hash of the pair; equal hashes are confirmed on the strings, so that
+    a collision is never an error.
+
+    Args:
+        frame: with ``query_id`` and ``doc_id``.
+        pairs: their hashes.
+        word: what happens to a document here: ``ranked`` or ``judged``.
+        place: the location of the rows.
+        first_row: the row of the table with which the frame begins.
+        starts: the start of each range of rows of one query, if each query has one.
+
+    Raises:
+        DuplicateError: with the pair and both lines.
+    """
+    repeated_hashes = find_repeated_hashes(pairs, starts)
+    if not len(repeated_hashes):
+        return
+    suspects = (
+        frame.select("query_id", "doc_id")
+        .with_row_index("row")
+        .filter(pl.Series(np.isin(pairs, repeated_hashes)))
+        .group_by("query_id", "doc_id", maintain_order=True)
+        .agg("row")
+        .filter(pl.col("row").list.len() > 1)
+    )
+    if suspects.is_empty():
+        return
+    query, document, rows = suspects.row(0)
+    first, second = (first_row + row for row in rows[:2])
+    line, file = place.line(first), place.file(first)
+    first_note = f" (first on line {line})" if line else ""
+    if file != place.file(second):
+        first_note = f" (first in {file}{f':{line}' if line else ''})"
+    advice = "remove one of the two lines"
+    if line is None and word == "ranked":
+        advice = "keep one, or let the first count: convention('trec', ['duplicates=first'])"
+    if line is not None and (file, line) == (place.file(second), place.line(second)):
+        first_note, advice = "", "keep one"
+    problem = f"document '{document}' is {word} twice for query '{query}'{first_note}; {advice}."
+    raise DuplicateError(problem, source=place.file(second), line=place.line(second))
+
+
+_ROWS_PER_UPDATE = 1 << 16
+_NULL_LENGTH = (1 << 32) - 1  # the length of null, which differs from an empty text
+
+
+def hash_table(table: pl.DataFrame) -> str:
+    """SHA-256 over names, types and values in the table's order, however it is stored."""
+    total = hashlib.sha256()
+    for column in table:
+        total.update(f"{column.name}:{column.dtype}\n".encode())
+        if column.dtype.is_numeric():
+            total.update((column.to_numpy() + 0).tobytes())  # + 0: no negative zero
+            continue
+        for begin in range(0, len(column), _ROWS_PER_UPDATE):
+            text_slice = column.slice(begin, _ROWS_PER_UPDATE).cast(str)
+            total.update(text_slice.str.len_bytes().fill_null(_NULL_LENGTH).to_numpy().tobytes())
+            total.update("".join(text_slice.fill_null("").to_list()).encode())
+    return total.hexdigest()

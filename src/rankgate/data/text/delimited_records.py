@@ -1,0 +1,457 @@
+"""Records of separated fields under a header, parsed a piece at a time, and product sheets.
+
+The fast way hands a piece to Polars. A piece that it cannot take, or in which a needed field
+is empty, is read again record by record, which reads what is right (quotes in the middle of a
+field, blanks around numbers) and names what is wrong.
+
+Spreadsheets of products have columns by their names, with the guard against formulas.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.csv_form import NUMBER_PATTERN
+from rankgate.data.streams.source import CHUNK, run_in_order
+from rankgate.data.table_rows import RowLocation, with_defects
+from rankgate.data.text.field_lines import JOINED_FILES_MESSAGE, find_inner_mark
+from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
+
+if TYPE_CHECKING:
+    from rankgate.data.streams.source import InputFile
+
+
+SEPARATORS = (",", "\t", ";", "|")
+
+_NEWLINE, _QUOTE = 10, 34
+_MAX_IRREGULAR_BYTES = 256 << 20  # bytes that are read record by record, and kept in memory
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a file.
+
+    Attributes:
+        separator: between the fields.
+        names: the name of each column, without blanks around it.
+        size: its bytes, with the line's end and a byte order mark.
+        doubled: whether two separators in a row are between fields, so that every other field
+            holds nothing.
+    """
+
+    separator: str
+    names: tuple[str, ...]
+    size: int
+    doubled: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The columns to keep.
+
+    Attributes:
+        header: the header.
+        kept: our name of each column to keep, and theirs.
+        numbers: those of ours that hold numbers; the others hold strings.
+        empty: those of ours that may be empty, which is null.
+        defects: return empty ids as null, and numbers that are not finite as null or infinity
+            with their text in a column ``written``, where a strict reader raises an error.
+    """
+
+    header: Header
+    kept: Mapping[str, str]
+    numbers: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+    defects: bool = False
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The index of each kept column; of two with one name, the first."""
+        return {name: self.header.names.index(file_name) for name, file_name in self.kept.items()}
+
+
+def first_fields(first_bytes: bytes, separator: str) -> tuple[str, ...]:
+    """The fields of the first line, without blanks around them."""
+    first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
+    try:
+        fields = next(csv.reader([first_line.rstrip("\r")], delimiter=separator), [])
+    except csv.Error:  # a field that is longer than any name
+        return ()
+    return tuple(field.strip() for field in fields)
+
+
+def read_header(source: InputFile, separator: str) -> Header:
+    """The header of a file.
+
+    Raises:
+        InputError: a line of more than 16 MB, a file that cannot be read.
+    """
+    return parse_header(next(source.chunks(), b""), separator)
+
+
+def parse_header(first_bytes: bytes, separator: str) -> Header:
+    """The header in the first bytes of a file."""
+    size = first_bytes.find(b"\n") + 1 or len(first_bytes)
+    return Header(separator, first_fields(first_bytes[:size], separator), size)
+
+
+def read_record_frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.DataFrame]:
+    """The kept columns of all records, piece by piece, numbers as Float64.
+
+    Raises:
+        InputError: a record with the wrong number of fields, a number that is not a finite
+            number, an empty id, bytes that are not UTF-8 text; with file and line.
+    """
+    tasks = (
+        partial(_parse_piece, piece, layout, source)
+        for piece in _read_record_pieces(source, layout)
+    )
+    for frame in run_in_order(tasks):
+        if len(frame):
+            yield frame
+
+
+def line_of(source: InputFile, header: Header, row: int) -> int | None:
+    """The line that a 0-based row begins on; a quoted field may hold line ends."""
+    with source.open() as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
+        reader = csv.reader(text, delimiter=header.separator)
+        line = 1
+        try:
+            for fields in reader:
+                row -= any(map(str.strip, fields))
+                if row < -1:
+                    return line
+                line = reader.line_num + 1
+        except csv.Error:
+            return None
+    return None
+
+
+@dataclass(frozen=True)
+class _RecordPiece:
+    """Some whole records, the line of the first, and whether all quotes are where they belong."""
+
+    data: bytes
+    line: int
+    regular: bool = True
+
+
+def _read_record_pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_RecordPiece]:
+    """Pieces that end where a record ends, without the header.
+
+    After a quote in the middle of a field, only reading tells which newlines are
+    inside of quotes, so that all that follows is one piece.
+    """
+    line, pending, header_size, is_regular = 1, b"", layout.header.size, True
+    for chunk in source.chunks():
+        data = pending + chunk
+        if header_size:
+            data, line, header_size = (
+                data[header_size:],
+                line + data.count(b"\n", 0, header_size),
+                0,
+            )
+        end = _find_record_end(data) if is_regular else 0
+        is_regular = is_regular and _has_regular_quotes(data[:end], layout.header.separator)
+        end = end if is_regular else 0
+        pending = data[end:]
+        if len(pending) > (CHUNK if is_regular else _MAX_IRREGULAR_BYTES):
+            raise _unclosed_quote_error(
+                source, line + data.count(b"\n", 0, end), regular=is_regular
+            )
+        if end:
+            yield _RecordPiece(data[:end], line)
+            line += data.count(b"\n", 0, end)
+    if pending:
+        yield _RecordPiece(pending, line, regular=False)
+
+
+def _unclosed_quote_error(source: InputFile, line: int, *, regular: bool) -> InputError:
+    problem = (
+        "a quoted field of more than 16 MB; check whether its quote is closed."
+        if regular
+        else 'a quote in the middle of a field, in a long file; write such a field as "5"" screen".'
+    )
+    return InputError(problem, source=source.label, line=line, code="unclosed-quote")
+
+
+def _find_record_end(data: bytes) -> int:
+    """The end of the last complete record: after a newline outside of quotes."""
+    if data.count(b'"') % 2 == 0:
+        return len(data)
+    values = np.frombuffer(data, np.uint8)
+    newlines = np.flatnonzero(values == _NEWLINE)
+    quotes_before = np.searchsorted(np.flatnonzero(values == _QUOTE), newlines)
+    record_ends = newlines[quotes_before % 2 == 0]
+    return int(record_ends[-1]) + 1 if len(record_ends) else 0
+
+
+def _has_regular_quotes(data: bytes, separator: str) -> bool:
+    """True if each quote begins or ends a field, or is one of two that stand for one.
+
+    Polars silently loses rows otherwise.
+    """
+    if b'"' not in data:
+        return True
+    codes = np.frombuffer(b"\n" + data.replace(b'""', b"") + b"\n", np.uint8)
+    quote_offsets = np.flatnonzero(codes == _QUOTE)
+    delimiters = np.frombuffer(f"{separator}\n\r".encode(), np.uint8)
+    before_opening, after_closing = codes[quote_offsets[::2] - 1], codes[quote_offsets[1::2] + 1]
+    are_valid = (
+        np.isin(before_opening, delimiters[:2]).all() and np.isin(after_closing, delimiters).all()
+    )
+    return bool(are_valid) and len(quote_offsets) % 2 == 0
+
+
+def _parse_piece(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
+    mark_offset = find_inner_mark(piece.data)
+    if (
+        mark_offset is not None and piece.data.count(b'"', 0, mark_offset) % 2 == 0
+    ):  # else it is in a field
+        line = piece.line + piece.data.count(b"\n", 0, mark_offset)
+        raise InputError(JOINED_FILES_MESSAGE, source=source.label, line=line, code="joined-lines")
+    frame = _parse_with_polars(piece.data, layout) if piece.regular else None
+    return _parse_by_record(piece.data, piece.line, layout, source) if frame is None else frame
+
+
+def _parse_with_polars(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None:
+    """The kept columns as Polars reads them; None if the piece needs a closer look."""
+    number = {str(index) for name, index in layout.places.items() if name in layout.numbers}
+    names = map(str, range(len(layout.header.names)))
+    schema = {name: pl.Float64 if name in number else pl.String for name in names}
+    expressions = [pl.col(str(index)).alias(name) for name, index in layout.places.items()]
+    separator, last = layout.header.separator, len(schema) - 1
+    has_quotes = b'"' in data
+    if has_quotes:  # then separators cannot be counted, and a record may be cut off before the last
+        expressions.append(pl.col(str(last)).alias("last field"))
+    data = data if data.endswith(b"\n") else data + b"\n"  # or an extra field at the end is lost
+    try:
+        scan = pl.scan_csv(data, has_header=False, separator=separator, schema=schema)
+        frame = scan.select(expressions).collect()
+    except (pl.exceptions.PolarsError, OSError):  # text that begins as packed files do, too
+        return None
+    if not has_quotes and data.count(separator.encode()) != last * len(frame):
+        return None
+    for column in frame:
+        is_valid = column.is_finite() if column.dtype == pl.Float64 else column != ""
+        if column.null_count() or not is_valid.all():
+            return None
+    return frame.select(*layout.places)
+
+
+def _parse_by_record(
+    data: bytes, line: int, layout: ColumnChoice, source: InputFile
+) -> pl.DataFrame:
+    """The kept columns, read record by record."""
+    if layout.defects:
+        text_layout = replace(
+            layout, numbers=frozenset(), empty=frozenset(layout.kept), defects=False
+        )
+        frame = _parse_by_record(data, line, text_layout, source)
+        for number in layout.numbers:
+            frame = with_defects(frame, number)
+        return frame
+    indexes = list(layout.places.items())
+    columns: dict[str, list[str | float | None]] = {name: [] for name, _ in indexes}
+    for record_line, fields in _records(data, line, layout.header, source):
+        for name, index in indexes:
+            value = _parse_field(fields[index], name, layout)
+            if isinstance(value, Exception):
+                code = "not-a-number" if name in layout.numbers else "empty-value"
+                raise InputError(str(value), source=source.label, line=record_line, code=code)
+            columns[name].append(value)
+    schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in columns}
+    return pl.DataFrame(columns, schema=schema)
+
+
+def _parse_field(text: str, name: str, layout: ColumnChoice) -> str | float | ValueError | None:
+    """A field's value, or an error that says why it is wrong."""
+    if not text.strip() and name in layout.empty:
+        return None
+    if name not in layout.numbers:
+        return text or ValueError(f"{name} is empty.")
+    problem = number_fault(text.strip(" "), name)
+    return ValueError(problem) if problem else float(text)
+
+
+def _records(
+    data: bytes, line: int, header: Header, source: InputFile
+) -> Iterator[tuple[int, list[str]]]:
+    """Each record that is not blank, with its line."""
+    text = decode_utf8(data, source.label, line)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=header.separator)
+    width, record_line = len(header.names), line
+    while True:
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            problem = f"cannot be read as separated fields: {error}."
+            raise InputError(
+                problem, source=source.label, line=record_line, code="invalid-syntax"
+            ) from None
+        if fields is None:
+            return
+        is_blank = not fields or (len(fields) == 1 and not fields[0].strip())
+        if len(fields) != width and not is_blank:
+            field_count, expected_count = len(fields), width
+            if header.doubled:
+                field_count, expected_count = (field_count + 1) // 2, (expected_count + 1) // 2
+            problem = (
+                f"{field_count} field{'s' * (field_count != 1)}, expected {expected_count} as in "
+                "the first line."
+            )
+            raise InputError(
+                problem, source=source.label, line=record_line, code="wrong-field-count"
+            )
+        if not is_blank:
+            yield record_line, fields
+        record_line = line + reader.line_num
+
+
+_GUARDED_FORMULA = r"^ [-=+@]"
+_FORMULA = r"^[-=+@]"
+_MAX_COLUMNS = 1000
+
+
+@dataclass(frozen=True)
+class CsvSheet:
+    """The rows of a CSV file.
+
+    Attributes:
+        rows: the wanted columns under our names, then all others under theirs.
+        others: the names of all other columns.
+        absent: those of our names without a column in the file; they are null.
+        place: where the rows are.
+    """
+
+    rows: pl.DataFrame
+    others: tuple[str, ...]
+    absent: tuple[str, ...]
+    place: RowLocation
+
+
+def read_column_names(first_bytes: bytes) -> tuple[str, ...]:
+    """The names of the columns, in lower case, of a file with commas between its fields.
+
+    A file of more columns than any product has belongs to no product.
+    """
+    names = first_fields(first_bytes, ",")
+    return tuple(name.lower() for name in names) if len(names) <= _MAX_COLUMNS else ()
+
+
+def read_sheet(
+    source: InputFile,
+    column_names: Mapping[str, tuple[str, ...]],
+    *,
+    numbers: Sequence[str] = (),
+    filled: Iterable[str] = (),
+    guard: bool = True,
+) -> CsvSheet:
+    r"""Read a file.
+
+    Args:
+        source: the file; a byte order mark, ``\\r\\n`` and a missing last newline are fine.
+        column_names: for each of our columns the names it may have, in lower case; a column that
+            the file lacks is null.
+        numbers: those that hold numbers, of ours or of others.
+        filled: those of ours that may not be empty; another column's empty field is null.
+        guard: take away the blank that is before ``-``, ``=``, ``+`` or ``@``.
+
+    Raises:
+        InputError: more than 1,000 columns, two of one name, a record of too many or too few
+            fields, an invalid number, an empty field that may not be empty, text that
+            is not UTF-8; with the line.
+    """
+    header = read_header(source, ",")
+    if len(header.names) > _MAX_COLUMNS:
+        problem = (
+            f"{len(header.names):,} columns, where a product has at most {_MAX_COLUMNS:,}; read "
+            "it as "
+            "csv, which passes over those that it does not know."
+        )
+        raise InputError(problem, source=source.label, line=1, code="too-large")
+    _refuse_twins(header.names, source)
+    name_in_file = {name.lower(): name for name in header.names}
+    our_columns = {
+        column: name_in_file[file_name]
+        for column, aliases in column_names.items()
+        if (file_name := next((alias for alias in aliases if alias in name_in_file), None))
+        is not None
+    }
+    used_names = {*our_columns.values()}
+    other_columns = {
+        name if name not in column_names else f"{name} (column)": name
+        for name in header.names
+        if name and name not in used_names
+    }
+    all_columns = our_columns | other_columns
+    for column in filled:
+        if column not in our_columns:
+            alias_text = " or ".join(column_names[column])
+            problem = f"no column {alias_text} among {', '.join(header.names)[:200]}."
+            raise InputError(problem, source=source.label, line=1, code="missing-column")
+    nullable_columns = frozenset(all_columns) - frozenset(filled)
+    layout = ColumnChoice(
+        header, all_columns, frozenset(numbers) & frozenset(all_columns), nullable_columns
+    )
+    schema = {name: pl.Float64 if name in layout.numbers else pl.String for name in all_columns}
+    rows = pl.concat([pl.DataFrame(schema=schema), *read_record_frames(source, layout)])
+    absent = tuple(column for column in column_names if column not in our_columns)
+    types = {column: pl.Float64 if column in {*numbers} else pl.String for column in absent}
+    rows = rows.with_columns(pl.lit(None, types[column]).alias(column) for column in absent)
+    if guard:
+        text = pl.col(pl.String)
+        unguarded_text = text.str.slice(1)
+        rows = rows.with_columns(
+            pl.when(text.str.contains(_GUARDED_FORMULA)).then(unguarded_text).otherwise(text)
+        )
+    location = RowLocation(source.label, partial(line_of, source, header))
+    return CsvSheet(rows, tuple(other_columns), absent, location)
+
+
+def _refuse_twins(names: tuple[str, ...], source: InputFile) -> None:
+    names_so_far: set[str] = set()
+    for name in filter(None, names):
+        if name.lower() in names_so_far:
+            problem = f"two columns are called '{name}'; rename one of them."
+            raise InputError(problem, source=source.label, line=1, code="duplicate-column")
+        names_so_far.add(name.lower())
+
+
+def write_sheet(
+    table: pl.DataFrame, out: BinaryIO, *, crlf: bool = False, last: bool = True
+) -> None:
+    r"""Write a table with its header; texts that a spreadsheet takes for formulas get a blank.
+
+    Args:
+        table: the columns, under the names they are to have; null is an empty field.
+        out: where to.
+        crlf: end lines with ``\\r\\n``.
+        last: end the last line too.
+    """
+    text = pl.col(pl.String)
+    is_harmless = ~text.str.contains(_FORMULA) | text.str.contains(NUMBER_PATTERN)
+    guarded_text = pl.when(is_harmless).then(text).otherwise(" " + text)
+    guarded_table = table.with_columns(guarded_text)
+    end = "\r\n" if crlf else "\n"
+    text_of_table = guarded_table.write_csv(line_terminator=end, quote_style="necessary")
+    out.write((text_of_table if last else text_of_table.removesuffix(end)).encode())
+
+
+def format_grade(column: str = "grade") -> pl.Expr:
+    """A column of grades as texts, whole ones without a point."""
+    number = pl.col(column)
+    is_whole = (number == number.round()) & (number.abs() < float(1 << 53))
+    whole_text = number.cast(pl.Int64, strict=False).cast(pl.String)
+    return pl.when(is_whole).then(whole_text).otherwise(number.cast(pl.String)).alias(column)

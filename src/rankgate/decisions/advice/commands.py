@@ -1,0 +1,320 @@
+"""The commands ``rankgate advise``, ``rankgate blindspots`` and ``rankgate next``.
+
+``rankgate advise`` recommends metrics and a gate policy. ``rankgate blindspots`` shows what
+the chosen metrics cannot see. ``rankgate next`` draws what people or a model judge next to
+settle a comparison.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.option_types import (
+    METRIC,
+    TEST,
+    DefiningCommand,
+    SectionedCommand,
+    SectionOption,
+)
+from rankgate.core.console.shared_options import repeat_arguments, write_output
+from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_result
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write_results import FORMS
+from rankgate.decisions.advice.advice_inputs import MARGIN, STAGES, TASKS, PlannedJudgments
+from rankgate.decisions.advice.advise import advise, largest_cutoff
+from rankgate.decisions.advice.blind_spots import blindspots
+from rankgate.decisions.advice.settle import settle
+from rankgate.decisions.comparison import commands as comparing
+from rankgate.decisions.comparison.inference import Test
+from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import COLLECTION_NAMES, of_collection
+from rankgate.measurement.evaluation.scored_system import DEPTH as DEPTH_OF_HOLES
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.decisions.advice.advise import Advice
+
+
+_POLICY = "rankgate.toml"
+
+
+def _add_grades_to_plan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Read ``--grades N`` as the number of planned grades, and other texts as the collection's."""
+
+    @functools.wraps(function)
+    def with_plan(
+        *args: Any, plan: PlannedJudgments, grades: tuple[str, ...], **options: Any
+    ) -> object:
+        counts = [text for text in grades if text.isdecimal()]
+        if counts:
+            plan = replace(plan, grades=int(counts[-1]))
+        labels = tuple(text for text in grades if text not in counts)
+        return function(*args, plan=plan, grades=labels, **options)
+
+    return with_plan
+
+
+def _add_test_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--margin``, ``--alpha`` and ``--power``, and pass them to the command as ``test``."""
+
+    @functools.wraps(function)
+    def with_test(*args: Any, margin: float, alpha: float, power: float, **options: Any) -> object:
+        return function(*args, test=Test(margin=margin, level=1 - alpha, power=power), **options)
+
+    number = functools.partial(click.option, cls=SectionOption, section=TEST, show_default=True)
+    share = click.FloatRange(0, 1, min_open=True, max_open=True)
+    loss = click.FloatRange(0, min_open=True)
+    with_power = number(
+        "--power", type=share, default=Test.power, help="The chance of a correct pass."
+    )(with_test)
+    with_alpha = number("--alpha", type=share, default=0.05, help="The chance of a false pass.")(
+        with_power
+    )
+    return number("--margin", type=loss, default=MARGIN, help="The loss that the gate allows.")(
+        with_alpha
+    )
+
+
+@click.command(
+    "advise",
+    cls=DefiningCommand,
+    definitions={"Tasks": TASKS.items(), "Stages": STAGES.items()},
+)
+@click.argument("qrels", type=click.Path(), required=False)
+@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--task",
+    type=click.Choice(list(TASKS)),
+    default="explore",
+    show_default=True,
+    metavar="TASK",
+    help="What users want from a list (see Tasks below).",
+)
+@click.option(
+    "--stage",
+    type=click.Choice(list(STAGES)),
+    default="final",
+    show_default=True,
+    metavar="STAGE",
+    help="What happens to the list next (see Stages below).",
+)
+@verb_options(advise, "page", "depth")
+@value_options("plan", PlannedJudgments, "queries", "complete")
+@metric_options.convention
+@_add_test_options
+@shared_options.form(*FORMS, "policy")
+@shared_options.output
+@_add_grades_to_plan
+@of_collection("runs")
+def advise_command(
+    collection: Collection,
+    runs: tuple[str, ...],
+    *,
+    plan: PlannedJudgments,
+    form: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Recommend metrics for your data: which should decide, which to monitor, which to report.
+
+    Without QRELS, --grades N says how many grades judgments will have; 2 for yes and no.
+
+    RUNs show which differences your queries can detect: the first is the baseline, the others
+    should differ from it as much as your changes do. Without QRELS, say how many queries there will
+    be. Every rule names its source.
+
+    \b
+    rankgate advise qrels.txt old.run new.run --task find-one
+    rankgate advise qrels.txt bm25.run dense.run --stage retrieval --depth 200
+    rankgate advise qrels.txt old.run new.run --format policy -o rankgate.toml
+    rankgate advise --queries 50 --task recommend --grades 2
+    """
+    context = click.get_current_context()
+    if collection.stated() and plan != PlannedJudgments():
+        raise UsageError(
+            "judgments tell how many queries and grades there are, and runs how complete they "
+            "are; leave these answers out.",
+            code="conflicting-options",
+        )
+    with TerminalProgress(len(runs) + 1):
+        advice = advise(collection if collection.stated() else plan, list(runs), **settings)
+    if form == "policy":
+        write_output(advice.policy, output)
+        return
+    if form == "json":
+        print_result(advice, form, output)
+        return
+    qrels = context.params["qrels"]
+    paths = (qrels, *context.params["runs"]) if qrels else ()
+    commands = _next_commands(advice, paths, context)
+    print_result(advice, form, output, commands=commands, columns=output_width(output))
+
+
+def _next_commands(
+    advice: Advice, paths: tuple[str, ...], context: click.Context
+) -> list[list[str]]:
+    """Commands to run next, with their arguments; none if the inputs are not files."""
+    if not paths or "-" in paths:
+        return []
+    rules = repeat_arguments(context, ("convention", "overrides", *COLLECTION_NAMES))
+    decisive_metrics = [
+        choice.metric for choice in advice.choices if choice.role in {"gate", "watch"}
+    ]
+    all_metrics = [choice.metric for choice in advice.choices]
+    commands = []
+    if len(paths) == 2:  # judgments and one run
+        commands.append(["eval", *paths, *_metric_arguments(all_metrics), *rules])
+    elif len(paths) > 2:
+        pair = paths[:3]
+        if advice.facts.complete != 1 and advice.answers.task != "recommend":
+            deepest_cutoff = largest_cutoff(decisive_metrics)
+            depth = ["--depth", str(deepest_cutoff)] if deepest_cutoff > DEPTH_OF_HOLES else []
+            commands.append(["holes", *pair, *_metric_arguments(decisive_metrics), *depth, *rules])
+        commands += [
+            ["compare", *paths, *_metric_arguments(decisive_metrics), *rules],
+            ["advise", *repeat_arguments(context), "--format", "policy", "-o", _POLICY],
+            ["gate", *pair, *repeat_arguments(context, COLLECTION_NAMES), "--policy", _POLICY],
+        ]
+    else:
+        commands.append(["advise", *repeat_arguments(context), "--format", "policy", "-o", _POLICY])
+    return [["rankgate", *arguments] for arguments in commands]
+
+
+def _metric_arguments(names: list[str]) -> list[str]:
+    return [argument for name in names for argument in ("-m", name)]
+
+
+@click.command("blindspots", cls=SectionedCommand)
+@shared_options.qrels
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path(), required=False)
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@verb_options(blindspots, "depth", "page")
+@shared_options.form(*FORMS)
+@shared_options.output
+@of_collection("baseline", "candidate")
+def blindspots_command(
+    collection: Collection,
+    baseline: str,
+    candidate: str | None,
+    form: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Find what the metrics do not see of the change from BASELINE to CANDIDATE.
+
+    Without CANDIDATE only the profile is made: what the metrics would see of typical changes
+    to BASELINE.
+
+    \b
+    rankgate blindspots qrels.txt old.run new.run -m RR -m nDCG@10
+    rankgate blindspots qrels.txt old.run -m RR@10
+    """
+    with TerminalProgress(3):
+        result = blindspots(collection, baseline, candidate, **settings)
+    print_result(result, form, output)
+
+
+def _add_people_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Pass ``--people`` as the collection's judgments, and ``--budget`` as one of the prices."""
+
+    @functools.wraps(function)
+    def with_judgments(
+        *args: Any, people: str | None, prices: tuple[str, ...], budget: int | None, **options: Any
+    ) -> object:
+        if budget is not None:
+            prices = (*prices, f"budget={budget}")
+        return function(*args, qrels=people, prices=prices, **options)
+
+    return with_judgments
+
+
+@click.command("next", cls=SectionedCommand)
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path())
+@click.option(
+    "--people",
+    type=click.Path(),
+    metavar="QRELS",
+    help="People's judgments of all documents drawn so far; none for the first batch.",
+)
+@click.option(
+    "-m",
+    "--metric",
+    default="DCG@10",
+    show_default=True,
+    metavar="METRIC",
+    type=METRIC,
+    help="A metric that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.",
+)
+@metric_options.convention
+@verb_options(settle, "looks")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    help="The most documents in a batch that people judge.",
+)
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="What a document costs that people judge (human=1) or a model judges (model=0.01), and a "
+    "query that people begin with (query=0); may be given several times.",
+)
+@click.option(
+    "--save-sample",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the sample to FILE: compare --sample and gate --sample take it.",
+)
+@click.option(
+    "--save-batch",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write what is judged next to FILE, with who judges it: sheet and rate take it.",
+)
+@value_options("test", Test, "level", "power", "seed", section=TEST)
+@comparing.loss_margin("A loss that does not matter; 0 asks which system is better.")
+@shared_options.form(*FORMS)
+@shared_options.output
+@_add_people_options
+@of_collection("baseline", "candidate")
+def settle_command(
+    collection: Collection,
+    baseline: str,
+    candidate: str,
+    *,
+    save_sample: str | None,
+    save_batch: str | None,
+    form: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Select what people or a model should judge next, to decide a comparison.
+
+    Each batch is a random sample with known chances, so that estimates keep no bias. Prices decide
+    between more documents and more queries for people, and more queries for the model.
+
+    \b
+    rankgate next old.run new.run --predicted model.qrels --save-sample sample.csv \\
+        --save-batch batch.csv
+    rankgate next old.run new.run --predicted model.qrels --people people.qrels \\
+        --sample sample.csv --save-sample sample2.csv --price human=0.5 --price query=3
+    """
+    with TerminalProgress(3):
+        result = settle(collection, baseline, candidate, **settings)
+    if save_sample:
+        write_output(result.sample.write_csv(), save_sample)
+    if save_batch:
+        write_output(result.batch.write_csv(), save_batch)
+    print_result(result, form, output)

@@ -1,0 +1,385 @@
+"""The result of ``settle``, and the queries and documents that it can draw.
+
+The result holds the state of the comparison, actions, and documents to judge next. Then follow
+the queries and documents that can be drawn, with what the grade of each can change, and the
+queries of the runs that the model did not judge, with the documents that it would judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.data import Qrels
+from rankgate.data.query_sample import sampled_documents
+from rankgate.measurement.evaluation.sampled_documents import measure_effects
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.alignment.top_documents import tops
+from rankgate.measurement.stats.sampling_design import (
+    SamplingPlan,
+    inclusion_probabilities,
+    permanent_numbers,
+)
+
+if TYPE_CHECKING:
+    from rankgate.data import Run
+    from rankgate.data.input_types import TableLike
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.evaluation.scored_system import Scorer
+    from rankgate.measurement.scoring import Convention
+
+
+State = Literal["better", "worse", "not-worse", "open"]
+
+ACTIONS = {
+    "action": pl.String,
+    "count": pl.Int64,
+    "price": pl.Float64,
+    "cost": pl.Float64,
+    "gain": pl.Float64,
+    "chosen": pl.Boolean,
+}
+"""Actions that settle the comparison alone: how many documents people judge, how many queries they
+judge as the others, or how many documents the model judges; null if no number would. ``gain``: how
+much the chance that it is settled grows for each unit of the price; null before the first batch."""
+
+SAMPLE = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "inclusion": pl.Float64,
+    "query_inclusion": pl.Float64,
+    "batch": pl.Int64,
+}
+"""The documents drawn so far with their chances, ``batch`` by batch: that their query was drawn,
+and that of a drawn query the document was. A query of which no document was drawn has one row
+without a document."""
+
+BATCH = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "who": pl.String,
+    "gain": pl.Float64,
+    "inclusion": pl.Float64,
+    "query_inclusion": pl.Float64,
+    "batch": pl.Int64,
+}
+"""Documents to judge next, by ``human`` or ``model``, largest gain first. The gain is how much
+the chance that the difference is settled grows for each unit of the price."""
+
+
+@dataclass(frozen=True)
+class Settlement(Result):
+    """What is known of a difference, and what to judge next.
+
+    Attributes:
+        baseline, candidate, metric: what is compared.
+        convention: name, axes and hash.
+        state: better, worse or not worse by more than the margin, as far as the interval shows;
+            else open.
+        delta, low, high: the estimated difference with its interval; null before people judged.
+        level: of the interval of this look.
+        margin: a loss that does not matter.
+        look, looks: how often the interval was looked at, and how often it may be.
+        judged, documents: how many documents people judged, of those that either system shows.
+        queries: how many the model judged; `opened` of them people judge.
+        unpredicted: queries that both systems answer and the model did not judge.
+        lacking: documents of the other queries that they show and the model did not judge.
+        correlation: of people's and the model's differences by query; null before people judged,
+            and where people's documents of a query are too few to tell.
+        worth: the highest price at which the model's judgments of a query pay.
+        actions: the columns of `ACTIONS`.
+        sample: the columns of `SAMPLE`; the last batch is to be judged next.
+        batch: the columns of `BATCH`.
+        new: documents that people judge next, 0 where nothing is drawn.
+        input_notices: what the reader should know of the judgments and the runs.
+    """
+
+    kind: ClassVar[str] = "settlement"
+    label: ClassVar[str] = "What to judge next"
+    document_from: ClassVar[str] = (
+        "rankgate.decisions.advice.settlement_document:settlement_document"
+    )
+    order: ClassVar[int] = 13
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "actions": ACTIONS,
+        "sample": SAMPLE,
+        "batch": BATCH,
+    }
+
+    baseline: str
+    candidate: str
+    metric: str
+    convention: Mapping[str, Any]
+    state: State
+    delta: float | None
+    low: float | None
+    high: float | None
+    level: float
+    margin: float
+    look: int
+    looks: int
+    judged: int
+    documents: int
+    queries: int
+    opened: int
+    unpredicted: int
+    lacking: int
+    correlation: float | None
+    worth: float | None
+    actions: pl.DataFrame
+    sample: pl.DataFrame
+    batch: pl.DataFrame
+    new: int
+    input_notices: tuple[Notice, ...] = ()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Cautions of runs, documents that the model did not judge, and a last look."""
+        notices = []
+        if self.lacking:
+            text = (
+                f"the model has not judged {self.lacking:,} documents that the systems "
+                "show; let it judge them first: without its judgment they have no chance to be "
+                "drawn, and count as irrelevant"
+            )
+            notices.append(Notice("model-lacks-documents", text))
+        if self.state == "open" and self.look >= self.looks:
+            text = (
+                f"this was look {self.look} of {self.looks}: another one would make false "
+                "verdicts more frequent than the level says"
+            )
+            notices.append(Notice("last-look", text))
+        return (*self.input_notices, *notices)
+
+    def _table(self) -> pl.DataFrame:
+        return self.sample
+
+
+_PAIR = ["query_id", "doc_id"]
+_MIN_SIZE = 0.1  # of the mean size: the least size of a document
+
+
+@dataclass(frozen=True)
+class SamplingFrame:
+    """Sampling frame: the documents of both systems for the queries that the model judged.
+
+    Attributes:
+        table: ``query_id``, ``doc_id``, ``size`` and ``number``, by query and document.
+        queries: all queries, in the order in which they are drawn.
+        lacking: ``query_id`` and ``doc_id`` that the systems show and the model did not judge.
+    """
+
+    table: pl.DataFrame
+    queries: list[str]
+    lacking: pl.DataFrame
+
+    @classmethod
+    def of(
+        cls,
+        scorer: Scorer,
+        model: Qrels,
+        systems: Sequence[ScoredRun],
+        runs: Sequence[Run],
+        seed: int,
+    ) -> SamplingFrame:
+        """Collect the first documents of both systems, and all others that change the metric.
+
+        Args:
+            scorer: of the model's judgments.
+            model: the model's judgments.
+            systems: scored by them.
+            runs: the runs of the systems.
+            seed: of the permanent random numbers.
+
+        Raises:
+            UsageError: a metric that is no sum over documents, systems that show the same.
+        """
+        lists = pl.concat([system.lists for system in systems]).select(_PAIR).unique()
+        judged_pairs = model.table.select(_PAIR)
+        if scorer.metrics[0][1].depth() is not None:  # no document below counts
+            judged_pairs = judged_pairs.join(lists, on=_PAIR, how="semi")
+        baseline_effects, candidate_effects = (
+            run_effects.select(*_PAIR, pl.col("part").alias(name))
+            for run_effects, name in zip(
+                measure_effects(scorer, model, judged_pairs, runs), ("one", "two"), strict=True
+            )
+        )
+        effect_sizes = baseline_effects.join(
+            candidate_effects, on=_PAIR, how="full", coalesce=True
+        ).with_columns(
+            (pl.col("two").fill_null(0.0) - pl.col("one").fill_null(0.0)).abs().alias("size")
+        )
+        known_pairs = lists.join(model.table.select(_PAIR), on=_PAIR, how="semi")
+        all_pairs = pl.concat([known_pairs, effect_sizes.select(_PAIR)]).unique().sort(_PAIR)
+        table = all_pairs.join(
+            effect_sizes.select(*_PAIR, "size"), on=_PAIR, how="left", maintain_order="left"
+        )
+        size = table["size"].fill_null(0.0)
+        min_size = _MIN_SIZE * float(size.sum()) / max(len(size), 1)
+        if not min_size > 0:
+            raise UsageError(
+                "no grade of any document changes the difference of these systems: they show the "
+                "same documents at the same ranks; there is nothing to settle.",
+                code="nothing-to-rate",
+            )
+        numbers = permanent_numbers(table.select(_PAIR).iter_rows(), seed)
+        sized_table = table.with_columns(
+            size.clip(lower_bound=min_size).alias("size"), pl.Series("number", numbers)
+        )
+        unjudged_pairs = lists.join(known_pairs, on=_PAIR, how="anti").sort(_PAIR)
+        return cls(
+            sized_table, random_order(scorer.index.query_ids.to_list(), seed), unjudged_pairs
+        )
+
+    @property
+    def sizes(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """(D,) of the documents."""
+        return self.table["size"].to_numpy()
+
+    def draw(self, spending: SamplingPlan, earlier_sample: pl.DataFrame) -> pl.DataFrame:
+        """Draw a new batch: the columns of `SAMPLE`, with the rows drawn before.
+
+        The first queries in their order are drawn, each with the chance that this share of all is,
+        and of their documents those whose number is below their chance.
+
+        Args:
+            spending: queries and documents, with those drawn before.
+            earlier_sample: the sample so far.
+        """
+        chance = inclusion_probabilities(self.sizes, spending.expected)
+        queries = pl.DataFrame(
+            {"query_id": self.queries[: spending.count]}, schema={"query_id": pl.String}
+        ).with_columns(pl.lit(spending.count / len(self.queries)).alias("query_inclusion"))
+        drawn_rows = self.table.with_columns(pl.Series("inclusion", chance)).filter(
+            pl.col("number") < pl.col("inclusion")
+        )
+        earlier_batches = earlier_sample.drop_nulls("doc_id").select(*_PAIR, "batch")
+        batch = pl.col("batch").fill_null(last_batch(earlier_sample) + 1)
+        rows = drawn_rows.join(earlier_batches, on=_PAIR, how="left").with_columns(batch)
+        sample = queries.join(rows, on="query_id", how="left")
+        return sample.select(list(SAMPLE)).sort("query_id", "batch", "doc_id")
+
+    def bought(self, sample: pl.DataFrame) -> SamplingPlan:
+        """The numbers of queries and documents whose sample contains this one."""
+        position_of_query = {query: position for position, query in enumerate(self.queries, 1)}
+        count = max((position_of_query[query] for query in sample["query_id"].to_list()), default=0)
+        drawn_documents = sample.drop_nulls("doc_id").join(self.table, on=_PAIR)
+        chance = pl.when(pl.col("inclusion") < 1).then("inclusion").otherwise("number")
+        factor = (
+            drawn_documents.select((chance / pl.col("size")).max()).item()
+            if len(drawn_documents)
+            else 0.0
+        )
+        documents_of_queries = self.table.filter(pl.col("query_id").is_in(self.queries[:count]))
+        if (
+            len(drawn_documents) == len(documents_of_queries)
+            and (drawn_documents["inclusion"] == 1).all()
+        ):
+            return SamplingPlan(count, float(len(self.table)) if len(drawn_documents) else 0.0)
+        return SamplingPlan(count, float(np.minimum(1, factor * self.sizes).sum()))
+
+
+def random_order(queries: Sequence[str], seed: int) -> list[str]:
+    """Sort queries by permanent random numbers: the first n are a random sample for every n."""
+    names = sorted(queries)
+    order = np.argsort(permanent_numbers(((name,) for name in names), seed), kind="stable")
+    return [names[index] for index in order]
+
+
+def read_earlier_sample(sample: TableLike, frame: SamplingFrame) -> pl.DataFrame:
+    """Read and check the sample drawn so far.
+
+    Raises:
+        UsageError: it is not what this seed draws from these runs by this model.
+    """
+    name, table = sampled_documents(sample)
+    if table is None or "batch" not in table.columns:
+        raise UsageError(
+            f"{name} has no batches of documents; give the sample that rankgate next wrote.",
+            code="another-sample",
+        )
+    if "query_inclusion" not in table.columns:
+        table = table.with_columns(pl.lit(1.0).alias("query_inclusion"))
+    joined = table.drop_nulls("doc_id").join(frame.table, on=_PAIR, how="left")
+    mismatches = joined.filter(
+        pl.col("number").is_null() | (pl.col("number") >= pl.col("inclusion"))
+    )
+    if len(mismatches) or set(table["query_id"].to_list()) - set(frame.queries):
+        raise UsageError(
+            f"{name}: {len(mismatches):,} of {len(joined):,} documents are not what this seed "
+            "draws for these runs and this model; give the sample that rankgate next wrote with "
+            "the same inputs.",
+            code="another-sample",
+        )
+    return table.select(list(SAMPLE))
+
+
+def last_batch(sample: pl.DataFrame) -> int:
+    """The number of the last batch; 0 before the first."""
+    return int(sample["batch"].drop_nulls().to_numpy().max(initial=0))
+
+
+@dataclass(frozen=True)
+class Unpredicted:
+    """Queries that both systems answer and the model did not judge.
+
+    Attributes:
+        queries: in the order in which they are drawn.
+        documents: ``query_id`` and ``doc_id`` of what either system shows for them.
+    """
+
+    queries: list[str]
+    documents: pl.DataFrame
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[Run],
+        predicted_queries: Sequence[str],
+        how: Convention,
+        depth: int,
+        seed: int,
+    ) -> Unpredicted:
+        """Find the queries of two runs that the model did not judge.
+
+        Args:
+            runs: baseline and candidate.
+            predicted_queries: queries that the model judged.
+            how: the convention, which orders ties.
+            depth: the last rank that is shown.
+            seed: of the drawing.
+        """
+        baseline_queries, candidate_queries = (
+            set(run.table["query_id"].unique().to_list()) for run in runs
+        )
+        queries = random_order(
+            list((baseline_queries & candidate_queries) - set(predicted_queries)), seed
+        )
+        if not queries:
+            return cls([], pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String}))
+        index = JudgmentIndex.of(placeholder(queries))
+        shown_documents = [tops(run, index, how, depth).select(_PAIR) for run in runs]
+        return cls(queries, pl.concat(shown_documents).unique().sort(_PAIR))
+
+    @property
+    def each(self) -> float:
+        """The mean number of documents of a query."""
+        return len(self.documents) / max(len(self.queries), 1)
+
+    def first(self, count: int) -> pl.DataFrame:
+        """The documents of the first `count` queries."""
+        return self.documents.filter(pl.col("query_id").is_in(self.queries[:count]))
+
+
+def placeholder(queries: Sequence[str]) -> Qrels:
+    """Judgments that only name queries."""
+    table = pl.DataFrame(
+        {"query_id": queries, "doc_id": ["?"] * len(queries), "grade": [0.0] * len(queries)}
+    )
+    return Qrels(table, "no judgments")

@@ -1,1 +1,0 @@
-"""Find changes that the chosen metrics cannot see."""

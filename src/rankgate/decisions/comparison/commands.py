@@ -1,0 +1,276 @@
+"""The command ``rankgate compare``, and the options of commands that compare systems.
+
+The options are those of the commands that compare systems query by query. ``rankgate compare``
+shows differences between systems, with intervals and tests.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.option_types import (
+    QUERY_ID,
+    SYSTEM_OR_FILE,
+    TEST,
+    SectionedCommand,
+    SectionOption,
+)
+from rankgate.core.console.shared_options import write_output
+from rankgate.core.console.terminal_output import (
+    TerminalProgress,
+    output_width,
+    print_result,
+    style_output,
+    with_record_option,
+)
+from rankgate.core.errors import UsageError
+from rankgate.core.present.document_forms import render_text
+from rankgate.core.present.write_results import FORMS
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.documents.comparison_document import WORST, query_document
+from rankgate.decisions.comparison.inference import Test
+from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.evaluation.scored_system import DEPTH
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.measurement.evaluation.scores import Scores
+
+    Command = Callable[..., Any]
+
+
+test = value_options("test", Test, section=TEST)
+"""The options of `Test`; the command gets one."""
+
+depth = click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=DEPTH,
+    show_default=True,
+    help="The depth to which lists are compared.",
+)
+
+
+def loss_margin(help_text: str) -> Callable[[Command], Command]:
+    """Add ``--margin``, a loss that does not matter, 0 by default; it is set in ``test``."""
+
+    def decorate(function: Command) -> Command:
+        @functools.wraps(function)
+        def with_margin(*args: Any, test: Test, margin: float, **options: Any) -> Any:
+            return function(*args, test=replace(test, margin=margin or None), **options)
+
+        margin_option = click.option(
+            "--margin",
+            type=click.FloatRange(min=0),
+            default=0.0,
+            show_default=True,
+            help=help_text,
+            cls=SectionOption,
+            section=TEST,
+        )
+        return margin_option(with_margin)
+
+    return decorate
+
+
+def score_options(function: Command) -> Command:
+    """Add ``--scores`` and ``--direction``: values of another tool, not judgments and runs."""
+    tables = click.option(
+        "--scores",
+        "scores",
+        type=click.Path(),
+        multiple=True,
+        metavar="SCORES",
+        help="Values of each query that another tool computed, instead of judgments and runs: "
+        "files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark too), or "
+        "tables with a column for each system; the arguments are then names of systems. May be "
+        "given several times.",
+    )
+    directions = click.option(
+        "--direction",
+        "directions",
+        multiple=True,
+        metavar="METRIC=WORD",
+        help="Which values are better, higher or lower, of a metric in --scores that rankgate "
+        "does not know. May be given several times.",
+    )
+    return tables(directions(function))
+
+
+def system_names(*systems: str) -> Callable[[Command], Command]:
+    """Read the arguments, with QRELS, as names of systems if ``--scores`` is given.
+
+    Args:
+        systems: the arguments that are systems; the last one may take several.
+    """
+
+    def decorate(function: Command) -> Command:
+        @functools.wraps(function)
+        def with_names(*args: Any, qrels: Any, scores: tuple[str, ...], **options: Any) -> Any:
+            if scores:
+                arguments = [qrels]
+                for name in systems:
+                    value = options[name]
+                    arguments += value if isinstance(value, tuple) else [value]
+                names = [argument for argument in arguments if argument is not None]
+                takes_several = isinstance(options[systems[-1]], tuple)
+                if not takes_several and len(names) not in (0, len(systems)):
+                    raise UsageError(
+                        "with --scores name the baseline and the candidate, or neither.",
+                        code="missing-input",
+                    )
+                for name in systems:
+                    if isinstance(options[name], tuple):
+                        options[name] = tuple(names)
+                    else:
+                        options[name], names = (names[0] if names else None), names[1:]
+                qrels = None
+            return function(*args, qrels=qrels, scores=scores, **options)
+
+        return with_names
+
+    return decorate
+
+
+def reported_scores(function: Command) -> Command:
+    """Pass the scores of ``--scores``, if given, to the command as ``collection``."""
+
+    @functools.wraps(function)
+    def with_scores(
+        *args: Any,
+        collection: Collection,
+        scores: tuple[str, ...],
+        directions: tuple[str, ...],
+        **options: Any,
+    ) -> Any:
+        values: Collection | Scores = collection
+        if scores:
+            values = _read_scores(collection, scores, directions)
+        elif directions:
+            raise UsageError(
+                "--direction is for --scores; give them too.", code="conflicting-options"
+            )
+        return function(*args, collection=values, **options)
+
+    return with_scores
+
+
+def _read_scores(
+    collection: Collection, tables: tuple[str, ...], directions: tuple[str, ...]
+) -> Scores:
+    """Read the values of files, with the tags and the sample that options state.
+
+    Raises:
+        UsageError: an option of a collection that values do not take.
+    """
+    from rankgate.core.console.declared_options import parse_pairs
+    from rankgate.decisions.comparison.reported_systems import read_scores
+
+    unsupported = set(collection.stated()) - {"tags", "sample", "columns"}
+    if unsupported:
+        raise UsageError(
+            f"{', '.join(sorted(unsupported))}: scores are values that are computed already; leave "
+            "it out, or give judgments and runs.",
+            code="conflicting-options",
+        )
+    return read_scores(
+        *tables,
+        directions=parse_pairs(directions, "--direction", str),
+        tags=collection.tags,
+        sample=collection.sample,
+    )
+
+
+@click.command("compare", cls=SectionedCommand)
+@click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
+@click.argument("baseline", type=SYSTEM_OR_FILE, required=False)
+@click.argument("candidates", type=SYSTEM_OR_FILE, nargs=-1, metavar="[CANDIDATE...]")
+@score_options
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@test
+@verb_options(compare, "slices TAG --slice")
+@depth
+@click.option(
+    "--query",
+    "query_id",
+    metavar="ID",
+    type=QUERY_ID,
+    help="Show both ranked lists of one query side by side.",
+)
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=WORST,
+    show_default=True,
+    help="The number of worst queries to show for each metric.",
+)
+@click.option(
+    "--pairs",
+    is_flag=True,
+    help="Of several candidates also show each against the baseline, and every pair of systems.",
+)
+@click.option(
+    "--lists",
+    is_flag=True,
+    help="With --format json: add both ranked lists of every query.",
+)
+@with_record_option
+@shared_options.form(*FORMS)
+@shared_options.output
+@system_names("baseline", "candidates")
+@of_collection("baseline", "candidates")
+@reported_scores
+def compare_command(
+    collection: Collection | Scores,
+    baseline: str | None,
+    candidates: tuple[str, ...],
+    *,
+    query_id: str | None,
+    worst: int,
+    pairs: bool,
+    lists: bool,
+    form: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Compare each CANDIDATE run with the BASELINE, query by query.
+
+    \b
+    rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR
+    rankgate compare qrels.txt old.run new.run --query q17
+    rankgate compare qrels.txt old.run a.run b.run c.run --test randomization --correction maxt
+    rankgate compare qrels.txt old.run new.run --tags tags.csv --slice intent
+    rankgate compare qrels.txt old.run new.run --wanted 0.02 --power 0.9
+    rankgate compare --scores old.eval --scores new.eval -m nDCG@10
+    rankgate compare --scores table.csv -m nDCG@10 bm25 dense
+    rankgate compare test.qrels.csv popular.run knn.run -m nDCG@10 -m Coverage@10 --items books.csv
+    """
+    if lists and form != "json":
+        raise UsageError(
+            "--lists is for --format json; one query's lists are shown by --query.",
+            code="conflicting-options",
+        )
+    if query_id is not None and (len(candidates) > 1 or form != "text"):
+        raise UsageError(
+            "--query shows one candidate as text; leave out the others and --format.",
+            code="conflicting-options",
+        )
+    with TerminalProgress(2 * len(candidates) + 2):  # each is scored, then compared
+        result = compare(collection, baseline, list(candidates), **settings)
+    if query_id is not None:
+        rendered = render_text(query_document(result.only, query_id), output_width(output))
+        write_output(style_output(rendered, form, output), output)
+    elif form == "json":
+        print_result(result, form, output, lists=lists)
+    else:
+        print_result(result, form, output, worst=worst, pairs=pairs)

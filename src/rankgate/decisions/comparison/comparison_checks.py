@@ -1,0 +1,318 @@
+"""Checks of a comparison: warnings about its reliability, and tests of its sample.
+
+The warnings come first. The checks of the sample test that the queries judged by people are a
+random sample of those judged by a model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.data.query_tags import CLUSTER, read_clusters
+from rankgate.decisions.comparison.design import undrawn_slices
+from rankgate.decisions.comparison.paired_values import SECONDARY, TESTS
+from rankgate.measurement.stats.weighted_means import (
+    QueryClusters,
+    chance_of_sample,
+    effective_size,
+    estimate_population,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rankgate.data.query_sample import Sample
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.decisions.comparison.design import Design
+    from rankgate.decisions.comparison.inference import Test
+    from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
+
+    Floats = NDArray[np.float64]
+
+
+_FEW_QUERIES = 10
+_SHARE, _FACTOR, _CLEAR = 0.2, 2.0, 0.2
+_HEAVY_TAIL = 0.01
+"""Σd⁴/(Σd²)² below which the flipped sum is as good as normal: its excess of kurtosis is −2 times
+that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
+
+
+def cautions(result: PairedFigures, values: PairedValues, test: Test) -> tuple[str, ...]:
+    """Sentences on secondary tests, blind metrics, skew, and a query that dominates."""
+    sentences: list[str] = []
+    if test.method in SECONDARY:
+        sentences.append(f"{TESTS[test.method]}; do not decide by it alone.")
+    deltas = values.candidate - values.baseline
+    # signs of weighted deviations cannot be flipped
+    randomized_p = _randomization_p(deltas, result.p_raw, test) if values.degrees is None else {}
+    for j, metric in enumerate(values.metrics):
+        delta = deltas[:, j]
+        is_defined = ~np.isnan(delta)
+        defined_deltas = delta[is_defined]
+        if not len(defined_deltas):
+            sentences.append(f"{metric}: no query has a value on both sides.")
+            continue
+        if not defined_deltas.any():
+            sentences.append(
+                f"{metric}: no query changed its value; the metric may not detect the change (see "
+                "rankgate blindspots)."
+            )
+            continue
+        sentences += [f"{metric}: {warning}" for warning in result.warnings[j]]
+        sentences += _influence_caution(metric, defined_deltas, is_defined, values)
+        if j in randomized_p:
+            sentences += _disagreement_caution(metric, defined_deltas, randomized_p[j])
+    return tuple(dict.fromkeys(sentences))
+
+
+def cluster_caution(
+    baseline: ScoredRun, candidate: ScoredRun, queries: Sequence[str]
+) -> tuple[str, ...]:
+    """A sentence on clusters of queries as the units of the tests; none without clusters."""
+    tables = (baseline.tagged, candidate.tagged)
+    clusters = read_clusters(tables)
+    units = QueryClusters.of(queries, clusters)
+    if len(units.first) == len(queries):
+        return ()
+    has_cluster_column = any(CLUSTER in table.columns for table in tables)
+    example = ", ".join(
+        query
+        for query, code in zip(queries, units.codes, strict=True)
+        if code == int(np.argmax(units.sizes))
+    )
+    source = "by their column cluster"
+    if not has_cluster_column:
+        source = f"near-copies by their texts, such as {example}"
+    message = (
+        f"{len(queries)} queries are {len(units.first)} clusters ({source}): n, errors, tests and "
+        "numbers of queries are those of clusters."
+    )
+    return (message,)
+
+
+def _influence_caution(
+    metric: str, delta: Floats, is_defined: NDArray[np.bool_], values: PairedValues
+) -> list[str]:
+    """A sentence on a single query that makes most of a real difference."""
+    from rankgate.measurement.stats.paired_tests import largest_share, standard_error
+
+    row, share = largest_share(delta)
+    few = len(delta) < _FEW_QUERIES or abs(delta.mean()) <= standard_error(delta)[0]
+    if few or not share[0] > _SHARE:
+        return []
+    query = np.array(values.query_ids, dtype=object)[is_defined][int(row[0])]
+    return [f"{metric}: query {query} alone makes {share[0]:.0%} of the difference."]
+
+
+def _randomization_p(deltas: Floats, p_raw: Floats, test: Test) -> dict[int, float]:
+    """Test by randomization the columns whose t-test could differ: p by column.
+
+    Columns of the same queries share their draws.
+    """
+    if test.method not in {"t", "randomization"}:
+        return {}
+    is_defined = ~np.isnan(deltas)
+    filled_deltas = np.where(is_defined, deltas, 0.0)
+    is_heavy_tailed = (filled_deltas**4).sum(axis=0) >= _HEAVY_TAIL * (filled_deltas**2).sum(
+        axis=0
+    ) ** 2
+    checked_columns = np.flatnonzero(
+        is_heavy_tailed & filled_deltas.any(axis=0) & (is_defined.sum(axis=0) >= _FEW_QUERIES)
+    )
+    if test.method == "randomization":
+        return {int(j): float(p_raw[j]) for j in checked_columns}
+    from rankgate.measurement.stats.resampling_tests import randomization
+
+    groups: dict[bytes, list[int]] = {}
+    for j in checked_columns.tolist():
+        groups.setdefault(is_defined[:, j].tobytes(), []).append(j)
+    p: dict[int, float] = {}
+    samples = min(test.resamples, 10_000)
+    for columns in groups.values():
+        group_deltas = deltas[is_defined[:, columns[0]]][:, columns]
+        result = randomization(group_deltas, samples=samples, seed=test.seed)
+        p |= dict(zip(columns, result.p_value.tolist(), strict=True))
+    return p
+
+
+def _disagreement_caution(metric: str, delta: Floats, randomized_p: float) -> list[str]:
+    """A sentence on a disagreement of the t-test and the randomization test."""
+    from rankgate.measurement.stats.paired_tests import student_test
+
+    t = float(student_test(delta).p_value[0])
+    low, high = sorted((max(t, 1e-3), max(randomized_p, 1e-3)))
+    if high / low <= _FACTOR or low > _CLEAR:
+        return []
+    message = (
+        f"{metric}: the t-test says p = {t:.3f}, the randomization test {randomized_p:.3f}; the "
+        "differences are far from normal, so trust neither blindly."
+    )
+    return [message]
+
+
+def refuse_nonrandom_sample(people_values: PairedValues, design: Design) -> None:
+    """Check that people's queries are a random sample of the model's queries.
+
+    Raises:
+        InputError: the model lacks queries that people judged.
+        UsageError: the sample is not random as far as the model can tell.
+    """
+    sample, predictions = design.sample, design.predicted
+    if predictions is None:
+        return
+    has_shares = sample.table is not None and sample.table["share"].null_count() < len(sample.table)
+    if has_shares or sample.population is not None:
+        raise UsageError(
+            "stratum_share and population are for people's judgments alone; with predicted "
+            "judgments these sizes are known: give query_inclusion.",
+            code="conflicting-options",
+        )
+    predicted_ids = set(predictions["query_id"].to_list())
+    missing_queries = sorted(set(people_values.query_ids) - predicted_ids)
+    if missing_queries:
+        raise InputError(
+            f"the predicted judgments lack {len(missing_queries)} queries that people judged "
+            f"({', '.join(missing_queries[:3])}{', …' if len(missing_queries) > 3 else ''}); let "
+            "the model judge them too.",
+            code="sample-not-subset",
+        )
+    if sample.table is None:
+        _refuse_undrawn(people_values, predictions)
+        _refuse_selected(people_values, predictions, design.clusters)
+    else:
+        _refuse_wrong_weights(people_values, predictions, sample, design.clusters)
+    if design.saw is not None:
+        design.saw.refuse_different()
+
+
+_FALSE_ALARM = 0.001  # of a false alarm
+_MAX_STANDARD_ERRORS = 5.0  # standard errors; weighted means of few queries are not normal
+_MIN_SAMPLED_QUERIES = 20
+
+
+def _refuse_wrong_weights(
+    people_values: PairedValues,
+    predictions: pl.DataFrame,
+    sample: Sample,
+    clusters: Mapping[str, str],
+) -> None:
+    """Compare the model's mean of all queries with its estimate by the weighted sample.
+
+    Raises:
+        UsageError: they differ by more than 5 standard errors.
+    """
+    for metric in people_values.metrics:
+        table = predictions.filter(pl.col("metric") == metric)
+        judged_table = table.filter(pl.col("query_id").is_in(people_values.query_ids))
+        queries = judged_table["query_id"].to_list()
+        if len(queries) < _MIN_SAMPLED_QUERIES or len(queries) == len(table):
+            continue
+        share = sample.sizes(table["query_id"].to_list())
+        share = share / share.sum()
+        weights, strata = sample.weights(queries)
+        units, own_weights = QueryClusters.of(queries, clusters), weights
+        if clusters:
+            weights = units.weighted(np.zeros(len(queries)), own_weights)[1]
+            strata = None if strata is None else strata[units.first]
+        size = len(queries) if weights is None else effective_size(weights)
+        for name, value in (
+            ("difference of the systems", pl.col("candidate") - pl.col("baseline")),
+            ("value of the baseline", pl.col("baseline")),
+        ):
+            judged_values, all_values = (
+                queries_table.select(value).to_series().to_numpy()
+                for queries_table in (judged_table, table)
+            )
+            if clusters:
+                judged_values = units.weighted(judged_values, own_weights)[0]
+            estimate = estimate_population(judged_values, weights, strata)
+            model_mean = float(share @ all_values)
+            # a sample of rare differences may show none, and no spread
+            error = max(
+                estimate.sampled_error,
+                float(np.sqrt(share @ (all_values - model_mean) ** 2 / size)),
+            )
+            if abs(estimate.mean - model_mean) > _MAX_STANDARD_ERRORS * error:
+                raise UsageError(
+                    f"{sample.source}: the queries that people judged were not drawn with these "
+                    f"chances: by the model the mean {name} in {metric} is {model_mean:.4f} over "
+                    f"all queries, and {estimate.mean:.4f} ± {error:.4f} by the weighted "
+                    "sample; give the chances that they were drawn with.",
+                    code="sample-not-random",
+                )
+
+
+def _refuse_undrawn(people_values: PairedValues, predictions: pl.DataFrame) -> None:
+    """Check that no slice lacks judged queries that a random sample would almost surely have.
+
+    The chance that n of N queries drawn at random have none of the K of a slice is
+    C(N − K, n)/C(N, n).
+
+    Raises:
+        UsageError: the chance is below one in a thousand.
+    """
+    from scipy.special import gammaln
+
+    n, size = len(people_values.query_ids), predictions["query_id"].n_unique()
+    for tag, value, share in undrawn_slices(predictions, people_values.query_ids):
+        other_count = size - round(share * size)
+        if other_count < n:
+            continue
+        log_factorials = gammaln([other_count + 1, size - n + 1, other_count - n + 1, size + 1])
+        chance = float(
+            np.exp(log_factorials[0] + log_factorials[1] - log_factorials[2] - log_factorials[3])
+        )
+        if chance < _FALSE_ALARM:
+            raise UsageError(
+                f"the queries that people judged are no random sample: none of them has "
+                f"{tag}={value}, which {share:.0%} of the {size:,} queries have (by chance in "
+                f"{chance:.1g} of samples): the model is not corrected there. Draw queries from "
+                "all of them, or leave this slice out of the runs.",
+                code="sample-not-random",
+            )
+
+
+def _refuse_selected(
+    people_values: PairedValues, predictions: pl.DataFrame, clusters: Mapping[str, str]
+) -> None:
+    """Compare the model's values of the queries that people judged with those of the others.
+
+    Raises:
+        UsageError: they differ by more than chance would have it once in a thousand samples.
+    """
+    judged_queries, tests = set(people_values.query_ids), 3 * len(people_values.metrics)
+    for metric in people_values.metrics:
+        table = predictions.filter(pl.col("metric") == metric)
+        is_judged = table["query_id"].is_in(list(judged_queries)).to_numpy()
+        baseline, candidate = (table[name].to_numpy() for name in ("baseline", "candidate"))
+        for name, values in (
+            ("difference of the systems", candidate - baseline),
+            ("value of the baseline", baseline),
+            ("share of judged documents", table["judged_candidate"].to_numpy()),
+        ):
+            is_defined = ~np.isnan(values)
+            defined_values, defined_is_judged = values[is_defined], is_judged[is_defined]
+            if clusters:
+                units = QueryClusters.of(
+                    table["query_id"].filter(pl.Series(is_defined)).to_list(), clusters
+                )
+                defined_values, defined_is_judged = (
+                    units.means(defined_values),
+                    units.means(defined_is_judged * 1.0) > 0,
+                )
+            p = chance_of_sample(defined_values, defined_is_judged)
+            if p < _FALSE_ALARM / tests:
+                raise UsageError(
+                    f"the queries that people judged are no random sample: by the model the mean "
+                    f"{name} in {metric} is {values[is_judged & is_defined].mean():.4f} for them "
+                    f"and {values[~is_judged & is_defined].mean():.4f} for the others (p = "
+                    f"{p:.1g}); draw queries at random (rankgate pool --queries), or give their "
+                    "chances with --sample FILE.",
+                    code="sample-not-random",
+                )

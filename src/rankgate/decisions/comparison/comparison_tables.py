@@ -1,0 +1,426 @@
+"""Tables of a comparison from two scored runs, and the verb ``ranks`` with its result.
+
+The verb ``ranks`` gives the judged share and the mix of grades by rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Result
+from rankgate.core.progress import step
+from rankgate.data.collection import TASK_FIELDS, Collection
+from rankgate.data.library_objects import read_rankings
+from rankgate.data.read import is_ranking
+from rankgate.data.table_columns import frames_by_system
+from rankgate.measurement.evaluation.query_slices import unanswered_sentence
+from rankgate.measurement.evaluation.scored_system import Scorer
+from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
+
+if TYPE_CHECKING:
+    from rankgate.data.input_types import QrelsLike, RunsLike
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.decisions.comparison.comparison import Comparisons
+    from rankgate.decisions.comparison.paired_values import PairedValues
+    from rankgate.measurement.scoring import Convention
+
+
+_MAX_JUDGED_GAP = 0.05
+
+
+def iterate_candidates(
+    candidates: RunsLike, doc_field: str | None = None
+) -> Iterator[tuple[str | None, Any]]:
+    """Iterate over candidates with their names, if any; `doc_field` as in ``rankings_of``."""
+    candidates = read_rankings(candidates, "run", doc_field)
+    candidates = frames_by_system(candidates) or candidates
+    if isinstance(candidates, Mapping):
+        if is_ranking(candidates):
+            yield None, candidates
+        else:
+            yield from candidates.items()
+    elif isinstance(candidates, list | tuple):
+        yield from ((None, candidate) for candidate in candidates)
+    else:
+        yield None, candidates
+
+
+def query_table(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues) -> pl.DataFrame:
+    """The table of compared queries: metrics in order, the worst query of each first."""
+    overlap_of_query = _overlap(baseline, candidate)
+    judged_shares = baseline.queries.select(
+        "query_id", pl.col("judged").alias("judged_baseline")
+    ).join(
+        candidate.queries.select("query_id", pl.col("judged").alias("judged_candidate")),
+        on="query_id",
+        how="full",
+        coalesce=True,
+    )
+    tags = tag_table(baseline, candidate)
+    metric_tables = []
+    for j, metric in enumerate(values.metrics):
+        baseline_values, candidate_values = values.baseline[:, j], values.candidate[:, j]
+        gain = values.signs[j] * (candidate_values - baseline_values)
+        metric_table = pl.DataFrame(
+            {
+                "query_id": values.query_ids,
+                "metric": metric,
+                "baseline": baseline_values,
+                "candidate": candidate_values,
+                "delta": candidate_values - baseline_values,
+                "gain": gain,
+            },
+            schema_overrides={"query_id": pl.String},
+        ).drop_nans("delta")
+        metric_tables.append(metric_table.sort("gain", "query_id"))
+    table = pl.concat(metric_tables)
+    for columns in (judged_shares, overlap_of_query, tags):
+        table = table.join(columns, on="query_id", how="left", maintain_order="left")
+    return table
+
+
+def tag_table(*systems: ScoredRun) -> pl.DataFrame:
+    """``query_id`` and the tags of all queries; the first system with a tag decides."""
+    table = systems[0].tagged
+    for system in systems[1:]:
+        other_tags = system.tagged
+        new_tags = [name for name in other_tags.columns if name not in table.columns]
+        joined = table.join(other_tags.select("query_id", *new_tags), on="query_id", how="left")
+        other_queries = other_tags.join(table, on="query_id", how="anti")
+        table = pl.concat([joined, other_queries], how="diagonal_relaxed")
+    return table
+
+
+def _overlap(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+    """The documents that both lists have, as a share of the longer list."""
+    shared_counts = (
+        baseline.lists.join(candidate.lists, on=["query_id", "doc_id"])
+        .group_by("query_id")
+        .len("both")
+    )
+    sizes = [
+        system.lists.group_by("query_id").len(name)
+        for system, name in ((baseline, "one"), (candidate, "two"))
+    ]
+    table = sizes[0].join(sizes[1], on="query_id", how="full", coalesce=True)
+    table = table.join(shared_counts, on="query_id", how="left").fill_null(0)
+    longer_length = pl.max_horizontal("one", "two")
+    return table.select("query_id", (pl.col("both") / longer_length).alias("overlap"))
+
+
+def list_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+    """Both lists, each document with the ranks that it gained against the other list."""
+    tables = []
+    for name, system, other_system in (
+        ("baseline", baseline, candidate),
+        ("candidate", candidate, baseline),
+    ):
+        other_ranks = other_system.lists.select("query_id", "doc_id", pl.col("rank").alias("there"))
+        ranks_gained = pl.col("there") - pl.col("rank")
+        tables.append(
+            system.lists.join(
+                other_ranks, on=["query_id", "doc_id"], how="left", maintain_order="left"
+            ).select(
+                "query_id",
+                pl.lit(name).alias("system"),
+                "rank",
+                "doc_id",
+                "grade",
+                ranks_gained.alias("moved"),
+            )
+        )
+    return pl.concat(tables)
+
+
+def latency_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+    """Quantiles of latency by system; no row for a system without latencies."""
+    latency = pl.col("latency_ms")
+    quantiles = [
+        latency.quantile(q, "linear").alias(f"p{round(q * 100)}") for q in (0.5, 0.9, 0.95, 0.99)
+    ]
+    tables = [
+        system.queries.filter(latency.is_not_null()).select(
+            pl.lit(name).alias("system"),
+            pl.len().cast(pl.Int64).alias("n"),
+            latency.mean().alias("mean"),
+            *quantiles,
+        )
+        for name, system in (("baseline", baseline), ("candidate", candidate))
+    ]
+    return pl.concat(tables).filter(pl.col("n") > 0)
+
+
+def state_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+    """Count the queries by system and state."""
+    tables = [
+        system.queries.group_by("state")
+        .agg(pl.len().cast(pl.Int64).alias("queries"))
+        .select(pl.lit(name).alias("system"), "state", "queries")
+        .sort("state")
+        for name, system in (("baseline", baseline), ("candidate", candidate))
+    ]
+    return pl.concat(tables)
+
+
+def unanswered_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
+    """A sentence for each system with failed or unanswered queries."""
+    sentences = []
+    for system in (baseline, candidate):
+        states = dict(system.queries.group_by("state").len().iter_rows())
+        if states.get("failed"):
+            sentences.append(f"{unanswered_sentence(system.name, states)}.")
+    return sentences
+
+
+def concurrency_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
+    """A warning if the latencies were measured under different loads."""
+    baseline_load, candidate_load = baseline.concurrency, candidate.concurrency
+    if not baseline_load or not candidate_load or baseline_load == candidate_load:
+        return []
+    text = (
+        f"latencies of {baseline.name} were measured with {baseline_load} queries at the same "
+        f"time, those of {candidate.name} with {candidate_load}: their difference is not one of "
+        "the systems alone."
+    )
+    return [text]
+
+
+def select_slice(
+    baseline: ScoredRun, candidate: ScoredRun, slice_: str
+) -> tuple[ScoredRun, ScoredRun]:
+    """Both systems with the queries of a slice, `tag=value`; lists are not filtered."""
+    tag, _, value = slice_.partition("=")
+    tags = tag_table(baseline, candidate)
+    tagged = (
+        tags.filter(pl.col(tag).fill_null("") == value) if tag in tags.columns else tags.clear()
+    )
+    is_in_slice = pl.col("query_id").is_in(tagged["query_id"].implode())
+    return (
+        replace(baseline, queries=baseline.queries.filter(is_in_slice)),
+        replace(candidate, queries=candidate.queries.filter(is_in_slice)),
+    )
+
+
+def judged_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+    """The mean share of judged documents among the first k, for k up to the depth kept."""
+    depth = min(baseline.depth, candidate.depth)
+    rows = []
+    for name, system in (("baseline", baseline), ("candidate", candidate)):
+        for k in sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth} - {0}):
+            first_documents = system.lists.filter(pl.col("rank") <= k)
+            share = first_documents.group_by("query_id").agg(pl.col("grade").is_not_null().mean())[
+                "grade"
+            ]
+            rows.append({"system": name, "k": k, "share": share.mean()})
+    schema = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def uneven_warnings(judged_shares: pl.DataFrame, depth: int) -> list[str]:
+    """A sentence if the judged shares of the two systems differ much."""
+    share_of_system = {
+        row["system"]: row["share"]
+        for row in judged_shares.iter_rows(named=True)
+        if row["k"] == depth
+    }
+    baseline_share, candidate_share = (
+        share_of_system.get("baseline"),
+        share_of_system.get("candidate"),
+    )
+    if (
+        baseline_share is None
+        or candidate_share is None
+        or abs(baseline_share - candidate_share) <= _MAX_JUDGED_GAP
+    ):
+        return []
+    less_judged_system = "baseline" if baseline_share < candidate_share else "candidate"
+    sentence = (
+        f"judged@{depth} is {baseline_share:.2f} of the baseline and {candidate_share:.2f} of the "
+        f"candidate: documents without a judgment count as irrelevant, so the {less_judged_system} "
+        "may look worse than it is."
+    )
+    return [sentence]
+
+
+MOST_GRADES = 8
+"""With more grades, only relevant and not relevant are shown."""
+
+_PLACEHOLDER_METRIC = "P@10"  # scoring needs a metric; its values are not used
+
+JUDGED: dict[str, Any] = {
+    "system": pl.String,
+    "rank": pl.Int64,
+    "lists": pl.Int64,
+    "at": pl.Float64,
+    "upto": pl.Float64,
+}
+GRADES: dict[str, Any] = {
+    "system": pl.String,
+    "rank": pl.Int64,
+    "grade": pl.Float64,
+    "label": pl.String,
+    "count": pl.Int64,
+    "share": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class GradesByRank(Result):
+    """Judgments and grades of the first documents, rank by rank.
+
+    Attributes:
+        systems: names.
+        qrels, qrels_sha256: the judgments.
+        convention: name, axes and hash.
+        depth: the last rank.
+        queries: with judgments.
+        judged: ``system``, ``rank``, ``lists`` (that reach the rank), ``at`` (the share of the
+            documents at the rank that are judged), ``upto`` (of all down to it).
+        grades: ``system``, ``rank``, ``grade`` (null: unjudged; above and below 0 only where
+            there are many), ``label``, ``count``, ``share`` of the documents at the rank; the
+            best grade first.
+    """
+
+    kind: ClassVar[str] = "ranks"
+    label: ClassVar[str] = "Judgments and grades, rank by rank"
+    document_from: ClassVar[str] = (
+        "rankgate.decisions.comparison.documents.comparison_document:rank_document"
+    )
+    charts: ClassVar[Mapping[str, str]] = {
+        "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
+        "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
+    }
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"judged": JUDGED, "grades": GRADES}
+
+    systems: tuple[str, ...]
+    qrels: str
+    qrels_sha256: str
+    convention: Mapping[str, Any]
+    depth: int
+    queries: int
+    judged: pl.DataFrame
+    grades: pl.DataFrame
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str, str], ...]:
+        """The judgments."""
+        return ((self.qrels, "judgments", self.qrels_sha256),)
+
+    def _table(self) -> pl.DataFrame:
+        return self.judged
+
+
+def ranks(
+    collection: Collection | QrelsLike,
+    runs: RunsLike,
+    how: str | Convention = "trec",
+    *,
+    depth: int = 20,
+    labels: Mapping[float, str] | None = None,
+) -> GradesByRank:
+    """Look at the first documents of each run, rank by rank.
+
+    Args:
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
+        runs: runs, as ``compare`` takes candidates.
+        how: the convention; it orders ties.
+        depth: the last rank.
+        labels: the names of grades, besides those that the judgments bring.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+    """
+    collection = Collection.of(collection)
+    collection.refuse("this chart", *TASK_FIELDS)
+    scorer = Scorer.of(collection, _PLACEHOLDER_METRIC, how, depth=depth)
+    scored_runs: list[ScoredRun] = []
+    run_inputs: list[Any] = []
+    for name, run in iterate_candidates(runs):
+        step(f"reading {name or 'a run'}")
+        scored_runs.append(scorer.scored(run, name))
+        run_inputs.append(run)
+    scored_runs = rename_duplicates(scored_runs, run_inputs)
+    scale = scorer.qrels.scale
+    names = {**dict(scale.labels if scale else ()), **(labels or {})}
+    first_run = scored_runs[0]
+    return GradesByRank(
+        tuple(system.name for system in scored_runs),
+        first_run.qrels,
+        first_run.qrels_sha256,
+        first_run.convention,
+        depth,
+        len(first_run.queries),
+        *_rank_tables({system.name: system.lists for system in scored_runs}, names),
+    )
+
+
+def grades_by_rank(source: GradesByRank | Comparisons) -> GradesByRank:
+    """Judgments and grades by rank of the lists of the first comparison."""
+    if isinstance(source, GradesByRank):
+        return source
+    result = source.only
+    scored_runs = (("baseline", result.baseline.name), ("candidate", result.candidate.name))
+    lists = {name: result.lists.filter(pl.col("system") == system) for system, name in scored_runs}
+    return GradesByRank(
+        tuple(lists),
+        result.qrels,
+        result.qrels_sha256,
+        result.convention,
+        result.depth,
+        result.lists["query_id"].n_unique(),
+        *_rank_tables(lists, {}),
+    )
+
+
+def _rank_tables(
+    lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return pl.concat(_judged_table(*system_lists) for system_lists in lists.items()), _grade_table(
+        lists, labels
+    )
+
+
+def _judged_table(name: str, lists: pl.DataFrame) -> pl.DataFrame:
+    judged_counts = lists.group_by("rank").agg(
+        pl.len().cast(pl.Int64).alias("lists"),
+        pl.col("grade").is_not_null().sum().cast(pl.Int64).alias("known"),
+    )
+    result = judged_counts.sort("rank").with_columns(
+        pl.lit(name).alias("system"),
+        (pl.col("known") / pl.col("lists")).alias("at"),
+        (pl.col("known").cum_sum() / pl.col("lists").cum_sum()).alias("upto"),
+    )
+    return result.select(*JUDGED)
+
+
+def _grade_table(lists: Mapping[str, pl.DataFrame], labels: Mapping[float, str]) -> pl.DataFrame:
+    tables = [
+        system_lists.with_columns(pl.lit(name).alias("system"))
+        for name, system_lists in lists.items()
+    ]
+    table = pl.concat(tables).select("system", "rank", "grade")
+    if table["grade"].drop_nulls().n_unique() > MOST_GRADES:
+        table = table.with_columns((pl.col("grade") > 0).cast(pl.Float64))
+        labels = {1.0: "relevant", 0.0: "not relevant"}
+    names = {
+        grade: labels.get(grade, f"grade {grade:g}")
+        for grade in table["grade"].drop_nulls().unique().to_list()
+    }
+    counts = table.group_by("system", "rank", "grade").agg(pl.len().cast(pl.Int64).alias("count"))
+    index_of_system = {name: i for i, name in enumerate(lists)}
+    return (
+        counts.with_columns(
+            (pl.col("count") / pl.col("count").sum().over("system", "rank")).alias("share"),
+            pl.col("grade")
+            .replace_strict(names, default="unjudged", return_dtype=pl.String)
+            .alias("label"),
+            pl.col("system").replace_strict(index_of_system, return_dtype=pl.Int64).alias("place"),
+        )
+        .sort("place", "rank", "grade", descending=[False, False, True], nulls_last=True)
+        .select(*GRADES)
+    )

@@ -1,0 +1,457 @@
+"""Parts of comparison documents: headings, summary sentence, leaderboard, samples, systems.
+
+Column headings of intervals and p-values, and the test of significance, come first. Then
+follow the summary of a comparison in one sentence; the leaderboard of all systems by all
+metrics, with marks of significantly worse systems; the figures of a sample (people's
+judgments, a model's, and both together); and the rendering of three systems or more: pairwise
+tests, orders, and reliability of the queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.present.document_model import Grid, make_printable
+from rankgate.core.present.number_formats import (
+    format_correction,
+    format_decimal,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_query_count,
+    format_signed,
+    system_mark,
+)
+from rankgate.measurement.stats.weighted_means import LEAST_EFFECTIVE, MOST_SPREAD
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.decisions.comparison.comparison import Comparison, Comparisons, ManySystems
+
+
+_SHORT = {"randomization": "random."}
+
+
+def format_interval_heading(result: Comparison, *, two_sided: bool = False) -> str:
+    """The heading of intervals, which are not corrected."""
+    if result.interval == "simultaneous":
+        return f"{result.level:.0%} interval\n(simultaneous)"
+    is_corrected = not result.correction.startswith("none")
+    prefix = "two-sided " if two_sided else ""
+    return f"{prefix}{result.level:.0%} interval" + ("\n(uncorrected)" if is_corrected else "")
+
+
+def format_p_heading(result: Comparison) -> str:
+    """The heading of p: its test, if the interval has another method, and the correction."""
+    rule = result.correction.partition(" over ")[0]
+    test = "" if result.test == result.interval else _SHORT.get(result.test, result.test)
+    qualifiers = ", ".join(
+        qualifier for qualifier in (test, "" if rule == "none" else rule) if qualifier
+    )
+    return f"p\n({qualifiers})" if qualifiers else "p"
+
+
+def is_significant_row(row: Mapping[str, Any], level: float) -> bool:
+    """True if the corrected p of a row of ``metrics`` is below 1 minus the level."""
+    p = row["p_value"]
+    return p is not None and p < 1 - level and bool(row["delta"])
+
+
+def sentence(result: Comparison) -> str:
+    """A sentence on the change of the first metric and its significance; empty without values."""
+    row = result.metrics.row(0, named=True)
+    if row["p_value"] is None or not row["delta"]:
+        return row_sentence(row)
+    p = f"p {format_p_value(row['p_value'])}"
+    if is_significant_row(row, result.level):
+        return row_sentence(row, f", more than chance explains ({p})")
+    return row_sentence(row, f", which chance could explain ({p})")
+
+
+def row_sentence(row: Mapping[str, Any], ending: str = "") -> str:
+    """A sentence on the queries that got worse and better, and on the change of the mean.
+
+    Args:
+        row: of a comparison's metrics; ``wins`` and ``losses`` may be unknown.
+        ending: an interpretation of the change.
+    """
+    if row["delta"] is None or not row["n"]:
+        return ""
+    count = f"{row['n']:,} {'query' if row['n'] == 1 else 'queries'}"
+    has_counts = row["losses"] is not None and row["wins"] is not None
+    if has_counts and not row["losses"] and not row["wins"]:
+        return f"None of {count} changed by {row['metric']}."
+    if row["delta"]:
+        verb = "rose" if row["delta"] > 0 else "fell"
+        change = f"on average {row['metric']} {verb} by {format_decimal(abs(row['delta']))}"
+        if row["gain"] * row["delta"] < 0:  # less is better
+            change += f" ({'worse' if row['gain'] < 0 else 'better'})"
+    else:
+        change = f"the mean of {row['metric']} is the same"
+    if not has_counts:
+        return f"{change[0].upper()}{change[1:]} over {count}{ending}."
+    return f"{row['losses']:,} of {count} got worse and {row['wins']:,} better; {change}{ending}."
+
+
+def overall_sentence(result: Comparisons) -> str:
+    """A sentence on the best of several systems, and on the number that differ significantly."""
+    name, level, base = result.only.names[0], result.only.level, result.only.baseline.name
+    rows = [comparison.metrics.row(0, named=True) for comparison in result.comparisons]
+    significant_rows = [row for row in rows if is_significant_row(row, level)]
+    better = sum(row["gain"] > 0 for row in significant_rows)
+    defined = [
+        (row["gain"], row, comparison.candidate.name)
+        for row, comparison in zip(rows, result.comparisons, strict=True)
+        if row["gain"] is not None
+    ]
+    counts = (
+        f"of {len(rows)} systems {better} {'is' if better == 1 else 'are'} significantly better "
+        f"than {base}, {len(significant_rows) - better} worse; {len(rows) - len(significant_rows)} "
+        f"without a significant difference (p {format_correction(result.only.correction)})"
+    )
+    if not defined:
+        return f"{name}: {counts}."
+    gain, row, best = max(defined, key=lambda best: best[0])
+    if gain <= 0:
+        return f"No system has a better mean {name} than {base}; {counts}."
+    figures = f"{format_decimal(row['candidate'])}, {format_signed(row['delta'])} from {base}"
+    return f"{best} has the best mean {name} ({figures}); {counts}."
+
+
+def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid, str]:
+    """A table with a row for each system, and an explanation of the marks.
+
+    Of two systems the comparison's own test marks; of more Tukey's HSD over all pairs, paired.
+
+    Args:
+        result: the comparisons.
+        best_first: by the first metric; else in the order given.
+    """
+    first_comparison = result.comparisons[0]
+    systems = [
+        first_comparison.baseline.name,
+        *(comparison.candidate.name for comparison in result.comparisons),
+    ]
+    level = first_comparison.level
+    means, better, test = (
+        _many_system_figures(result) if result.many else _two_system_figures(result)
+    )
+    numbered_systems = list(enumerate(systems))
+    if best_first:
+        sign = 1 if first_comparison.names[0] in first_comparison.lower else -1
+        first_means = [means.get((first_comparison.names[0], i)) for i, _ in numbered_systems]
+        numbered_systems.sort(
+            key=lambda index_and_name: _sort_key(first_means[index_and_name[0]], sign)
+        )
+    rows = tuple(
+        (
+            f"{system_mark(i)} {make_printable(name)}",
+            *(
+                format_decimal(means.get((metric, i)))
+                + "".join(map(system_mark, sorted(better.get((metric, i), ()))))
+                for metric in first_comparison.names
+            ),
+        )
+        for i, name in numbered_systems
+    )
+    caption = f"A mark next to a value names a system that is worse (p < {1 - level:.2g}, {test})."
+    return Grid(("system", *first_comparison.names), rows), caption
+
+
+def _sort_key(mean: float | None, sign: int) -> float:
+    return float("inf") if mean is None else sign * mean
+
+
+_Figures = tuple[dict[tuple[str, int], float], dict[tuple[str, int], list[int]], str]
+
+
+def _two_system_figures(result: Comparisons) -> _Figures:
+    (comparison,) = result.comparisons
+    means: dict[tuple[str, int], float] = {}
+    better: dict[tuple[str, int], list[int]] = {}
+    for row in comparison.metrics.iter_rows(named=True):
+        metric, delta, p = row["metric"], row["delta"], row["p_value"]
+        means |= {(metric, 0): row["baseline"], (metric, 1): row["candidate"]}
+        if p is not None and p < 1 - comparison.level and delta:
+            better[metric, int(row["gain"] > 0)] = [int(row["gain"] < 0)]
+    return means, better, f"paired {comparison.test} test, corrected by {comparison.correction}"
+
+
+def _many_system_figures(result: Comparisons) -> _Figures:
+    many_systems = result.many
+    assert many_systems is not None
+    index_of_system = {name: i for i, name in enumerate(many_systems.systems)}
+    means = {
+        (row["metric"], index_of_system[row["system"]]): row["mean"]
+        for row in many_systems.means.iter_rows(named=True)
+    }
+    better: dict[tuple[str, int], list[int]] = {}
+    for row in many_systems.pairs.iter_rows(named=True):
+        if row["p_tukey"] is not None and row["p_tukey"] < 1 - many_systems.level and row["delta"]:
+            pair = (index_of_system[row["first"]], index_of_system[row["second"]])
+            better_system, worse_system = pair if row["gain"] > 0 else pair[::-1]
+            better.setdefault((row["metric"], better_system), []).append(worse_system)
+    return means, better, "Tukey's HSD, paired, corrected for all pairs of a metric"
+
+
+CONDITION = (
+    "Effective queries of equal weight tell as much. Intervals hold where there are at least "
+    f"{LEAST_EFFECTIVE:.0f} of them, weights have a design effect of at most {MOST_SPREAD:g} "
+    "within strata, and no query that was not drawn carries much of the weight."
+)
+"""The conditions of the intervals of weighted queries."""
+
+
+def represented_grid(result: Comparison) -> Grid:
+    """The table by metric; no rows without a sample."""
+    table = result.represented
+    if not table["population"].drop_nulls().len():
+        effective_rows = [
+            (row["metric"], str(row["queries"]), format_number(row["effective"], 1))
+            for row in table.iter_rows(named=True)
+        ]
+        return Grid(("metric", "queries", "effective\nqueries"), tuple(effective_rows))
+    if table["documents"].drop_nulls().len():
+        return _document_grid(table)
+    rows = [
+        (
+            row["metric"],
+            f"{row['queries']:,} of {row['population']:,}",
+            format_interval(row["people_low"], row["people_high"]),
+            format_signed(row["people"]),
+            format_signed(row["model"]),
+            format_number(row["correlation"], 2),
+            format_number(row["agreement"], 2),
+            format_number(row["slope"], 2),
+            f"{row['saving']:.0%}",
+            format_query_count(row["needed"]),
+        )
+        for row in table.iter_rows(named=True)
+        if row["population"] is not None
+    ]
+    header = (
+        "metric",
+        "queries\npeople judged",
+        f"{result.level:.0%} interval\nby people alone",
+        "delta by\npeople",
+        "delta by\nthe model",
+        "correlation",
+        "agreement\n(kappa)",
+        "slope",
+        "queries\nsaved",
+        "people need\nfor this delta",
+    )
+    return Grid(header, tuple(rows))
+
+
+def _document_grid(table: pl.DataFrame) -> Grid:
+    """The table by metric if people judged a part of the documents."""
+    rows = tuple(
+        (
+            row["metric"],
+            f"{row['queries']:,} of {row['population']:,}",
+            f"{row['documents']:,}",
+            format_signed(row["model"]),
+            format_signed(row["people"]),
+            format_query_count(row["more_documents"]),
+        )
+        for row in table.iter_rows(named=True)
+        if row["population"] is not None
+    )
+    header = (
+        "metric",
+        "queries\npeople judged",
+        "documents\npeople judged",
+        "delta by\nthe model",
+        "delta of their queries,\ncorrected",
+        "more documents\nfor this delta",
+    )
+    return Grid(header, rows)
+
+
+def heading(result: Comparison) -> str:
+    """The heading of the table; empty without a sample."""
+    if not result.sample:
+        return ""
+    if not result.represented["population"].drop_nulls().len():
+        return "queries weighted by how they were drawn"
+    return "people's judgments correct those of the model"
+
+
+def prediction_grid(result: Comparison, metric: str, worst: int) -> Grid:
+    """The worst queries by the model, of those that people did not judge."""
+    sign = -1.0 if metric in result.lower else 1.0
+    table = result.predictions.filter(result.predictions["metric"] == metric)
+    table = table.filter(table["delta"] * sign < 0).sort(
+        "delta", "query_id", descending=[sign < 0, False]
+    )
+    rows = [
+        (row["query_id"], format_signed(row["delta"]), format_interval(row["low"], row["high"]))
+        for row in table.head(worst).iter_rows(named=True)
+    ]
+    header = ("query", "delta by\nthe model", f"{result.level:.0%} interval\nof people's delta")
+    return Grid(header, tuple(rows))
+
+
+def note(result: Comparison) -> str:
+    """A note on the estimates; empty without a sample."""
+    if not result.sample:
+        return ""
+    source = "every query had the same chance" if result.sample == "random" else result.sample
+    if not result.represented["population"].drop_nulls().len():
+        return (
+            f"Means, intervals and tests weigh each query by how it was drawn ({source}): Hájek's "
+            "estimate (Horvitz and Thompson's where the population's size is given) with the error "
+            f"of the jackknife. {CONDITION} "
+        )
+    if result.represented["documents"].drop_nulls().len():
+        return (
+            "Means and deltas are of all queries that the model judged; people's judgments of a "
+            f"random sample of the documents ({source}) correct its bias, each by the inverse of "
+            "its chance. Values of single queries, won, tied and lost, and the effect are of these "
+            "estimates. "
+        )
+    return (
+        "Means and deltas are of all queries that the model judged; people's judgments of a random "
+        f"sample ({source}) correct its bias (prediction-powered inference). Won, tied and lost, "
+        "the effect and the worst queries are those of people alone; queries saved: the share of "
+        "people's queries that the model's judgments save. An interval of a single query is "
+        "conformal: it holds people's delta with its level's chance over queries. "
+    )
+
+
+_PAIR = ("metric", "first", "second", "delta")
+
+
+def many_grids(result: ManySystems, *, pairs: bool = True) -> list[tuple[str, Grid]]:
+    """Tables of three systems or more.
+
+    Args:
+        result: the analysis.
+        pairs: with every pair of systems, and the means one by one.
+    """
+    level = f"{result.level:.0%} interval"
+    pair_rows = [
+        (
+            row["metric"],
+            row["first"],
+            row["second"],
+            format_signed(row["delta"]),
+            format_interval(row["low"], row["high"]),
+            format_p_value(row["p_tukey"]),
+            format_p_value(row["p_randomised"]),
+            format_p_value(row.get("p_nemenyi")),
+        )
+        for row in result.pairs.iter_rows(named=True)
+    ]
+    reliability_rows = [
+        (
+            row["metric"],
+            str(row["queries"]),
+            (
+                f"{format_number(row['e_rho2'], 3)} "
+                f"{format_interval(row['e_rho2_low'], row['e_rho2_high'], 3)}"
+            ),
+            f"{format_number(row['phi'], 3)} {format_interval(row['phi_low'], row['phi_high'], 3)}",
+            format_query_count(row["needed"]),
+            format_number(row["tau"], 2),
+            format_number(row.get("split_half"), 2),
+        )
+        for row in result.reliability.iter_rows(named=True)
+    ]
+    means = [
+        (
+            row["metric"],
+            row["system"],
+            format_decimal(row["mean"]),
+            str(row["n"]),
+            format_number(row.get("mean_rank"), 2),
+        )
+        for row in result.means.iter_rows(named=True)
+    ]
+    anova = [
+        (row["metric"], format_number(row["f"], 2), format_p_value(row["p_value"]))
+        for row in result.anova.iter_rows(named=True)
+    ]
+    by_ranks = [
+        (
+            row["metric"],
+            format_number(row["statistic"], 2),
+            format_p_value(row["p_value"]),
+            format_number(row["f"], 2),
+            format_p_value(row["f_p_value"]),
+            format_number(row["critical"], 2),
+        )
+        for row in result.friedman.iter_rows(named=True)
+    ]
+    orders = [
+        (
+            row["first"],
+            row["second"],
+            (
+                f"{format_number(row['tau'], 2)} "
+                f"{format_interval(row.get('tau_low'), row.get('tau_high'), 2)}"
+            ),
+            _rho(row),
+            format_number(row["tau_ap_b"], 2),
+            format_number(row["rbo"], 2),
+        )
+        for row in result.orderings.iter_rows(named=True)
+    ]
+    tables = [
+        (
+            "all systems, best first",
+            Grid(
+                ("metric", "system", "mean", "queries", "mean\nrank"),
+                tuple(means) if pairs else (),
+                frozenset({0, 1}),
+            ),
+        ),
+        ("do systems differ at all? (two-way ANOVA)", Grid(("metric", "F", "p"), tuple(anova))),
+        (
+            "do their ranks within queries? (Friedman; Iman and Davenport's F)",
+            Grid(
+                ("metric", "χ²", "p", "F", "p (F)", "ranks differ\nfrom (Nemenyi)"), tuple(by_ranks)
+            ),
+        ),
+        (
+            "every pair, first minus second (Tukey's HSD, paired; randomised; Nemenyi by ranks)",
+            Grid(
+                (*_PAIR, f"{level}\n(Tukey)", "p\n(Tukey)", "p\n(random.)", "p\n(Nemenyi)"),
+                tuple(pair_rows) if pairs else (),
+                frozenset({0, 1, 2}),
+                keys=3,
+            ),
+        ),
+        (
+            f"how much metrics agree on the order of systems ({result.level:.0%} of query samples)",
+            Grid(
+                ("metric", "metric ", "Kendall's tau", "Spearman's rho", "tau AP,b", "RBO (.9)"),
+                tuple(orders),
+                frozenset({0, 1}),
+            ),
+        ),
+        (
+            f"what these queries can show (generalizability theory, {level}s)",
+            Grid(
+                (
+                    "metric",
+                    "queries",
+                    "Eρ², order",
+                    "Φ, values",
+                    "queries\nfor Eρ² .95",
+                    "tau with other\nqueries",
+                    "split\nhalf",
+                ),
+                tuple(reliability_rows),
+            ),
+        ),
+    ]
+    return [(heading, grid) for heading, grid in tables if grid.rows]
+
+
+def _rho(row: Mapping[str, Any]) -> str:
+    interval_text = format_interval(row.get("spearman_low"), row.get("spearman_high"), 2)
+    return f"{format_number(row.get('spearman'), 2)} {interval_text}"

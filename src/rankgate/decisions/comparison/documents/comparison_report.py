@@ -1,0 +1,475 @@
+"""Render a report of comparisons: headline, changes, and worst queries with both lists.
+
+The sections on one candidate against the baseline come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.document_model import (
+    Bar,
+    Bars,
+    Chart,
+    Document,
+    FoldedBlock,
+    Grid,
+    ListedDocument,
+    ListPair,
+    Points,
+    QueryLists,
+    Section,
+    Table,
+    make_printable,
+    nonempty_blocks,
+)
+from rankgate.core.present.number_formats import (
+    format_correction,
+    format_decimal,
+    format_interval,
+    format_p_value,
+    format_signed,
+    format_wins,
+)
+from rankgate.data.run_scores import GIVEN_VALUES
+from rankgate.decisions.comparison.documents import comparison_document
+from rankgate.decisions.comparison.documents.comparison_document import notes
+from rankgate.decisions.comparison.documents.comparison_grids import (
+    format_interval_heading,
+    format_p_heading,
+    is_significant_row,
+    leaderboard,
+    many_grids,
+    overall_sentence,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.core.present.base_result import ReportOptions
+    from rankgate.core.present.document_model import Block
+    from rankgate.decisions.comparison.comparison import Comparison, Comparisons
+
+
+WORST, GAINED, ROWS = 20, 5, 500
+"""Most queries with both lists that lost, and that gained; most rows of a table."""
+
+_MOVES = (
+    "Moved: from the baseline to the candidate, in ranks; +2 is two ranks higher in the "
+    "candidate's list. A grade – is unjudged."
+)
+
+_NONE = "The lists were not kept; rankgate compare --format json --lists keeps them."
+
+
+def sentence(result: Comparison) -> str:
+    """A sentence on the result of the first metric."""
+    row = result.metrics.row(0, named=True)
+    name = row["metric"]
+    if row["delta"] is None:
+        return f"{name} has no value on both sides."
+    count = f"{row['n']:,} {'query' if row['n'] == 1 else 'queries'}"
+    if row["p_value"] is None:
+        return f"{name}: {format_signed(row['delta'])}, {count}: too few for an interval or a test."
+    interval_text = (
+        "equal for all queries, so without an interval"
+        if row["low"] is None
+        else f"{result.level:.0%} interval {format_interval(row['low'], row['high'])}"
+    )
+    p = f"p {format_p_value(row['p_value'])}, {format_correction(result.correction)}"
+    figures = f"{format_signed(row['delta'])}, {interval_text}, {p}; {count}"
+    if is_significant_row(row, result.level):
+        direction = "higher" if row["delta"] > 0 else "lower"
+        better = "better" if row["gain"] > 0 else "worse"
+        return f"{name} is significantly {direction} ({figures}): {better}."
+    detectable = (
+        ""
+        if row["mde"] is None
+        else f"; these queries can show a difference of {format_decimal(row['mde'])} or more"
+    )
+    return f"{name}: no significant difference ({figures}){detectable}."
+
+
+def source_sentence(result: Comparison) -> str:
+    """A sentence on the judgments and the convention."""
+    if result.convention["name"] == GIVEN_VALUES:
+        return f"Values in {result.qrels}."
+    return f"Judgments {result.qrels}, convention {result.convention['name']}."
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Blocks on the changes between the baseline and a candidate.
+
+    Attributes:
+        figures: what the metrics say.
+        queries: which queries changed.
+    """
+
+    figures: tuple[Block, ...]
+    queries: tuple[Block, ...]
+
+
+def make_changes(result: Comparison, position: str, options: ReportOptions) -> Changes:
+    """The blocks of one candidate.
+
+    Args:
+        result: the comparison.
+        position: its position among those of the report, for links.
+        options: texts of queries and documents, and the number of queries with lists.
+    """
+    is_significant = tuple(
+        is_significant_row(row, result.level) for row in result.metrics.iter_rows(named=True)
+    )
+    grids = comparison_document.grids(result, worst=0, two_sided=options.two_sided)
+    tables = [
+        Table(heading, grid, spans=_interval_spans(result), clear=is_significant)
+        if i == 0
+        else Table(heading, grid)
+        for i, (heading, grid) in enumerate(grids)
+    ]
+    query_lists = _QueryLists(result, position, options.queries, options.documents)
+    changed_queries = query_lists.most(options.worst)
+    return Changes(
+        (
+            *tables,
+            *_gain_bars(result, query_lists.anchors),
+            *nonempty_blocks([Points(result.warnings)]),
+        ),
+        (*changed_queries, *_change_table(result, options.queries, query_lists.anchors)),
+    )
+
+
+def sections(result: Comparison, position: str, options: ReportOptions) -> list[Section]:
+    """Sections on the changes and the changed queries, for a page about one candidate."""
+    name = f"{result.candidate.name} against {result.baseline.name}"
+    candidate_changes = make_changes(result, position, options)
+    sections_of_candidate = [
+        Section(f"change-{position}", name, candidate_changes.figures, "Change")
+    ]
+    if candidate_changes.queries:
+        sections_of_candidate.append(
+            Section(
+                f"queries-{position}", f"Queries of {name}", candidate_changes.queries, "Queries"
+            )
+        )
+    return sections_of_candidate
+
+
+class _QueryLists:
+    """Queries with both lists; keeps the anchors of the shown queries."""
+
+    def __init__(
+        self,
+        result: Comparison,
+        position: str,
+        texts: Mapping[str, str],
+        documents: pl.DataFrame | None,
+    ) -> None:
+        self.result, self.place, self.texts, self.documents = result, position, texts, documents
+        self.anchors: dict[str, str] = {}
+        best_grade = result.lists["grade"].max() if len(result.lists) else None
+        self.top = best_grade if isinstance(best_grade, float) else 0.0
+
+    def most(self, worst: int) -> list[Block]:
+        """The queries that lost most and gained most."""
+        if not len(self.result.lists):
+            return [_NONE] if self.result.depth else []
+        metric = self.result.names[0]
+        rows = self.result.deltas(metric).drop_nulls("delta").to_dicts()
+        lost_rows = [row for row in rows if row["gain"] < 0]
+        gained_rows = [row for row in reversed(rows) if row["gain"] > 0]
+        shown_rows = lost_rows[:worst] + gained_rows[:GAINED]
+        lists = self._lists([row["query_id"] for row in shown_rows])
+        blocks: list[Block] = [_MOVES]
+        for outcome, rows_of_kind, count in (
+            ("lost", lost_rows, worst),
+            ("gained", gained_rows, GAINED),
+        ):
+            if rows_of_kind and count:
+                shown_of_all = f"{min(count, len(rows_of_kind))} of {len(rows_of_kind):,}"
+                heading = (
+                    f"{shown_of_all} queries that {outcome} {metric}, the largest change first"
+                )
+                blocks.append(
+                    QueryLists(
+                        heading, tuple(self._query(row, lists) for row in rows_of_kind[:count])
+                    )
+                )
+        return blocks
+
+    def _lists(self, query_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
+        lists_by_query: dict[str, list[dict[str, Any]]] = {}
+        table = self.result.lists
+        for row in table.filter(table["query_id"].is_in(query_ids)).iter_rows(named=True):
+            lists_by_query.setdefault(row["query_id"], []).append(row)
+        return lists_by_query
+
+    def _query(self, row: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> ListPair:
+        query = row["query_id"]
+        self.anchors[query] = f"q{self.place}-{quote(query, safe='')}"
+        texts = self._documents(query)
+        documents_by_system: dict[str, dict[int, ListedDocument]] = {
+            "baseline": {},
+            "candidate": {},
+        }
+        for document in lists.get(query, ()):
+            documents_by_system[document["system"]][document["rank"]] = ListedDocument(
+                document["doc_id"],
+                document["grade"],
+                comparison_document.format_move(document),
+                texts.get(document["doc_id"], ""),
+            )
+        last_rank = max((rank for side in documents_by_system.values() for rank in side), default=0)
+        ranks = tuple(
+            (
+                rank,
+                documents_by_system["baseline"].get(rank),
+                documents_by_system["candidate"].get(rank),
+            )
+            for rank in range(1, last_rank + 1)
+        )
+        before, after = format_decimal(row["baseline"]), format_decimal(row["candidate"])
+        change = f"{before} → {after} ({format_signed(row['delta'])})"
+        names = (self.result.baseline.name, self.result.candidate.name)
+        return ListPair(
+            self.anchors[query], query, self.texts.get(query, ""), change, names, ranks, self.top
+        )
+
+    def _documents(self, query: str) -> dict[str, str]:
+        table = self.documents
+        if table is None or not len(table):
+            return {}
+        is_of_query = table["query_id"].is_null() | (table["query_id"] == query)
+        return dict(table.filter(is_of_query).select("doc_id", "text").drop_nulls().iter_rows())
+
+
+def _change_table(
+    result: Comparison, texts: Mapping[str, str], anchors: Mapping[str, str]
+) -> list[Block]:
+    """The table of the largest changes, which readers can sort and filter."""
+    first_metric, *other_metrics = result.names
+    sorted_deltas = result.deltas(first_metric).drop_nulls("delta")
+    sorted_deltas = sorted_deltas.with_columns(sorted_deltas["delta"].abs().alias("size"))
+    largest_changes = sorted_deltas.sort("size", "query_id", descending=[True, False]).head(ROWS)
+    if not len(largest_changes):
+        return []
+    queries = largest_changes["query_id"].to_list()
+    values = result.queries.filter(result.queries["query_id"].is_in(queries))
+    deltas = {
+        (query, metric): delta
+        for query, metric, delta in values.select("query_id", "metric", "delta").iter_rows()
+    }
+    rows = tuple(
+        (
+            row["query_id"],
+            *([texts.get(row["query_id"], "")] if texts else []),
+            format_decimal(row["baseline"]),
+            format_decimal(row["candidate"]),
+            format_signed(row["delta"]),
+            *(format_signed(deltas.get((row["query_id"], name))) for name in other_metrics),
+            *("" if row[tag] is None else str(row[tag]) for tag in result.tags),
+        )
+        for row in largest_changes.iter_rows(named=True)
+    )
+    header = (
+        "query",
+        *(["text"] if texts else []),
+        f"{first_metric}\n{result.baseline.name}",
+        f"{first_metric}\n{result.candidate.name}",
+        *(f"Δ {name}" for name in result.names),
+        *result.tags,
+    )
+    text_columns = [0, *([1] if texts else []), *range(len(header) - len(result.tags), len(header))]
+    heading = (
+        f"{len(rows)} of {len(sorted_deltas):,} queries, the largest difference of {first_metric} "
+        "first"
+    )
+    links = tuple(anchors.get(query, "") for query in queries)
+    return [Table(heading, Grid(header, rows, frozenset(text_columns)), find=True, links=links)]
+
+
+def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
+    """The sorted differences of all queries, as bars."""
+    metric = result.names[0]
+    sorted_gains = (
+        result.deltas(metric).drop_nulls("gain").sort("gain", "query_id", descending=[True, False])
+    )
+    if not len(sorted_gains) or not (sorted_gains["gain"] != 0).any():
+        return []
+    gains = sorted_gains["gain"]
+    summary = (
+        f"{metric}, query by query: {int((gains > 0).sum()):,} gained, "
+        f"{int((gains < 0).sum()):,} lost; gains from {format_signed(gains[-1])} to "
+        f"{format_signed(gains[0])}"
+    )
+    step = -(-len(sorted_gains) // ROWS)
+    bars = [
+        Bar(query, gain, anchors.get(query, ""))
+        for i, (query, gain) in enumerate(sorted_gains.select("query_id", "gain").iter_rows())
+        if i % step == 0 or query in anchors
+    ]
+    lower = " (lower is better)" if metric in result.lower else ""
+    axis = f"gain in {metric}{lower}"
+    return [
+        Bars(tuple(bars), summary, axis, f"{len(sorted_gains):,} queries, the largest gain first")
+    ]
+
+
+def _interval_spans(
+    result: Comparison,
+) -> tuple[tuple[float | None, float | None, float | None], ...]:
+    return tuple(result.metrics.select("low", "delta", "high").iter_rows())
+
+
+_FOREST = "rankgate.decisions.comparison.charts.system_charts:draw_forest"
+
+
+def comparison_report_document(result: Comparisons, options: ReportOptions) -> Document:
+    """Render one candidate query by query; of several a table of all systems first.
+
+    Args:
+        result: the comparisons.
+        options: texts of queries and documents, and the number of queries with lists.
+    """
+    first_comparison, count = result.only, len(result.comparisons)
+    names = f"{count} systems" if count > 1 else first_comparison.candidate.name
+    sections = _many_sections(result, options) if count > 1 else _single_sections(result, options)
+    return Document(
+        f"{names} against {first_comparison.baseline.name}",
+        lead=(_headline(result), source_sentence(first_comparison)),
+        sections=tuple(sections),
+    )
+
+
+def _headline(result: Comparisons) -> str:
+    return sentence(result.only) if len(result.comparisons) == 1 else overall_sentence(result)
+
+
+def _single_sections(result: Comparisons, options: ReportOptions) -> list[Section]:
+    grid, caption = leaderboard(result)
+    systems = Section("systems", "All systems", (Table("", grid), caption, notes(result.only)))
+    return [*sections(result.only, f"{options.place}-0", options), systems]
+
+
+def _many_sections(result: Comparisons, options: ReportOptions) -> list[Section]:
+    """The table of all systems, differences and their chart, then each system folded."""
+    first_comparison, baseline_name = result.only, result.only.baseline.name
+    metric = first_comparison.names[0]
+    grid, caption = leaderboard(result, best_first=True)
+    sorted_comparisons = sorted(
+        enumerate(result.comparisons),
+        key=lambda index_and_comparison: _gain_key(index_and_comparison[1]),
+    )
+    blocks: list[Block] = [
+        Table(f"best {metric} first", grid),
+        caption,
+        _differences(
+            result,
+            [(f"change-{options.place}-{i}", comparison) for i, comparison in sorted_comparisons],
+        ),
+        Chart(_FOREST, _select_metrics(result, 0, 1)),
+        notes(first_comparison, several=True),
+    ]
+    if len(first_comparison.names) > 1:
+        other_chart = Chart(_FOREST, _select_metrics(result, 1))
+        blocks.append(
+            FoldedBlock(
+                f"metrics-{options.place}",
+                f"Differences from {baseline_name} by other metrics",
+                (other_chart,),
+            )
+        )
+    folded_systems = []
+    for i, comparison in sorted_comparisons:
+        position = f"{options.place}-{i}"
+        candidate_changes = make_changes(comparison, position, options)
+        blocks_of_candidate = (
+            sentence(comparison),
+            *candidate_changes.figures,
+            *candidate_changes.queries,
+        )
+        row = comparison.metrics.row(0, named=True)
+        delta, p_value = format_signed(row["delta"]), format_p_value(row["p_value"])
+        figures = f"{format_decimal(row['candidate'])} ({delta}, p {p_value})"
+        folded_systems.append(
+            FoldedBlock(
+                f"change-{position}", comparison.candidate.name, blocks_of_candidate, figures
+            )
+        )
+    systems_section = Section(
+        "each", f"Each system against {baseline_name}", tuple(folded_systems), "Each system"
+    )
+    return [
+        Section("systems", "All systems", tuple(blocks)),
+        *_statistics(result, options),
+        systems_section,
+    ]
+
+
+def _select_metrics(result: Comparisons, start: int, end: int | None = None) -> Comparisons:
+    """Keep some metrics of the comparisons."""
+    comparisons = tuple(
+        replace(comparison, metrics=comparison.metrics[start:end])
+        for comparison in result.comparisons
+    )
+    return replace(result, comparisons=comparisons)
+
+
+def _gain_key(result: Comparison) -> tuple[float, str]:
+    """Sort key: the largest gain of the first metric first, systems without one last."""
+    gain = result.metrics["gain"][0]
+    return (float("inf") if gain is None else -gain, result.candidate.name)
+
+
+def _differences(result: Comparisons, comparisons_by_anchor: list[tuple[str, Comparison]]) -> Table:
+    """The table of the candidates' differences from the baseline by the first metric."""
+    first_comparison = result.only
+    rows = [comparison.metrics.row(0, named=True) for _, comparison in comparisons_by_anchor]
+    cells = tuple(
+        (
+            make_printable(comparison.candidate.name),
+            format_decimal(row["candidate"]),
+            format_signed(row["delta"]),
+            format_interval(row["low"], row["high"]),
+            format_p_value(row["p_value"]),
+            format_wins(row),
+        )
+        for row, (_, comparison) in zip(rows, comparisons_by_anchor, strict=True)
+    )
+    metric = first_comparison.names[0]
+    header = (
+        "system",
+        metric,
+        "delta",
+        format_interval_heading(first_comparison),
+        format_p_heading(first_comparison),
+        "won/tied/\nlost",
+    )
+    return Table(
+        f"{metric}: differences from {first_comparison.baseline.name}",
+        Grid(header, cells),
+        links=tuple(anchor for anchor, _ in comparisons_by_anchor),
+    )
+
+
+def _statistics(result: Comparisons, options: ReportOptions) -> list[Section]:
+    """Statistics of three systems or more; the means are in the table of all systems."""
+    if result.many is None:
+        return []
+    folded_tables = tuple(
+        FoldedBlock(
+            f"statistics-{options.place}-{i}",
+            heading,
+            (Table("", grid, find=len(grid.rows) > _MIN_SEARCHED_ROWS),),
+        )
+        for i, (heading, grid) in enumerate(many_grids(result.many)[1:])
+    )
+    return [Section("statistics", "Statistics of all systems", folded_tables, "Statistics")]
+
+
+_MIN_SEARCHED_ROWS = 20  # a table with more rows gets a search field

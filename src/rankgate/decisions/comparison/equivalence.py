@@ -1,0 +1,162 @@
+"""Differences that matter: equivalence within a margin, and shares of the baseline's mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.present.result_frames import make_frame
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.decisions.comparison.inference import Test
+    from rankgate.decisions.comparison.paired_values import PairedValues
+
+    Floats = NDArray[np.float64]
+
+
+EQUIVALENCE: dict[str, Any] = {
+    "metric": pl.String,
+    "margin": pl.Float64,
+    "relative": pl.Boolean,
+    "p_raw": pl.Float64,
+    "p_value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "level": pl.Float64,
+    "worse": pl.Float64,
+    "same": pl.Float64,
+    "better": pl.Float64,
+}
+"""Two one-sided tests: p_raw and p_value (corrected) of H₀, the difference is the margin or more;
+low and high are the ends of the interval of delta of level 1 − 2α, which lies within the margin
+where p_raw is at most α. worse, same, better: the probabilities that the candidate's true gain is
+below −margin, within it, above it, under a flat prior. With relative all are shares of the
+baseline's mean."""
+
+RELATIVE: dict[str, Any] = {
+    "metric": pl.String,
+    "relative": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "level": pl.Float64,
+}
+"""Delta as a share of the baseline's mean, with Fieller's interval; null where that mean is 0, ends
+null where it is not clearly different from 0."""
+
+
+def equivalence_of_pairs(pairs: Sequence[PairedValues], test: Test) -> list[pl.DataFrame]:
+    """The table `EQUIVALENCE` of each candidate, p corrected over all; empty without a margin."""
+    from rankgate.measurement.stats.multiple_comparisons import correct
+
+    if test.margin is None:
+        return [pl.DataFrame(schema=EQUIVALENCE)] * len(pairs)
+    rows = [
+        [_equivalence_row(values, j, test) for j in range(len(values.metrics))] for values in pairs
+    ]
+    raw_p_values = np.array([row["p_raw"] for rows_of_pair in rows for row in rows_of_pair])
+    corrected_p_values = iter(
+        correct(raw_p_values, "holm" if test.correction == "maxt" else test.correction)
+    )
+    return [
+        make_frame(
+            [row | {"p_value": next(corrected_p_values)} for row in rows_of_pair], EQUIVALENCE
+        )
+        for rows_of_pair in rows
+    ]
+
+
+def relative_differences(values: PairedValues, test: Test) -> pl.DataFrame:
+    """The table `RELATIVE` of one candidate; empty unless the test asks for it."""
+    from rankgate.measurement.stats.paired_tests import fieller
+
+    rows = []
+    for j, metric in enumerate(values.metrics) if test.relative else ():
+        ratio = fieller(*_defined_values(values, j), test.level)
+        bounds = [end if np.isfinite(end) else np.nan for end in (ratio.low, ratio.high)]
+        rows.append(
+            {
+                "metric": metric,
+                "relative": ratio.value,
+                "low": bounds[0],
+                "high": bounds[1],
+                "level": test.level,
+            }
+        )
+    return make_frame(rows, RELATIVE)
+
+
+def _defined_values(values: PairedValues, column: int) -> tuple[Floats, Floats]:
+    """The values of the queries with a value for both systems."""
+    is_defined = ~np.isnan(values.baseline[:, column] + values.candidate[:, column])
+    return values.baseline[is_defined, column], values.candidate[is_defined, column]
+
+
+def _equivalence_row(values: PairedValues, column: int, test: Test) -> dict[str, Any]:
+    margin, sign = float(test.margin or 0.0), values.signs[column]
+    baseline, candidate = _defined_values(values, column)
+    degrees = None if values.degrees is None else float(values.degrees[column])
+    statistics = (
+        _relative_equivalence(baseline, candidate, margin, test)
+        if test.relative
+        else _absolute_equivalence(candidate - baseline, margin, test, degrees)
+    )
+    worse, better = (statistics["below"], statistics["above"])[:: int(sign)]
+    return {
+        "metric": values.metrics[column],
+        "margin": margin,
+        "relative": test.relative,
+        "p_raw": statistics["p"],
+        "low": statistics["low"],
+        "high": statistics["high"],
+        "level": 2 * test.level - 1,
+        "worse": worse,
+        "same": 1 - worse - better,
+        "better": better,
+    }
+
+
+def _absolute_equivalence(
+    delta: Floats, margin: float, test: Test, degrees: float | None
+) -> dict[str, float]:
+    from rankgate.measurement.stats.paired_tests import posterior, tost
+
+    result = tost(delta, margin, test.level, degrees)
+    chance = posterior(delta, margin, degrees)
+    figures = (result.p_value, result.low, result.high, chance.worse, chance.better)
+    return dict(zip(_STATISTICS, (float(figure[0]) for figure in figures), strict=True))
+
+
+_STATISTICS = ("p", "low", "high", "below", "above")
+
+
+def _relative_equivalence(
+    baseline: Floats, candidate: Floats, margin: float, test: Test
+) -> dict[str, float]:
+    """Test equivalence by candidate − (1 ∓ margin)·baseline: the margin is an estimate too."""
+    from rankgate.measurement.stats.paired_tests import fieller, posterior, relative_gain
+
+    if len(baseline) < 2 or not baseline.mean():  # there is nothing to take a share of
+        return dict.fromkeys(_STATISTICS, float("nan"))
+    share = float(margin * np.sign(baseline.mean()))
+    probability_below = posterior(relative_gain(baseline, candidate, share), 0.0).worse[0]
+    probability_above = posterior(relative_gain(baseline, candidate, -share), 0.0).better[0]
+    interval = fieller(baseline, candidate, 2 * test.level - 1)
+    low, high = (end if np.isfinite(end) else np.nan for end in (interval.low, interval.high))
+    return dict(
+        zip(
+            _STATISTICS,
+            (
+                float(max(probability_below, probability_above)),
+                low,
+                high,
+                probability_below,
+                probability_above,
+            ),
+            strict=True,
+        )
+    )

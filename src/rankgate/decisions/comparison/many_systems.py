@@ -1,0 +1,390 @@
+"""Analyse three systems or more: pairwise tests, orders, and reliability of the queries.
+
+The intervals of the agreement of two metrics on the order of systems, over queries, come
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.present.result_frames import make_frame
+from rankgate.data.query_tags import read_clusters
+from rankgate.decisions.comparison.comparison import FRIEDMAN, ManySystems
+from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES
+from rankgate.decisions.comparison.paired_values import metric_signs
+from rankgate.measurement.stats.weighted_means import QueryClusters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.decisions.comparison.inference import Test
+    from rankgate.measurement.stats.query_reliability import Reliability
+    from rankgate.measurement.stats.rank_tests import Friedman
+
+    Floats = NDArray[np.float64]
+
+
+DRAWS = 1000
+"""Resamples of the queries."""
+
+_CELLS = 1 << 22  # numbers of one block of resamples
+_INTERVAL_NAMES = ("tau_low", "tau_high", "spearman_low", "spearman_high")
+
+
+def order_intervals(
+    runs: Sequence[ScoredRun], signs: Mapping[str, float], test: Test
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Intervals of Kendall's tau b and Spearman's rho between the orders by two metrics.
+
+    Percentiles over resampled queries, the same ones for all metrics, of those on which every
+    system has a value of every metric. They are intervals of the agreement on other queries, not
+    of other systems; NaN with fewer than two such queries, or if a resample ties all systems.
+    """
+    metrics, values = _common_values(runs, signs)
+    pairs = list(combinations(metrics, 2))
+    if len(values) < 2 or not pairs:
+        return {pair: dict.fromkeys(_INTERVAL_NAMES, float("nan")) for pair in pairs}
+    resampled = _resample(values, test.seed)
+    return {
+        (first_metric, second_metric): _correlation_intervals(
+            resampled, metrics.index(first_metric), metrics.index(second_metric), test.level
+        )
+        for first_metric, second_metric in pairs
+    }
+
+
+def pair_intervals(
+    first_values: Floats, second_values: Floats, level: float, seed: int
+) -> dict[str, float]:
+    """Intervals of tau b and rho between the orders of systems by two tables of values.
+
+    Args:
+        first_values: (n, S), larger is better; queries with a NaN in either table are left out.
+        second_values: (n, S), of the same queries.
+        level: of the intervals.
+        seed: of the resampling.
+    """
+    is_complete = ~(np.isnan(first_values) | np.isnan(second_values)).any(axis=1)
+    if is_complete.sum() < 2:
+        return dict.fromkeys(_INTERVAL_NAMES, float("nan"))
+    resampled = _resample(
+        np.stack([first_values[is_complete], second_values[is_complete]], axis=1), seed
+    )
+    return _correlation_intervals(resampled, 0, 1, level)
+
+
+def _correlation_intervals(
+    resampled: tuple[Floats, Floats], i: int, j: int, level: float
+) -> dict[str, float]:
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    bounds = [
+        np.quantile(_cosine(statistic[:, i], statistic[:, j]), tails) for statistic in resampled
+    ]
+    return dict(zip(_INTERVAL_NAMES, map(float, np.concatenate(bounds)), strict=True))
+
+
+def _common_values(
+    runs: Sequence[ScoredRun], signs: Mapping[str, float]
+) -> tuple[list[str], Floats]:
+    """The metrics, and (n, M, S) values of the queries without missing values."""
+    metrics = list(runs[0].metrics)
+    tables = [
+        run.scores.filter(pl.col("value").is_not_null())
+        .pivot(on="metric", index="query_id", values="value")
+        .rename({metric: f"{i} {metric}" for metric in metrics}, strict=False)
+        for i, run in enumerate(runs)
+    ]
+    joined = tables[0]
+    for table in tables[1:]:
+        joined = joined.join(table, on="query_id")
+    common_metrics = [
+        name for name in metrics if all(f"{i} {name}" in joined.columns for i in range(len(runs)))
+    ]
+    names = [f"{i} {metric}" for metric in common_metrics for i in range(len(runs))]
+    matrix = joined.drop_nulls().sort("query_id").select(names).to_numpy().astype(np.float64)
+    metric_signs = np.array([signs[metric] for metric in common_metrics])
+    return common_metrics, matrix.reshape(
+        len(matrix), len(common_metrics), len(runs)
+    ) * metric_signs[:, None]
+
+
+def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
+    """(B, M, P) signs of all pairs of systems, and (B, M, S) centred ranks, of resampled means."""
+    from scipy.stats import rankdata
+
+    n, metrics, systems = values.shape
+    rng = np.random.default_rng(seed)
+    flat_values, uniform_weights = values.reshape(n, -1), np.full(n, 1.0 / n)
+    resample_counts = rng.multinomial(n, uniform_weights, size=DRAWS).astype(np.float64)
+    means = np.round(
+        (resample_counts @ flat_values / n).reshape(DRAWS, metrics, systems), 12
+    )  # ties but for rounding
+    first_systems, second_systems = np.triu_indices(systems, 1)
+    ranks = rankdata(means, axis=2)
+    return (
+        np.sign(means[:, :, first_systems] - means[:, :, second_systems]),
+        ranks - ranks.mean(axis=2, keepdims=True),
+    )
+
+
+def _cosine(first_vectors: Floats, second_vectors: Floats) -> Floats:
+    """(B,) tau b of signs, and Pearson's r of centred ranks."""
+    size = np.sqrt((first_vectors**2).sum(axis=1) * (second_vectors**2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((first_vectors * second_vectors).sum(axis=1) / size, np.float64)
+
+
+_TARGET = 0.95
+
+
+def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
+    """Compute `ManySystems` from systems that were scored by the same judgments."""
+    from rankgate.measurement.stats.rank_tests import friedman
+
+    names = tuple(system.name for system in runs)
+    metrics = runs[0].metrics
+    matrices = {metric: value_matrix(runs, metric) for metric in metrics}
+    resamples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
+    usable_matrices = {metric: table for metric, table in matrices.items() if len(table) > 1}
+    means = {metric: table.mean(axis=0) for metric, table in usable_matrices.items()}
+    signs = dict(zip(metrics, metric_signs(metrics, runs[0].lower), strict=True))
+    signed_means = {metric: signs[metric] * mean for metric, mean in means.items()}
+    friedman_by_metric = {
+        metric: friedman(signs[metric] * table, test.level)
+        for metric, table in usable_matrices.items()
+    }
+    pairs = _pairs(names, usable_matrices, friedman_by_metric, test)
+    return ManySystems(
+        names,
+        _means(names, usable_matrices, signs, friedman_by_metric),
+        _frame([_anova_row(metric, table) for metric, table in usable_matrices.items()], _ANOVA),
+        _frame(
+            [row | {"gain": signs[row["metric"]] * row["delta"]} for row in pairs],
+            _PAIRS,
+        ),
+        _frame(_orderings(names, signed_means, order_intervals(runs, signs, test)), _ORDERINGS),
+        _frame(
+            [_reliability_row(metric, table, test) for metric, table in usable_matrices.items()],
+            _RELIABILITY,
+        ),
+        test.level,
+        resamples,
+        test.seed,
+        _frame(
+            [_friedman_row(metric, result) for metric, result in friedman_by_metric.items()],
+            FRIEDMAN,
+        ),
+    )
+
+
+_MEANS = {
+    "metric": pl.String,
+    "system": pl.String,
+    "mean": pl.Float64,
+    "n": pl.Int64,
+    "mean_rank": pl.Float64,
+}
+_ANOVA = {
+    "metric": pl.String,
+    "f": pl.Float64,
+    "p_value": pl.Float64,
+    "ms_system": pl.Float64,
+    "ms_query": pl.Float64,
+    "ms_residual": pl.Float64,
+}
+_PAIRS = {
+    "metric": pl.String,
+    "first": pl.String,
+    "second": pl.String,
+    "delta": pl.Float64,
+    "gain": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_tukey": pl.Float64,
+    "p_randomised": pl.Float64,
+    "p_nemenyi": pl.Float64,
+}
+_ORDERINGS = {
+    "first": pl.String,
+    "second": pl.String,
+    "tau": pl.Float64,
+    "tau_ap_b": pl.Float64,
+    "rbo": pl.Float64,
+    "spearman": pl.Float64,
+    "pearson": pl.Float64,
+    "tau_low": pl.Float64,
+    "tau_high": pl.Float64,
+    "spearman_low": pl.Float64,
+    "spearman_high": pl.Float64,
+}
+_RELIABILITY = {
+    "metric": pl.String,
+    "queries": pl.Int64,
+    "var_system": pl.Float64,
+    "var_query": pl.Float64,
+    "var_residual": pl.Float64,
+    "e_rho2": pl.Float64,
+    "e_rho2_low": pl.Float64,
+    "e_rho2_high": pl.Float64,
+    "phi": pl.Float64,
+    "phi_low": pl.Float64,
+    "phi_high": pl.Float64,
+    "needed": pl.Float64,
+    "needed_absolute": pl.Float64,
+    "tau": pl.Float64,
+    "tau_ap": pl.Float64,
+    "split_half": pl.Float64,
+    "split_half_low": pl.Float64,
+    "split_half_high": pl.Float64,
+    "split_half_tau": pl.Float64,
+}
+
+
+def value_matrix(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
+    """(n, S) values of the queries, or clusters, on which all systems have a value."""
+    table = None
+    for i, system in enumerate(runs):
+        metric_scores = system.scores.filter(
+            (pl.col("metric") == metric) & pl.col("value").is_not_null()
+        )
+        column = metric_scores.select("query_id", pl.col("value").alias(str(i)))
+        table = column if table is None else table.join(column, on="query_id")
+    if table is None:
+        return np.zeros((0, 0))
+    table = table.sort("query_id")
+    matrix = table.drop("query_id").to_numpy().astype(np.float64)
+    clusters = read_clusters(system.tagged for system in runs)
+    return (
+        QueryClusters.of(table["query_id"].to_list(), clusters).values(matrix)
+        if clusters
+        else matrix
+    )
+
+
+def _means(
+    names: Sequence[str],
+    matrices: dict[str, NDArray[np.float64]],
+    signs: dict[str, float],
+    friedman_by_metric: dict[str, Friedman],
+) -> pl.DataFrame:
+    rows = [
+        {
+            "metric": metric,
+            "system": name,
+            "mean": float(mean),
+            "n": len(table),
+            "mean_rank": float(rank),
+        }
+        for metric, table in matrices.items()
+        for mean, name, rank in sorted(
+            zip(table.mean(axis=0), names, friedman_by_metric[metric].ranks, strict=True),
+            key=lambda row: (-signs[metric] * row[0], row[1]),
+        )
+    ]
+    return _frame(rows, _MEANS)
+
+
+def _anova_row(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
+    from rankgate.measurement.stats.multiple_comparisons import anova
+
+    result = asdict(anova(table))
+    return {"metric": metric, **{name: result[name] for name in _ANOVA if name != "metric"}}
+
+
+def _friedman_row(metric: str, result: Friedman) -> dict[str, Any]:
+    return {"metric": metric, **{name: getattr(result, name) for name in list(FRIEDMAN)[1:]}}
+
+
+def _pairs(
+    names: Sequence[str],
+    matrices: Mapping[str, NDArray[np.float64]],
+    friedman_by_metric: Mapping[str, Friedman],
+    test: Test,
+) -> list[dict[str, Any]]:
+    from rankgate.measurement.stats.multiple_comparisons import randomised_tukey, tukey
+
+    samples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
+    randomised_tests = randomised_tukey([*matrices.values()], samples=samples, seed=test.seed)
+    rows = []
+    for (metric, table), randomised in zip(matrices.items(), randomised_tests, strict=True):
+        result = tukey(table, test.level)
+        rows += [
+            {
+                "metric": metric,
+                "first": names[i],
+                "second": names[j],
+                "delta": result.delta[i, j],
+                "low": result.low[i, j],
+                "high": result.high[i, j],
+                "p_tukey": result.p_value[i, j],
+                "p_randomised": randomised.p_value[i, j],
+                "p_nemenyi": friedman_by_metric[metric].nemenyi[i, j],
+            }
+            for i, j in combinations(range(len(names)), 2)
+        ]
+    return rows
+
+
+def _orderings(
+    names: Sequence[str],
+    signed_means: dict[str, NDArray[np.float64]],
+    intervals: Mapping[tuple[str, str], Mapping[str, float]],
+) -> list[dict[str, Any]]:
+    """Agreement of metrics on the order of systems, by means where larger is better."""
+    from rankgate.measurement.stats.rank_correlation import (
+        group_ties,
+        product_moment,
+        rank_correlation,
+        rbo,
+        tau,
+        tau_ap,
+    )
+
+    labels = list(signed_means)
+    tied_ranking = {
+        label: group_ties(dict(zip(names, signed_means[label], strict=True))) for label in labels
+    }
+    return [
+        {
+            "first": first_metric,
+            "second": second_metric,
+            "tau": tau(signed_means[first_metric], signed_means[second_metric]),
+            "tau_ap_b": tau_ap(signed_means[first_metric], signed_means[second_metric], "b"),
+            "rbo": rbo(tied_ranking[first_metric], tied_ranking[second_metric], ties="b").value,
+            "spearman": rank_correlation(signed_means[first_metric], signed_means[second_metric]),
+            "pearson": product_moment(signed_means[first_metric], signed_means[second_metric]),
+            **intervals[first_metric, second_metric],
+        }
+        for i, first_metric in enumerate(labels)
+        for second_metric in labels[i + 1 :]
+    ]
+
+
+def _reliability_row(metric: str, table: NDArray[np.float64], test: Test) -> dict[str, Any]:
+    from rankgate.measurement.stats.query_reliability import reliability, split_half
+
+    result: Reliability = reliability(table, test.level)
+    split_half_values = split_half(table, seed=test.seed)
+    coefficients = {name: getattr(result, name) for name in _RELIABILITY if hasattr(result, name)}
+    return {
+        **coefficients,
+        "metric": metric,
+        "needed": result.needed(_TARGET),
+        "needed_absolute": result.needed(_TARGET, absolute=True),
+        "split_half": split_half_values.value,
+        "split_half_low": split_half_values.low,
+        "split_half_high": split_half_values.high,
+        "split_half_tau": split_half_values.tau,
+    }
+
+
+def _frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
+    return make_frame([{name: row[name] for name in schema} for row in rows], schema)

@@ -1,0 +1,259 @@
+"""Names of metrics in score tables, and saved evaluations as sums over groups of queries.
+
+The spelling of a metric in a score table gives its direction, its range, and one name for
+each. Saved evaluations without values of single queries are sums over groups of queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.run_scores import GroupSums
+from rankgate.data.text.json_text import parse_json
+from rankgate.decisions.comparison.comparison import METRICS, SCHEMAS, Comparison
+from rankgate.measurement.metrics.metric_name_parser import parse_all
+from rankgate.measurement.scoring.chosen_convention import refuse_mixed
+
+if TYPE_CHECKING:
+    from rankgate.measurement.evaluation.scores import Scores
+    from rankgate.measurement.metrics.metric_declaration import Metric
+
+
+Direction = Literal["higher", "lower"]
+_DIRECTIONS = ("higher", "lower")
+_SAMPLE = 6
+
+
+@dataclass(frozen=True)
+class NamedMetric:
+    """A metric of a score table.
+
+    Attributes:
+        name: one for all spellings: ``ndcg_cut_10`` and ``nDCG@10`` are one metric.
+        lower: true if less is better; None if it is not stated.
+        low, high: its range; None without a limit, or if it is not known.
+        per_query: true if its values are of queries; counts and sums of trec_eval are left out.
+    """
+
+    name: str
+    lower: bool | None = None
+    low: float | None = None
+    high: float | None = None
+    per_query: bool = True
+
+
+@dataclass(frozen=True)
+class MetricNames:
+    """Names of metrics, as tools spell them.
+
+    Attributes:
+        directions: by name, of metrics that rankgate does not know.
+        asked: names that the user gave, which are always metrics.
+        extra: user-defined metrics.
+    """
+
+    directions: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    extra: Sequence[Metric] = ()
+    _known: dict[str, NamedMetric] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, direction in self.directions.items():
+            if direction not in _DIRECTIONS:
+                raise UsageError(
+                    f"direction of {name}: {direction!r} is neither higher nor lower, which is "
+                    "better.",
+                    code="unknown-choice",
+                )
+
+    def __getitem__(self, spelled: str) -> NamedMetric:
+        if spelled not in self._known:
+            self._known[spelled] = self._named(spelled)
+        return self._known[spelled]
+
+    def _named(self, spelled: str) -> NamedMetric:
+        direction = self.directions.get(spelled)
+        lower = None if direction is None else direction == "lower"
+        try:
+            metrics = parse_all(spelled, self.extra)
+        except UsageError:
+            return NamedMetric(spelled, lower)
+        if len(metrics) != 1:
+            return NamedMetric(spelled, lower)
+        metric = metrics[0][1]
+        return NamedMetric(
+            str(metric),
+            not metric.higher_is_better if lower is None else lower,
+            metric.low,
+            metric.high,
+            metric.aggregate == "mean",
+        )
+
+    def share(self, names: Iterable[str]) -> float:
+        """The share of the first few names that are metrics; each unknown name is slow to parse."""
+        sampled_names = list(dict.fromkeys(names))[:_SAMPLE]
+        is_metric = [name in self.asked or self[name].lower is not None for name in sampled_names]
+        return sum(is_metric) / len(is_metric) if is_metric else 0.0
+
+
+@dataclass(frozen=True)
+class GroupedRun:
+    """One run of a saved evaluation.
+
+    Attributes:
+        metrics: by label, its sums.
+        convention: name, hash and axes.
+    """
+
+    metrics: Mapping[str, GroupSums]
+    convention: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class QueryGroups:
+    """The groups of queries that values are computed from.
+
+    Attributes:
+        queries: by metric, the number of queries with a value.
+        count: by metric, the number of groups.
+    """
+
+    queries: Mapping[str, int]
+    count: Mapping[str, int]
+
+    def per_group(self, metric: str) -> float:
+        """The mean number of queries of a group."""
+        return self.queries[metric] / max(self.count[metric], 1)
+
+    @property
+    def note(self) -> str:
+        """A warning about figures that are computed from groups."""
+        groups, queries = max(self.count.values()), max(self.queries.values())
+        return (
+            f"computed from sums over {groups} groups of the {queries:,} queries: intervals and "
+            "tests are those of a sample of groups, and values of single queries are not known"
+        )
+
+    def in_queries(self, result: Comparison) -> Comparison:
+        """Convert counts, standard deviation and effect of a comparison from groups to queries.
+
+        Means, differences, intervals, p-values and detectable differences do not change. The
+        numbers of queries that won, and that a corrected test needs, are not known.
+        """
+        size = pl.col("metric").replace_strict(
+            {name: self.per_group(name) for name in result.names}, return_dtype=pl.Float64
+        )
+        total = pl.col("metric").replace_strict(dict(self.queries), return_dtype=pl.Int64)
+        unknown_columns = ("wins", "ties", "losses", "needed")
+        null_columns = [pl.lit(None, METRICS[name]).alias(name) for name in unknown_columns]
+        metrics = result.metrics.with_columns(
+            *null_columns,
+            n=total,
+            sd=pl.col("sd") * size.sqrt(),
+            effect=pl.col("effect") / size.sqrt(),
+        )
+        plans = result.plans.with_columns(queries=(pl.col("queries") * size).ceil())
+        note = f"{result.candidate.name}: {self.note}."
+        return replace(
+            result,
+            metrics=metrics,
+            plans=plans,
+            queries=pl.DataFrame(schema=SCHEMAS["queries"]),
+            warnings=(note, *result.warnings),
+        )
+
+
+def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
+    """Read the runs of a saved evaluation or comparison by name; empty without sums of groups.
+
+    Raises:
+        InputError: damaged sums.
+    """
+    document = parse_json(data, label)
+    if not isinstance(document, Mapping):
+        return {}
+    try:
+        return {
+            str(name): GroupedRun(
+                {metric: GroupSums.from_dict(group_sums) for metric, group_sums in sums.items()},
+                convention,
+            )
+            for name, sums, convention in _iterate_sums(document)
+        }
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        problem = f"damaged sums of groups of queries ({error}); save the result again."
+        raise InputError(problem, source=label, code="damaged-result") from None
+
+
+def runs_of_scores(scores: Scores) -> dict[str, GroupedRun]:
+    """The runs of scores by name; empty unless they have sums of groups and no values."""
+    return {
+        run.run: GroupedRun(run.groups, run.convention)
+        for run in scores.runs
+        if run.groups and not len(run.query_ids)
+    }
+
+
+def _iterate_sums(document: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Iterate over runs: name, sums and convention."""
+    for run in document.get("runs", ()):
+        if run.get("groups"):
+            yield run["name"], run["groups"], document["convention"]
+    for comparison in document.get("comparisons", ()):
+        for system, sums in comparison.get("groups", {}).items():
+            yield comparison[system]["name"], sums, comparison["convention"]
+
+
+def query_groups(
+    runs: Mapping[str, GroupedRun],
+    all_names: Sequence[str],
+    labels: Sequence[str],
+    names: MetricNames,
+) -> QueryGroups | None:
+    """Check the groups of systems against each other; None if no system has groups.
+
+    Args:
+        runs: by name of the system.
+        all_names: the names of all systems, also of those with values of queries.
+        labels: the metrics.
+        names: the metrics by spelling.
+
+    Raises:
+        UsageError: systems with other queries or another convention; some that have values of
+            queries instead.
+    """
+    if not runs:
+        return None
+    if ungrouped := [name for name in all_names if name not in runs]:
+        raise UsageError(
+            f"{ungrouped[0]} has values of queries, and {next(iter(runs))} sums of groups of them "
+            "only; score both the same way.",
+            code="not-comparable",
+        )
+    refuse_mixed({name: run.convention for name, run in runs.items()})
+    queries, count = {}, {}
+    for label in labels:
+        first_sums, *other_sums = (
+            (name, group_sums)
+            for name, run in runs.items()
+            for spelled, group_sums in run.metrics.items()
+            if names[spelled] == names[label]
+        )
+        for name, sums in other_sums:
+            if sums.queries != first_sums[1].queries or (sums.n != first_sums[1].n).any():
+                raise UsageError(
+                    f"{first_sums[0]} and {name} have a value of {label} for other queries "
+                    f"({first_sums[1].total:,} and {sums.total:,}), and what single queries have "
+                    "is not saved; compare the runs where the data is, with rankgate.compare of "
+                    "tables on Spark.",
+                    code="values-differ",
+                )
+        queries[label] = first_sums[1].total
+        count[label] = int((first_sums[1].n > 0).sum())
+    return QueryGroups(queries, count)

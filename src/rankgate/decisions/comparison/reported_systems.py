@@ -1,0 +1,487 @@
+"""Systems from the values of queries that other tools computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.query_sample import Sample
+from rankgate.data.query_tags import matching_tags, with_clusters
+from rankgate.data.run_scores import (
+    GIVEN_VALUES,
+    LISTS,
+    QUERIES,
+    SCORES,
+    Counts,
+    RunScores,
+    ScoredRun,
+)
+from rankgate.data.score_parts import Supply
+from rankgate.decisions.comparison.query_groups import (
+    MetricNames,
+    NamedMetric,
+    QueryGroups,
+    query_groups,
+)
+from rankgate.decisions.comparison.score_cells import Cell, ScoreFile, score_cells
+from rankgate.measurement.evaluation.metric_selection import metrics_as_list
+from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
+
+if TYPE_CHECKING:
+    from rankgate.data.input_types import ScoresLike, TableLike, TagsLike
+    from rankgate.measurement.metrics.metric_declaration import Metric
+
+
+_MAX_NAMED = 5
+_SLACK = 1e-9
+
+_Values = dict[str, dict[str, dict[str, float | None]]]
+"""Values by system, metric and query."""
+
+
+VALUE_SUPPLY = Supply(
+    frozenset({"values", "group_sums", "intervals"}),
+    "only values were given",
+    "give judgments and runs instead of scores",
+)
+"""The supply of tables of values."""
+
+SUM_SUPPLY = Supply(
+    frozenset({"group_sums"}),
+    "the evaluations have sums of groups of them",
+    "give judgments and runs, the values of queries (rankgate eval --per-query), or compare the "
+    "runs where the data is (rankgate.compare of tables on Spark)",
+)
+"""The supply of saved sums of groups of queries."""
+
+
+@dataclass(frozen=True)
+class ReportedSystems:
+    """The systems of score tables.
+
+    Attributes:
+        systems: by name, in the order of the files.
+        ranges: by metric, its lowest and highest value, where it has both.
+        groups: the groups of queries that the values are sums of; else None.
+    """
+
+    systems: Mapping[str, ScoredRun]
+    ranges: Mapping[str, tuple[float, float]]
+    groups: QueryGroups | None = None
+
+    @property
+    def supply(self) -> Supply:
+        """The parts that the tables have."""
+        return VALUE_SUPPLY if self.groups is None else SUM_SUPPLY
+
+    def named(self, names: Sequence[str]) -> list[ScoredRun]:
+        """Find the systems with these names; all systems without names.
+
+        Raises:
+            UsageError: an unknown system; a system that is named twice.
+        """
+        for name in names:
+            if name not in self.systems:
+                system_names = ", ".join(self.systems)
+                problem = f"no system is called {name!r}; the scores have {system_names}."
+                raise UsageError(problem, code="unknown-system")
+            if list(names).count(name) > 1:
+                problem = f"the system {name} is named twice."
+                raise UsageError(problem, code="baseline-is-candidate")
+        return [self.systems[name] for name in names or self.systems]
+
+
+def stated_metrics(metrics: str | Metric | Sequence[str | Metric]) -> tuple[str | Metric, ...]:
+    """The metrics that a user chose; empty for the default metrics."""
+    metric_list = (
+        (metrics,) if isinstance(metrics, str) or not isinstance(metrics, Sequence) else metrics
+    )
+    return (
+        ()
+        if tuple(map(str, metric_list)) == DEFAULT_METRICS
+        else tuple(metrics_as_list(metric_list))
+    )
+
+
+@dataclass(frozen=True)
+class ReportedTables:
+    """Tables of values of queries that another tool computed; they make scores.
+
+    Attributes:
+        tables: files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark
+            too), frames with a column for each system, or nested dicts.
+        directions: by the name of a metric that rankgate does not know, which of its values are
+            better: higher or lower.
+        tags: as of `Collection`.
+        sample: as of `Collection`.
+
+    Raises:
+        UsageError: no table is named.
+    """
+
+    tables: tuple[ScoresLike | Scores, ...]
+    directions: Mapping[str, str] = field(default_factory=dict)
+    tags: TagsLike | None = None
+    sample: Sample | TableLike | None = None
+
+    supply: ClassVar[Supply] = VALUE_SUPPLY
+
+    def __post_init__(self) -> None:
+        if not self.tables:
+            raise UsageError("no scores; give one table or more.", code="missing-input")
+
+    def read(
+        self,
+        metrics: Sequence[str | Metric] = (),
+        unequal: str = "drop",
+        slices: Sequence[str] = (),
+    ) -> ReportedSystems:
+        """Read the tables; arguments and errors as of `reported_systems`."""
+        user_metrics = tuple(metric for metric in metrics if not isinstance(metric, str))
+        return reported_systems(
+            self.tables,
+            metrics,
+            directions=self.directions,
+            unequal=unequal,
+            extra=user_metrics,
+            tags=self.tags,
+            slices=slices,
+        )
+
+    def systems(self, depth: int) -> list[ScoredRun]:  # noqa: ARG002 - tables have no lists
+        """The systems with the values of the default metrics that all tables have, else of all."""
+        return list(self.read().systems.values())
+
+    def intervals(self, scores: Scores) -> pl.DataFrame:
+        """Compute means with their intervals, of values.
+
+        Raises:
+            UsageError: a sample of queries is stated.
+        """
+        from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
+
+        return intervals_of(scores.runs, scores.metrics, sample=self.sample)
+
+    def scores(self) -> Scores:
+        """The values and means of all systems."""
+        systems = self.systems(0)
+        return Scores(
+            systems[0].qrels,
+            systems[0].convention,
+            systems[0].metrics,
+            tuple(map(_run_scores, systems)),
+            systems[0].lower,
+            maker=self,
+        )
+
+    def read_sample(self) -> Sample | None:
+        """Read the sample of queries; None if it is not stated.
+
+        Raises:
+            InputError: as `Sample.of`.
+        """
+        return None if self.sample is None else Sample.of(self.sample)
+
+
+def read_scores(
+    *tables: ScoresLike | Scores,
+    directions: Mapping[str, str] | None = None,
+    tags: TagsLike | None = None,
+    sample: Sample | TableLike | None = None,
+) -> Scores:
+    """Scores that another tool computed; the tables are read when something asks for them.
+
+    Args:
+        tables: one table or several, as of `ReportedTables`; each file is one system, or names
+            the systems of its rows or columns.
+        directions: as of `ReportedTables`.
+        tags: as of `Collection`.
+        sample: as of `Collection`.
+
+    Raises:
+        UsageError: no table is named.
+
+    >>> old, new = ({"q1": {"AP": value}, "q2": {"AP": value}} for value in (0.2, 0.3))
+    >>> read_scores({"old": old, "new": new}).means.rows()
+    [('old', 0.2), ('new', 0.3)]
+    """
+    return Scores.made_by(ReportedTables(tables, directions or {}, tags, sample))
+
+
+def reported_tables(scores: Scores) -> ReportedTables:
+    """The tables of scores; of saved scores the saved values."""
+    return scores.maker if isinstance(scores.maker, ReportedTables) else ReportedTables((scores,))
+
+
+def _run_scores(system: ScoredRun) -> RunScores:
+    """The values of one system by metric."""
+    ids = pl.Series(system.queries["query_id"])
+    values, reasons = {}, {}
+    for metric in system.metrics:
+        column = ids.to_frame().join(
+            system.scores.filter(metric=metric), on="query_id", how="left", maintain_order="left"
+        )
+        values[metric] = column["value"].fill_null(float("nan")).to_numpy()
+        is_missing = (column["why"] == "missing").fill_null(value=False)
+        reasons[metric] = is_missing.cast(pl.Int8).to_numpy()
+    means = {
+        metric: float(np.nanmean(column)) if not np.isnan(column).all() else float("nan")
+        for metric, column in values.items()
+    }
+    missing_count = system.scores.filter(why="missing")["query_id"].n_unique()
+    counts = Counts(len(ids), missing_count, 0, 0, 0, 0)
+    return RunScores(
+        system.name, system.tag, ids, values, reasons, means, counts, system.convention
+    )
+
+
+def reported_systems(
+    scores: Any,  # noqa: ANN401 - a path, a frame, nested dicts, or several of them
+    metrics: Sequence[str | Metric] = (),
+    *,
+    directions: Mapping[str, str] | None = None,
+    unequal: str = "refuse",
+    extra: Sequence[Metric] = (),
+    tags: TagsLike | None = None,
+    slices: Sequence[str] = (),
+) -> ReportedSystems:
+    """Read score tables.
+
+    A query without any row of a metric for a system is one that the system did not run: an error,
+    0, or left out, as ``unequal`` says. An empty cell is a value that is not defined: the query is
+    left out for this metric, counted and shown.
+
+    Args:
+        scores: one table or several.
+        metrics: those to compare; without any, the usual ones that all tables have, else all.
+        directions: by name, higher or lower, for metrics that rankgate does not know.
+        unequal: refuse, zero or drop.
+        extra: user-defined metrics.
+        tags: ``query_id`` and columns of tags, or where they are.
+        slices: the tags that are needed, where a file has more.
+
+    Raises:
+        InputError: tables that cannot be read, two values of one query, a value outside of its
+            metric's range; with file and line.
+        UsageError: a metric without values, or without a direction.
+    """
+    is_several = isinstance(scores, list | tuple)
+    asked_metrics = tuple(str(metric) for metric in metrics)
+    names = MetricNames(directions or {}, asked_metrics, extra)
+    tables = list(scores) if is_several else [scores]
+    for index, table in enumerate(tables):
+        refuse_baseline_again(table, tables[:index])
+    files = [score_cells(table, names) for table in tables]
+    values = _values_by_system(files, names, asked_metrics)
+    labels, named_metrics = _select_metrics(values, names, asked_metrics, files[0].label)
+    _refuse_best_as_zero(labels, named_metrics, unequal)
+    runs = {name: run for file in files for name, run in file.groups.items()}
+    groups = query_groups(runs, list(values), labels, names)
+    tags = tags if groups is None else None
+    systems = {
+        name: _make_run(
+            name,
+            values_of_system,
+            labels,
+            files,
+            unequal=unequal,
+            tags=tags,
+            slices=slices,
+            chosen=named_metrics,
+            every=values,
+        )
+        for name, values_of_system in values.items()
+    }
+    ranges = {
+        label: (metric.low, metric.high)
+        for label, metric in zip(labels, named_metrics, strict=True)
+        if metric.low is not None and metric.high is not None and abs(metric.low) < float("inf")
+    }
+    return ReportedSystems(systems, ranges, groups)
+
+
+def _values_by_system(
+    files: Sequence[ScoreFile], names: MetricNames, asked_metrics: Sequence[str]
+) -> _Values:
+    """Collect the values of all files by system; each cell once."""
+    values: _Values = {}
+    for file in files:
+        default_system = _system_name(file, values)
+        for cell in file.cells:
+            metric = _metric_of(cell, file, names, asked_metrics)
+            if not metric.per_query:
+                continue
+            column = values.setdefault(cell.system or default_system, {}).setdefault(
+                metric.name, {}
+            )
+            if cell.query in column:
+                problem = (
+                    f"{cell.system or default_system} has a second value of {metric.name} for "
+                    f"query {cell.query}; keep one of them."
+                )
+                raise InputError(problem, source=file.label, line=cell.line, code="duplicate-value")
+            if not file.groups:
+                _refuse_out_of_range(cell, metric, file)
+            column[cell.query] = cell.value
+    return values
+
+
+def _system_name(file: ScoreFile, values: _Values) -> str:
+    """The name of a file's system: that of the file, with its folder if the name is taken."""
+    name_with_folder = f"{Path(file.label).parent.name}/{file.stem}"
+    return next((name for name in (file.stem, name_with_folder) if name not in values), file.label)
+
+
+def _metric_of(
+    cell: Cell, file: ScoreFile, names: MetricNames, asked_metrics: Sequence[str]
+) -> NamedMetric:
+    if cell.metric:
+        return names[cell.metric]
+    if len(asked_metrics) == 1:
+        return names[asked_metrics[0]]
+    raise InputError(
+        "a table with one column for each system does not name its metric; name it with -m "
+        "METRIC (metrics=).",
+        source=file.label,
+        line=1,
+        code="missing-metric",
+    )
+
+
+def _refuse_out_of_range(cell: Cell, metric: NamedMetric, file: ScoreFile) -> None:
+    if cell.value is None:
+        return
+    low = metric.low is not None and cell.value < metric.low - _SLACK
+    if low or (metric.high is not None and cell.value > metric.high + _SLACK):
+        value_range = f"from {metric.low:g}" + (
+            f" to {metric.high:g}" if metric.high is not None else ""
+        )
+        raise InputError(
+            f"{metric.name} of query {cell.query} is {cell.value:g}, and its values are "
+            f"{value_range}; check the table, or give the metric another name and its direction.",
+            source=file.label,
+            line=cell.line,
+            code="out-of-range",
+        )
+
+
+def _select_metrics(
+    values: _Values, names: MetricNames, asked_metrics: Sequence[str], label: str
+) -> tuple[list[str], list[NamedMetric]]:
+    """The labels of the metrics to compare, and the metrics."""
+    metrics_in_tables = list(
+        dict.fromkeys(name for values_of_metric in values.values() for name in values_of_metric)
+    )
+    if not asked_metrics:
+        default_metrics = [
+            default_metric
+            for default_metric in DEFAULT_METRICS
+            if names[default_metric].name in metrics_in_tables
+        ]
+        asked_metrics = default_metrics or metrics_in_tables
+    named_metrics = [names[spelled_name] for spelled_name in asked_metrics]
+    for spelled, metric in zip(asked_metrics, named_metrics, strict=True):
+        if metric.name not in metrics_in_tables:
+            names_in_tables = ", ".join(metrics_in_tables[:12]) + (
+                ", …" if len(metrics_in_tables) > 12 else ""
+            )
+            problem = f"no values of {spelled}; the scores have {names_in_tables}."
+            raise UsageError(problem, code="unknown-metric")
+        systems_without = [
+            system
+            for system, values_of_metric in values.items()
+            if metric.name not in values_of_metric
+        ]
+        if systems_without:
+            systems_text = ", ".join(systems_without[:_MAX_NAMED])
+            problem = f"{systems_text} has no value of {spelled}; the others do."
+            raise UsageError(problem, code="not-comparable")
+    undirected_metrics = [metric.name for metric in named_metrics if metric.lower is None]
+    if undirected_metrics:
+        raise UsageError(
+            f"{label}: whether more or less of {', '.join(undirected_metrics[:_MAX_NAMED])} is "
+            f"better is not known; say --direction {undirected_metrics[0]}=higher or --direction "
+            f"{undirected_metrics[0]}=lower.",
+            code="unknown-direction",
+        )
+    return list(asked_metrics), named_metrics
+
+
+def _refuse_best_as_zero(
+    labels: Sequence[str], named_metrics: Sequence[NamedMetric], unequal: str
+) -> None:
+    """Check that a missing query, as 0, does not get the best value.
+
+    Raises:
+        UsageError: less of a metric is better.
+    """
+    for label, metric in zip(labels, named_metrics, strict=True):
+        if unequal == "zero" and metric.lower:
+            problem = f"0 is the best value of {label}; say unequal = drop for missing queries."
+            raise UsageError(problem, code="conflicting-options")
+
+
+def _make_run(
+    name: str,
+    values_of_metric: Mapping[str, Mapping[str, float | None]],
+    labels: Sequence[str],
+    files: Sequence[ScoreFile],
+    *,
+    unequal: str,
+    tags: TagsLike | None,
+    slices: Sequence[str],
+    chosen: Sequence[NamedMetric],
+    every: _Values,
+) -> ScoredRun:
+    rows = []
+    for label, metric in zip(labels, chosen, strict=True):
+        queries = sorted(
+            {
+                query
+                for values_of_system in every.values()
+                for query in values_of_system[metric.name]
+            }
+        )
+        for query in queries:
+            value, reason = values_of_metric[metric.name].get(query), None
+            if query not in values_of_metric[metric.name]:
+                value, reason = 0.0 if unequal == "zero" else None, "missing"
+            elif value is None:
+                reason = "the cell is empty"
+            rows.append((query, label, value, reason))
+    scores = pl.DataFrame(rows, schema=SCORES, orient="row")
+    digest = sha256(scores.write_csv().encode()).hexdigest()
+    ids = scores["query_id"].unique(maintain_order=True)
+    queries_table = pl.DataFrame({"query_id": ids}).with_columns(
+        pl.lit("ok").alias("state"),
+        *(pl.lit(None, dtype=QUERIES[column]).alias(column) for column in list(QUERIES)[2:]),
+    )
+    if tags is not None:
+        query_tags = with_clusters(matching_tags(tags, ids, slices))
+        queries_table = queries_table.join(
+            query_tags, on="query_id", how="left", maintain_order="left"
+        )
+    return ScoredRun(
+        name=name,
+        tag=None,
+        sha256=digest,
+        qrels=", ".join(dict.fromkeys(Path(file.label).name for file in files)),
+        qrels_sha256=sha256(repr([file.cells for file in files]).encode()).hexdigest(),
+        convention={"name": GIVEN_VALUES, "hash": "", "axes": {}},
+        metrics=tuple(labels),
+        depth=0,
+        scores=scores,
+        lists=pl.DataFrame(schema=LISTS),
+        queries=queries_table,
+        lower=tuple(label for label, metric in zip(labels, chosen, strict=True) if metric.lower),
+    )

@@ -1,1 +1,0 @@
-"""Values of queries that another tool computed, read from its files."""

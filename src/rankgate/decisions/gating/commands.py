@@ -1,0 +1,288 @@
+"""The commands of gating: ``rankgate policy``, ``rankgate baseline`` and ``rankgate gate``.
+
+``rankgate policy`` shows every key of a gate's policy, and the demands of one policy.
+``rankgate baseline`` saves a system's results, so that a gate does not need the old engine.
+``rankgate gate`` decides: may the candidate replace the baseline?
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.option_types import (
+    BASELINE_OR_FILE,
+    SAVED_BASELINE,
+    SYSTEM_OR_FILE,
+    FullHelpGroup,
+    SectionedCommand,
+)
+from rankgate.core.console.shared_options import check_paths, input_paths, write_output
+from rankgate.core.console.terminal_output import (
+    TerminalProgress,
+    output_width,
+    print_result,
+    record_if_requested,
+    style_output,
+    with_record_option,
+)
+from rankgate.core.errors import UsageError
+from rankgate.core.present import write_results
+from rankgate.core.present.write_results import FORMS
+from rankgate.core.present.write_results import FORMS as CHECK_FORMS
+from rankgate.data.score_parts import Need
+from rankgate.decisions.comparison import commands as comparing
+from rankgate.decisions.comparison.reported_systems import VALUE_SUPPLY
+from rankgate.decisions.gating.gate import gate, with_noise
+from rankgate.decisions.gating.policy import policy
+from rankgate.decisions.gating.policy_keys import policy_keys
+from rankgate.decisions.gating.saved import saved_baselines as service
+from rankgate.decisions.gating.self_check import self_check
+from rankgate.decisions.gating.verdict_document import VERDICT_FORMS, render
+from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.measurement.scoring import Convention
+    from rankgate.store.stored_project import StoredProject
+
+
+@click.command("policy")
+@click.argument("file", required=False, type=click.Path())
+@shared_options.form(*FORMS, "schema")
+@shared_options.output
+def policy_command(file: str | None, form: str, output: str | None) -> None:
+    """Check the policy FILE and show what it demands; without FILE, show every key.
+
+    \b
+    rankgate policy
+    rankgate policy rankgate.toml
+    rankgate policy --format schema -o rankgate.schema.json
+    """
+    if file is not None:
+        print_result(policy(file), "json" if form == "schema" else form, output)
+    elif form == "schema":
+        write_output(write_results.to_json(dict(policy_keys().schema)), output)
+    else:
+        print_result(policy_keys(), form, output)
+
+
+@click.group(
+    "baseline", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]}
+)
+def baseline_command() -> None:
+    """Save baselines as plain files in rankgate/baselines, to be committed.
+
+    \b
+    rankgate baseline save main qrels.txt main.run -m nDCG@10 -m RR@10
+    rankgate baseline noise main qrels.txt main-again.run
+    rankgate baseline list
+    """
+
+
+@baseline_command.command("save", cls=SectionedCommand)
+@click.argument("name", type=SAVED_BASELINE)
+@shared_options.qrels
+@shared_options.run
+@metric_options.metrics_option(
+    "A metric to keep in addition to those of the policy; may be given several times. Without it: "
+    f"{', '.join(DEFAULT_METRICS)}."
+)
+@metric_options.convention
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    help="How many documents of each query are saved; by default what the policy needs.",
+)
+@click.option("--force", is_flag=True, help="Replace an existing baseline.")
+@of_collection("run")
+def save(
+    name: str,
+    collection: Collection,
+    run: str,
+    metrics: tuple[str, ...],
+    convention: Convention,
+    depth: int | None,
+    force: bool,
+) -> None:
+    """Score RUN and save it as the baseline NAME."""
+    result = service.save(name, collection, run, metrics, convention, depth=depth, force=force)
+    print_result(service.SavedBaselines.of(result), "text")
+
+
+@baseline_command.command("noise", cls=SectionedCommand)
+@click.argument("name", type=SAVED_BASELINE)
+@shared_options.qrels
+@shared_options.runs
+@of_collection("runs")
+def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
+    """Measure noise: how repeated RUNs differ from the baseline NAME."""
+    print_result(service.SavedBaselines.of(service.measure_noise(name, collection, runs)), "text")
+
+
+@baseline_command.command("show")
+@click.argument("name", type=SAVED_BASELINE)
+@shared_options.form(*FORMS)
+def show(name: str, form: str) -> None:
+    """Show the baseline NAME and the log of its uses."""
+    print_result(service.SavedBaselines.of(service.find_baseline(name)), form)
+
+
+@baseline_command.command("list")
+@shared_options.form(*FORMS)
+def listed(form: str) -> None:
+    """List all saved baselines."""
+    print_result(service.SavedBaselines.of(*service.list_baselines()), form)
+
+
+@click.command("gate", cls=SectionedCommand)
+@click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
+@click.argument("baseline", type=BASELINE_OR_FILE, required=False)
+@click.argument("candidate", type=SYSTEM_OR_FILE, required=False)
+@comparing.score_options
+@verb_options(gate, "policy FILE")
+@click.option(
+    "--noise",
+    multiple=True,
+    type=click.Path(),
+    metavar="RUN",
+    help="Another run of the baseline's system, to measure noise; a smaller margin is refused. "
+    "May be given several times.",
+)
+@click.option(
+    "--log/--no-log",
+    default=True,
+    show_default=True,
+    help="Add this evaluation to the log next to the saved baseline.",
+)
+@with_record_option
+@verb_options(gate, "redraws")
+@click.option(
+    "--self-check",
+    "checked",
+    is_flag=True,
+    help="Gate one system against itself instead: BASELINE, CANDIDATE and --noise are runs of the "
+    "same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
+)
+@verb_options(self_check, "snapshots N")
+@metric_options.metrics_from
+@shared_options.form(*VERDICT_FORMS)
+@shared_options.output
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="FORM=FILE",
+    help="Also write another format to a file, as in junit=gate.xml; may be given several times.",
+)
+@comparing.system_names("baseline", "candidate")
+@of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
+@comparing.reported_scores
+@click.pass_context
+def gate_command(
+    ctx: click.Context,
+    /,
+    collection: Collection | Scores,
+    baseline: Any,
+    candidate: Any,
+    form: str,
+    output: str | None,
+    also: tuple[str, ...],
+    checked: bool,
+    snapshots: int,
+    stored: StoredProject | None,
+    noise: tuple[Any, ...],
+    **options_of_gate: Any,
+) -> None:
+    """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
+
+    Exits with 0 if it passes, 1 if it fails, 3 if these queries and judgments cannot tell, 2 if
+    something is wrong with the input.
+
+    \b
+    rankgate gate qrels.txt old.run new.run
+    rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
+    rankgate gate --scores old.eval --scores new.eval
+    rankgate gate --scores table.csv old new
+    rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
+    rankgate gate gold bm25 dense --project shop --store sqlite:///judging.db
+    rankgate gate --self-check qrels.txt one.run two.run --noise three.run
+    rankgate gate --self-check qrels.txt engine.toml queries.tsv --snapshots 10
+    """
+    if checked:
+        runs = (baseline, candidate, *noise)
+        _self_check(ctx, collection, runs, (form, output), snapshots, options_of_gate["policy"])
+    if isinstance(collection, Scores):
+        VALUE_SUPPLY.require("--noise", [Need("repeats")] if noise else [])
+    elif noise:
+        baseline = with_noise(collection, baseline, noise)
+    names_and_paths = [_parse_also(name_and_path) for name_and_path in also]
+    for _, path in names_and_paths:
+        check_paths(input_paths(), path)
+    with TerminalProgress(3):
+        result = gate(collection, baseline, candidate, **options_of_gate)
+    record_if_requested(result)
+    for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
+        write_output(render(result, name), path)
+    write_output(style_output(render(result, form, output_width(output)), form, output), output)
+    if stored is not None and options_of_gate["log"]:
+        stored.add_result(result, summary={"verdict": result.verdict})
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if form == "github" and summary:
+        with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - the file has earlier summaries
+            page.write(render(result, "markdown"))
+    ctx.exit(result.status)
+
+
+def _self_check(
+    ctx: click.Context,
+    collection: Collection | Scores,
+    runs: tuple[Any, ...],
+    form_and_output: tuple[str, str | None],
+    snapshots: int,
+    policy: str | None,
+) -> NoReturn:
+    """Gate a system against itself, and exit.
+
+    Raises:
+        UsageError: a form that it does not have; scores; something is not given.
+    """
+    form, output = form_and_output
+    if form not in CHECK_FORMS:
+        raise UsageError(
+            f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.",
+            code="conflicting-options",
+        )
+    if isinstance(collection, Scores):
+        raise VALUE_SUPPLY.error("--self-check", Need("lists"))
+    baseline, candidate, *_ = runs
+    if collection.judgments is None or baseline is None or candidate is None:
+        raise UsageError(
+            "--self-check takes judgments and two runs of a system, or an engine and its queries.",
+            code="missing-input",
+        )
+    with TerminalProgress(snapshots * snapshots):
+        if str(baseline).endswith(".toml"):
+            result = self_check(
+                collection, baseline, policy, queries=candidate, snapshots=snapshots
+            )
+        else:
+            result = self_check(collection, runs, policy)
+    print_result(result, form, output)
+    ctx.exit(result.status)
+
+
+def _parse_also(argument: str) -> tuple[str, str]:
+    form, equals, path = argument.partition("=")
+    if form not in VERDICT_FORMS or not equals or not path:
+        raise UsageError(
+            f"--also {argument}: say FORM=FILE, the form one of {', '.join(VERDICT_FORMS)}.",
+            code="invalid-syntax",
+        )
+    return form, path

@@ -1,1 +1,0 @@
-"""The results of gating as tables and words."""

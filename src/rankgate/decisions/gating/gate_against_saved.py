@@ -1,0 +1,159 @@
+"""A saved baseline in a gate: its parts, the changes since, and its noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.data import read_run
+from rankgate.data.score_parts import Need, Part, Supply
+from rankgate.decisions.gating.decide import make_stale_verdict
+from rankgate.decisions.gating.rule import Drift
+from rankgate.decisions.gating.saved import saved_baselines
+
+if TYPE_CHECKING:
+    from rankgate.data import Run
+    from rankgate.data.collection import Collection
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.decisions.gating.policy import Policy
+    from rankgate.decisions.gating.saved.saved_baselines import SavedBaseline
+    from rankgate.decisions.gating.verdict import Verdict
+
+
+def saved_system(
+    saved: SavedBaseline, metrics: Sequence[str], rules: Policy, collection: Collection
+) -> ScoredRun:
+    """The saved system with the metrics of the policy.
+
+    Raises:
+        UsageError: it was saved without one of them, or with shorter lists; with items that users
+            had seen where the candidate is scored without them, or without them.
+    """
+    system, supply = saved.baseline.system, saved_supply(saved)
+    for metric in metrics:
+        supply.require(metric, [Need("values", metric=metric)])
+    supply.require("the policy", [Need("lists", depth=rules.depth)])
+    if system.without_seen != collection.drop_seen:
+        handling, option = ("with", " --drop-seen") if collection.drop_seen else ("without", "")
+        raise UsageError(
+            f"the baseline {saved.baseline.name} was saved {handling} the items that users had "
+            "seen, and the candidate is scored otherwise; save it again: "
+            f"{_save_again_command(saved)}{option}.",
+            code=_CODE,
+        )
+    scores = system.scores.filter(pl.col("metric").is_in(list(metrics)))
+    return replace(system, metrics=tuple(metrics), scores=scores)
+
+
+def saved_supply(saved: SavedBaseline) -> Supply:
+    """The parts that a saved baseline has."""
+    system = saved.baseline.system
+    parts: set[Part] = {"values", "group_sums", "queries", "lists", "judgments"}
+    if system.served is not None:
+        parts.add("every_list")
+
+    def remedy(need: Need) -> str:
+        if need.part == "every_list":
+            return (
+                "save it again with a metric of lists in the policy, or count judged users only "
+                "(--judged-users-only)"
+            )
+        option = f" --depth {need.depth}" if need.depth else ""
+        option += f" -m {need.metric}" if need.metric else ""
+        return f"save it again: {_save_again_command(saved)}{option}"
+
+    return Supply(
+        frozenset(parts),
+        f"the baseline {saved.baseline.name} was saved with {', '.join(system.metrics)} and the "
+        f"first {system.depth} documents of the lists of judged queries",
+        remedy,
+        depth=system.depth,
+        metrics=system.metrics,
+        code=_CODE,
+    )
+
+
+def saved_run(saved: SavedBaseline) -> Run:
+    """The lists of a saved baseline as a run, where it has those of all queries.
+
+    Raises:
+        UsageError: it has those of judged queries only.
+    """
+    saved_supply(saved).require("a model's judgments", [Need("every_list")])
+    system = saved.baseline.system
+    assert system.served is not None
+    lists_of_unjudged_queries = (
+        system.served.select("query_id", doc_id="doc_ids")
+        .explode("doc_id")
+        .drop_nulls()
+        .with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+    )
+    rows = pl.concat([system.lists.select("query_id", "doc_id", "rank"), lists_of_unjudged_queries])
+    scored_rows = rows.select("query_id", "doc_id", score=-pl.col("rank").cast(pl.Float64))
+    return replace(read_run(scored_rows), name=system.name)
+
+
+def _save_again_command(saved: SavedBaseline) -> str:
+    """The command that saves a baseline again."""
+    return f"rankgate baseline save {saved.baseline.name} QRELS RUN --force"
+
+
+_CODE = "baseline-lacks"
+
+
+def make_verdict_on_stale_baseline(
+    saved: SavedBaseline, candidate: ScoredRun, rules: Policy
+) -> Verdict:
+    """The verdict where the judgments are not those that the baseline was scored by.
+
+    The difference would come from the system and from the judgments.
+    """
+    system, drift = saved.baseline.system, compute_drift(saved.baseline.system, candidate)
+    reason = (
+        f"the baseline {saved.baseline.name} was scored by other judgments "
+        f"({system.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
+        f"{drift.words}"
+    )
+    next_step = (
+        f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "
+        "--force"
+    )
+    hashes = {
+        "qrels": candidate.qrels_sha256,
+        "baseline": system.sha256,
+        "candidate": candidate.sha256,
+        "policy": rules.sha256,
+    }
+    return make_stale_verdict(
+        rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes
+    )
+
+
+def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:
+    """Differences between the judgments of a saved system and those of a candidate."""
+    saved_queries, candidate_queries = (
+        set(system.queries["query_id"].to_list()) for system in (saved, candidate)
+    )
+    documents_of_both = saved.lists.join(candidate.lists, on=["query_id", "doc_id"], how="inner")
+    regraded = documents_of_both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
+    return Drift(
+        len(saved_queries),
+        tuple(sorted(saved_queries - candidate_queries)),
+        tuple(sorted(candidate_queries - saved_queries)),
+        saved.qrels_sha256 != candidate.qrels_sha256,
+        len(regraded),
+    )
+
+
+def compute_noise(
+    saved: SavedBaseline | None, systems: Sequence[ScoredRun], metrics: Sequence[str]
+) -> dict[str, float]:
+    """The noise floor recorded for the baseline, or shown by further runs of its system."""
+    floor = dict(saved.baseline.noise) if saved else {}
+    if len(systems) > 1:
+        floor |= {metric: saved_baselines.largest_difference(metric, systems) for metric in metrics}
+    return floor

@@ -1,0 +1,104 @@
+"""Rules on judgments: an admitted judge, and the queries and judgments of a saved baseline.
+
+The first demands that the judge that made the judgments was compared with people, and
+admitted. The second demands that the queries and judgments are those that a saved baseline was
+scored by.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.core.declare import Parameter, Range
+from rankgate.decisions.gating.rule import Outcome, RuleKind
+
+if TYPE_CHECKING:
+    from rankgate.decisions.gating.rule import Drift, Evidence, Rule
+
+
+_ADMIT_COMMAND = "hold the judge against people: rankgate admit PEOPLE JUDGE --format json -o {}"
+
+
+def decide_admitted(rule: Rule, evidence: Evidence) -> Outcome:
+    """Return the verdict of the admission, if it is about these judgments."""
+    result = evidence.inputs.admissions[rule["file"]]
+    next_step = _ADMIT_COMMAND.format(rule["file"])
+    if result.sha256 != evidence.comparison.qrels_sha256:
+        reason = (
+            f"{rule['file']} is about other judgments of {result.judge} ({result.sha256[:12]}) "
+            f"than these ({evidence.comparison.qrels_sha256[:12]})"
+        )
+        return Outcome("inconclusive", reason, next_step)
+    if result.verdict == "pass":
+        return Outcome("pass", f"{result.judge} was compared with people and admitted")
+    if result.verdict == "fail":
+        return Outcome(
+            "fail",
+            f"{result.judge} was compared with people and refused",
+            "gate on judgments by people, or fix the judge",
+        )
+    return Outcome(
+        "inconclusive",
+        f"{result.judge} was compared with people, undecided",
+        "let people judge more of the same pairs",
+    )
+
+
+ADMITTED_RULE = RuleKind(
+    "admitted",
+    (
+        Parameter(
+            "file",
+            "text",
+            "what rankgate admit --format json wrote, next to the policy",
+            required=True,
+        ),
+    ),
+    decide_admitted,
+    title="the judge behind the judgments was compared with people and admitted",
+    needs=frozenset({"judgments"}),
+    reads_admission=True,
+)
+
+
+def decide_drift(rule: Rule, evidence: Evidence) -> Outcome:
+    """Pass where the baseline was not saved; else compare the drift with its limits."""
+    if evidence.inputs.drift is None:
+        return Outcome("pass", "both systems are scored now, by the same judgments")
+    return compare_drift(rule, evidence.inputs.drift)
+
+
+def compare_drift(rule: Rule, drift: Drift) -> Outcome:
+    """Fail where judgments changed, or where too many queries came or went."""
+    if not drift.queries and not drift.judgments:
+        return Outcome("pass", f"{drift.then} queries and their judgments are as they were saved")
+    is_exceeded = drift.share > rule["queries"] or (drift.judgments and rule["judgments"])
+    changes = f"since the baseline was saved {drift.words}"
+    if not is_exceeded:
+        return Outcome("pass", f"{changes}; the policy allows it", queries=drift.queries)
+    return Outcome(
+        "fail", changes, "save the baseline anew by these judgments", queries=drift.queries
+    )
+
+
+DRIFT_RULE = RuleKind(
+    "drift",
+    (
+        Parameter(
+            "queries",
+            "number",
+            "the largest share of queries that may have come or gone",
+            0.0,
+            range=Range(0.0, 1.0),
+        ),
+        Parameter(
+            "judgments",
+            "bool",
+            "whether other judgments of the same queries fail it",
+            default=True,
+        ),
+    ),
+    decide_drift,
+    title="queries and judgments are the same as for the saved baseline",
+    without_comparison=compare_drift,
+)

@@ -1,0 +1,359 @@
+"""Figures of the stages of a pipeline: latency, changes of lists, and losses by cause.
+
+Latency is that of each stage, and of the pipeline to its end. Changes of lists between stages
+are added and removed documents, and grades of the first ones. The loss of a pipeline is
+measured against the best there is, by cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.decisions.comparison.comparison_tables import MOST_GRADES
+
+if TYPE_CHECKING:
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.decisions.pipelines.stage_run import StageRun
+
+
+LATENCY: dict[str, Any] = {
+    "stage": pl.String,
+    "does": pl.String,
+    "inputs": pl.String,
+    "ok": pl.Int64,
+    "zero": pl.Int64,
+    "failed": pl.Int64,
+    "n": pl.Int64,
+    "mean": pl.Float64,
+    "p50": pl.Float64,
+    "p95": pl.Float64,
+    "waits": pl.Float64,
+    "total": pl.Float64,
+    "total_p50": pl.Float64,
+    "total_p95": pl.Float64,
+    "file": pl.String,
+}
+
+
+def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
+    """The latency of each stage alone, and of the pipeline up to it.
+
+        total(stage) = own(stage) + max over its inputs of total(input)
+
+    for each query: stages in a row add up, and of branches that run at the same time the slowest
+    one counts. Queries that the stage did not answer have no latency.
+
+    Args:
+        stages: the stages, inputs first.
+
+    Returns:
+        ``stage``, ``does``, ``inputs``; ``ok``, ``zero`` and ``failed`` queries; ``n`` queries
+        with a latency; in milliseconds ``mean``, ``p50`` and ``p95`` of the stage alone,
+        ``waits`` (the mean time until its inputs are there), ``total`` (mean), ``total_p50`` and
+        ``total_p95`` up to its end; ``file``, the stage's run.
+    """
+    totals: dict[str, pl.DataFrame] = {}
+    rows = []
+    for taken_stage in stages:
+        latencies_alone = taken_stage.states.select("query_id", own="latency_ms").drop_nulls()
+        waits = _waiting_time([totals[name] for name in taken_stage.stage.inputs], latencies_alone)
+        latencies_to_here = latencies_alone.join(waits, on="query_id", maintain_order="left")
+        latencies_to_here = latencies_to_here.with_columns(total=pl.col("own") + pl.col("waits"))
+        totals[taken_stage.stage.name] = latencies_to_here.select("query_id", "total")
+        states = dict(taken_stage.states.group_by("state").len().iter_rows())
+        rows.append(
+            {
+                "stage": taken_stage.stage.name,
+                "does": taken_stage.does,
+                "inputs": ", ".join(taken_stage.stage.inputs),
+                **{state: states.get(state, 0) for state in ("ok", "zero", "failed")},
+                "n": len(latencies_to_here),
+                "mean": latencies_to_here["own"].mean(),
+                "p50": latencies_to_here["own"].quantile(0.5, "linear"),
+                "p95": latencies_to_here["own"].quantile(0.95, "linear"),
+                "waits": latencies_to_here["waits"].mean(),
+                "total": latencies_to_here["total"].mean(),
+                "total_p50": latencies_to_here["total"].quantile(0.5, "linear"),
+                "total_p95": latencies_to_here["total"].quantile(0.95, "linear"),
+                "file": str(taken_stage.path),
+            }
+        )
+    return pl.DataFrame(rows, schema=LATENCY)
+
+
+def _waiting_time(inputs: Sequence[pl.DataFrame], latencies_alone: pl.DataFrame) -> pl.DataFrame:
+    """``query_id`` and ``waits``: the time at which the last of the inputs is there."""
+    if not inputs:
+        return latencies_alone.select("query_id", waits=pl.lit(0.0))
+    return pl.concat(inputs).group_by("query_id").agg(waits=pl.col("total").max())
+
+
+def describe_failures(taken_stage: StageRun) -> str:
+    """The number of failed queries, with the most frequent error; empty if none failed."""
+    errors = taken_stage.states.filter(pl.col("state") == "failed")["error"].fill_null("no reason")
+    if errors.is_empty():
+        return ""
+    top_error = errors.value_counts(sort=True)["error"][0]
+    return f"{len(errors):,} of {len(taken_stage.states):,} queries failed, most often: {top_error}"
+
+
+_MAX_UNJUDGED_DIFFERENCE = 0.05
+
+MOVES: dict[str, Any] = {
+    "stage": pl.String,
+    "k": pl.Int64,
+    "documents": pl.Int64,
+    "new": pl.Int64,
+    "gone": pl.Int64,
+    "relevant": pl.Int64,
+    "gained": pl.Int64,
+    "lost": pl.Int64,
+}
+MIX: dict[str, Any] = {
+    "stage": pl.String,
+    "grade": pl.Float64,
+    "label": pl.String,
+    "count": pl.Int64,
+    "share": pl.Float64,
+}
+
+
+def count_moves(
+    systems: Sequence[ScoredRun], cutoffs: Sequence[int], before: Sequence[int | None]
+) -> pl.DataFrame:
+    """The number of documents, and of relevant ones, that each stage has, added and removed.
+
+    Args:
+        systems: the stages, in order.
+        cutoffs: the numbers of first documents.
+        before: the index of the stage that each is compared with; None for the first.
+
+    Returns:
+        ``stage``, ``k``, ``documents``, ``new`` and ``gone`` (against the stage before),
+        ``relevant`` (a grade above 0), ``gained`` and ``lost`` of these; over all queries. The
+        first stage has nothing before it: null.
+    """
+    rows = []
+    for k in cutoffs:
+        lists = [system.lists.filter(pl.col("rank") <= k) for system in systems]
+        for system, stage_lists, previous_index in zip(systems, lists, before, strict=True):
+            row = {
+                "stage": system.name,
+                "k": k,
+                "documents": len(stage_lists),
+                "relevant": _count_relevant(stage_lists),
+            }
+            if previous_index is not None:
+                new = stage_lists.join(lists[previous_index], on=["query_id", "doc_id"], how="anti")
+                removed = lists[previous_index].join(
+                    stage_lists, on=["query_id", "doc_id"], how="anti"
+                )
+                row |= {"new": len(new), "gone": len(removed)}
+                row |= {"gained": _count_relevant(new), "lost": _count_relevant(removed)}
+            rows.append({name: row.get(name) for name in MOVES})
+    return pl.DataFrame(rows, schema=MOVES)
+
+
+def count_grades(systems: Sequence[ScoredRun], k: int, labels: Mapping[float, str]) -> pl.DataFrame:
+    """The share of each grade among the first k documents of all queries.
+
+    Args:
+        systems: the stages.
+        k: the cutoff.
+        labels: the names of grades.
+
+    Returns:
+        ``stage``, ``grade`` (null: unjudged; above and below 0 only where there are more than
+        `MOST_GRADES`), ``label``, ``count``, ``share`` of the documents shown; the best first.
+    """
+    tops = [system.lists.filter(pl.col("rank") <= k)["grade"] for system in systems]
+    grades = sorted({g for top in tops for g in top.drop_nulls().to_list()}, reverse=True)
+    has_many_grades = len(grades) > MOST_GRADES
+    if has_many_grades:
+        tops = [(top > 0).cast(pl.Float64) for top in tops]
+        grades = [1.0, 0.0]
+        labels = {1.0: "relevant", 0.0: "not relevant"}
+    rows = []
+    for system, top in zip(systems, tops, strict=True):
+        for grade in (*grades, None):
+            count = int(top.null_count() if grade is None else (top == grade).sum())
+            label = "unjudged" if grade is None else labels.get(grade, f"grade {grade:g}")
+            share = count / len(top) if len(top) else None
+            rows.append(
+                {
+                    "stage": system.name,
+                    "grade": grade,
+                    "label": label,
+                    "count": count,
+                    "share": share,
+                }
+            )
+    return pl.DataFrame(rows, schema=MIX)
+
+
+def stage_kinds(moved: pl.DataFrame, depth: int, count: int) -> tuple[str, ...]:
+    """The kind of each stage: one with a document that the stage before lacks retrieves."""
+    new = moved.filter(pl.col("k") == depth)["new"].fill_null(1).to_list()
+    return tuple("retrieves" if new[i] else "reranks" for i in range(count))
+
+
+def parallel_stages(systems: Sequence[ScoredRun], kinds: Sequence[str]) -> set[int]:
+    """The indices of stages that retrieve by themselves, and do not follow the stage above.
+
+    The stage below such a one has documents that it lacks and an earlier stage has: it merges
+    both. In a row of stages it could have no document that the stage above took out.
+    """
+    pairs = [system.lists.select("query_id", "doc_id") for system in systems]
+    parallel = set()
+    for i in range(1, len(systems) - 1):
+        if kinds[i] == "retrieves" and kinds[i + 1] == "retrieves":
+            added = pairs[i + 1].join(pairs[i], on=["query_id", "doc_id"], how="anti")
+            earlier = pl.concat(pairs[:i]).unique()
+            if len(added.join(earlier, on=["query_id", "doc_id"], how="semi")):
+                parallel.add(i)
+    return parallel
+
+
+def uneven_warnings(mixed: pl.DataFrame, k: int, before: Sequence[int | None]) -> list[str]:
+    """A sentence for each step between lists with very different shares of judged documents."""
+    holes = mixed.filter(pl.col("label") == "unjudged").select("stage", "share").rows()
+    steps = [(holes[i], holes[index]) for index, i in enumerate(before) if i is not None]
+    return [
+        f"of the first {k} documents {previous_share:.0%} are unjudged at {previous_name} and "
+        f"{share:.0%} at {name}: they count as not relevant, so "
+        f"{previous_name if previous_share > share else name} may look worse than it is."
+        for (previous_name, previous_share), (name, share) in steps
+        if previous_share is not None
+        and share is not None
+        and abs(previous_share - share) > _MAX_UNJUDGED_DIFFERENCE
+    ]
+
+
+def _count_relevant(lists: pl.DataFrame) -> int:
+    return int((lists["grade"] > 0).sum())
+
+
+RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
+"""Causes of a loss: the document is not among the candidates of retrieval; it is below those that
+a reranker orders; a reranker removes it; it is there, at a wrong rank."""
+
+LOSSES: dict[str, Any] = {
+    "stage": pl.String,
+    "why": pl.String,
+    "lost": pl.Float64,
+    "share": pl.Float64,
+}
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The largest loss.
+
+    Attributes:
+        stage: its name.
+        why: `RETRIEVAL`, `DEPTH`, `CUT` or `ORDER`.
+        lost: the size of the loss, mean over queries.
+        share: of all that is missing.
+        next_stage, next_why, next_lost: the second largest loss; None if there is no other.
+        low, high: interval of the difference of both losses, by Student's t; None where there
+            are fewer than two queries, or no second.
+        significant: True if that interval lies above 0.
+    """
+
+    stage: str
+    why: str
+    lost: float
+    share: float
+    next_stage: str | None
+    next_why: str | None
+    next_lost: float | None
+    low: float | None
+    high: float | None
+    significant: bool
+
+
+def compute_losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[int]) -> pl.DataFrame:
+    """The loss to the best possible value, in parts that add up.
+
+        best − value_n = (best − ceiling_r)
+                         + Σ_{r<i≤n} [(ceiling_{i−1} − reach_i) + (reach_i − ceiling_i)]
+                         + (ceiling_n − value_n)
+
+    with r the last stage that retrieves: what its candidates lack, what each later stage does not
+    look at and takes out, and what the last stage's order leaves on the table. ``reach_i`` is the
+    best that any order of the documents that stage i looks at could reach; without it a stage
+    looks at all candidates.
+
+    Args:
+        values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … where it is known.
+        names: of the stages.
+        path: the indices of the stages from r to n.
+
+    Returns:
+        the columns of `LOSSES`, means over queries, then ``more`` and ``less``: the columns of
+        values whose difference each is.
+    """
+    first, end = path[0], path[-1]
+    pairs = [(names[first], RETRIEVAL, "best", f"ceiling{first}")]
+    for before, i in pairwise(path):
+        candidates = f"ceiling{before}"
+        if f"reach{i}" in values.columns:
+            pairs.append((names[i], DEPTH, candidates, f"reach{i}"))
+            candidates = f"reach{i}"
+        pairs.append((names[i], CUT, candidates, f"ceiling{i}"))
+    pairs.append((names[end], ORDER, f"ceiling{end}", f"value{end}"))
+    loss_means = [float((values[a] - values[b]).mean() or 0.0) for *_, a, b in pairs]  # type: ignore[arg-type]
+    total = sum(loss_means)
+    return pl.DataFrame(
+        {
+            "stage": [pair[0] for pair in pairs],
+            "why": [pair[1] for pair in pairs],
+            "lost": loss_means,
+            "share": [loss / total if total > _ROUNDING else None for loss in loss_means],
+            "more": [pair[2] for pair in pairs],
+            "less": [pair[3] for pair in pairs],
+        },
+        schema={**LOSSES, "more": pl.String, "less": pl.String},
+    )
+
+
+def find_bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> Bottleneck | None:
+    """The largest loss, with the significance of its difference to the second.
+
+    Args:
+        values: as for `compute_losses`.
+        lost: the result of `compute_losses`.
+        level: of the interval.
+    """
+    ranked = lost.sort("lost", descending=True, maintain_order=True)
+    first = ranked.row(0, named=True)
+    if first["lost"] <= _ROUNDING:
+        return None
+    second = ranked.row(1, named=True)  # retrieval and order are always present
+    low = high = None
+    if len(values) > 1:
+        from rankgate.measurement.stats.mean_intervals import t_interval
+
+        by_query = [values[row["more"]] - values[row["less"]] for row in (first, second)]
+        interval = t_interval((by_query[0] - by_query[1]).to_numpy(), level)
+        low, high = float(interval.low[0]), float(interval.high[0])
+    has_second = second["lost"] > _ROUNDING
+    return Bottleneck(
+        first["stage"],
+        first["why"],
+        first["lost"],
+        first["share"],
+        second["stage"] if has_second else None,
+        second["why"] if has_second else None,
+        second["lost"] if has_second else None,
+        low,
+        high,
+        low is not None and low > 0,
+    )

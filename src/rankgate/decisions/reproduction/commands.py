@@ -1,0 +1,142 @@
+"""The commands ``rankgate rank-similarity`` and ``rankgate audit``.
+
+``rankgate rank-similarity`` measures the similarity of the rankings of runs.
+``rankgate audit`` checks whether the numbers of a published table are possible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.option_types import METRIC, SectionedCommand
+from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write_results import FORMS
+from rankgate.decisions.reproduction.audit import audit
+from rankgate.decisions.reproduction.rank_similarity import MATRIX_MEASURES, TIES, rank_similarity
+from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+
+
+@click.command("rank-similarity", cls=SectionedCommand)
+@click.argument("first", type=click.Path(), metavar="RUN_A")
+@click.argument("second", type=click.Path(), metavar="RUN_B")
+@click.argument("others", type=click.Path(), nargs=-1, metavar="[RUN...]")
+@click.option(
+    "--measure",
+    type=click.Choice(MATRIX_MEASURES),
+    metavar="MEASURE",
+    help="Of three runs or more the measure of the matrix: RBO if not given; "
+    f"{', '.join(MATRIX_MEASURES[1:])}.",
+)
+@verb_options(rank_similarity, "p", "ties", "depth N", choices={"ties": TIES})
+@click.option(
+    "--qrels",
+    type=click.Path(),
+    metavar="QRELS",
+    help="Judgments, for the reproduction of values by RUN_B.",
+)
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    type=METRIC,
+    help="A metric whose reproduction is measured; may be given several times.",
+)
+@click.option(
+    "--baselines",
+    nargs=2,
+    type=click.Path(),
+    metavar="A B",
+    help="The runs that RUN_A and RUN_B were to improve on.",
+)
+@metric_options.convention
+@shared_options.form(*FORMS)
+@shared_options.output
+@of_collection("first", "second", "others")
+def rank_similarity_command(
+    collection: Collection,
+    first: str,
+    second: str,
+    others: tuple[str, ...],
+    *,
+    measure: str | None,
+    form: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Compare the rankings of RUN_A and RUN_B, or of each pair of several runs, without judgments.
+
+    \b
+    rankgate rank-similarity old.run new.run
+    rankgate rank-similarity old.run new.run --p 0.98 --ties b --depth 1000
+    rankgate rank-similarity bm25.run dense.run rerank.run --measure overlap@10
+    rankgate rank-similarity original.run again.run --qrels qrels.txt -m nDCG@10
+    """
+    if measure and not others:
+        raise UsageError(
+            "--measure is for the matrix of three runs or more; two runs show every measure.",
+            code="conflicting-options",
+        )
+    source = click.get_current_context().get_parameter_source("metrics")
+    if collection.judgments is None and source is ParameterSource.DEFAULT_MAP:
+        settings["metrics"] = ()  # the project's file names them for commands that measure
+    settings["baselines"] = settings["baselines"] or None
+    count = len(others) + 2
+    with TerminalProgress(count * (count - 1) // 2 if others else 0):
+        result = rank_similarity(first, second, *others, collection=collection, **settings)
+    document_options = {"measure": measure} if measure and form != "json" else {}
+    print_result(result, form, output, **document_options)
+
+
+def _parse_columns(
+    _ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    metric_of_column = dict(text.rpartition("=")[::2] for text in texts)
+    if invalid := [text for text in texts if "=" not in text]:
+        problem = f"--column is HEAD=METRIC, as in 'Prec.=P@10', not {invalid[0]!r}."
+        raise UsageError(problem, code="invalid-column")
+    return metric_of_column
+
+
+@click.command("audit")
+@click.argument("table", type=click.Path())
+@verb_options(audit, "queries N -n --queries")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="HEAD=METRIC",
+    callback=_parse_columns,
+    help="The metric of a column whose head is not a metric's name, by head; may be given several "
+    "times.",
+)
+@verb_options(audit, "grades N", "relevant N", "sd", "level")
+@shared_options.form(*FORMS)
+@shared_options.output
+@click.pass_context
+def audit_command(
+    ctx: click.Context, /, table: str, *, form: str, output: str | None, **settings: Any
+) -> None:
+    """Check whether the means of a published TABLE are possible, and tell its systems apart.
+
+    TABLE is CSV, Markdown or LaTeX: a row for each system, a column for each metric. Exit codes:
+    0 consistent, 1 a number is impossible, 3 unresolvable or unknown.
+
+    \b
+    rankgate audit table.md --queries 50
+    rankgate audit table.tex --queries 43 --grades 3 --column "Prec.=P@10"
+    """
+    result = audit(table, **settings)
+    print_result(result, form, output)
+    ctx.exit(result.status)

@@ -1,0 +1,303 @@
+"""Published tables of systems and metrics: their reader, and the result of ``audit``.
+
+The reader takes CSV, Markdown or LaTeX. The result of ``audit`` holds cells and pairs of
+systems of a published table.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.decisions.reproduction.printed_cells import plain_text
+from rankgate.measurement.metrics.metric_name_parser import parse
+
+if TYPE_CHECKING:
+    from rankgate.measurement.metrics.metric_declaration import Metric
+
+
+Row = tuple[int, tuple[str, ...]]
+"""The line of a row and its cells."""
+
+_RULES = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule|addlinespace(?:\[[^]]*\])?|cline\{[^}]*\}"
+    r"|cmidrule(?:\([^)]*\))?(?:\[[^]]*\])?\{[^}]*\})"
+)
+_SPAN = re.compile(r"\s*\\multicolumn\s*\{(\d+)\}")
+_OPENING = re.compile(r"\\begin\{(?:tabular|longtable|array)\w*\*?\}")
+_OTHER_COMMANDS = re.compile(r"\s*\\(?:begin|end|caption|label|centering|footnotesize|small)\b")
+_RULE_LINE = re.compile(r"[\s|:\-+]+")
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table as it was printed.
+
+    Attributes:
+        name: the name of its file.
+        head: the name of each column.
+        rows: the cells of each system as they are printed, with their markup.
+        lines: the line of each row.
+    """
+
+    name: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+
+
+def read_table(path: str | Path) -> PublishedTable:
+    """Read the first table of a file; its format is recognised by its text.
+
+    Raises:
+        InputError: a file without a table, or a row that is longer than the head.
+    """
+    table_path = Path(path)
+    try:
+        text = table_path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        problem = "not a text file that can be read; check the path."
+        raise InputError(problem, source=str(path), code="unreadable-table") from None
+    if "\\\\" in text and "&" in text:
+        rows_with_head = _latex(text)
+    elif any(line.lstrip().startswith("|") for line in text.splitlines()):
+        rows_with_head = _markdown(text)
+    else:
+        rows_with_head = _csv(text)
+    if len(rows_with_head) < 2 or len(rows_with_head[0][1]) < 2:
+        problem = "no table with a head and rows; give CSV, Markdown or LaTeX."
+        raise InputError(problem, source=str(path), code="no-table")
+    (_, heading), *rows = _merge_headings(rows_with_head)
+    for line, cells in rows:
+        if len(cells) > len(heading):
+            problem = f"{len(cells)} cells under {len(heading)} heads; give each column a head."
+            raise InputError(problem, source=str(path), line=line, code="too-many-cells")
+    padded_rows = [(line, (*cells, *[""] * (len(heading) - len(cells)))) for line, cells in rows]
+    return PublishedTable(
+        table_path.name,
+        _number_duplicates(heading),
+        tuple(cells for _, cells in padded_rows),
+        tuple(line for line, _ in padded_rows),
+    )
+
+
+def _merge_headings(rows: list[Row]) -> list[Row]:
+    """Merge two heading rows into one, if the first row names groups of columns."""
+    (_, upper_cells), (line, lower_cells), *other_rows = rows
+    names = [plain_text(cell) for cell in lower_cells]
+    if (
+        not other_rows
+        or _is_metric(upper_cells)
+        or not _is_metric(lower_cells)
+        or len(lower_cells) < len(upper_cells)
+    ):
+        return rows
+    groups = [plain_text(cell) for cell in upper_cells] + [""] * (len(names) - len(upper_cells))
+    for column in range(2, len(groups)):
+        groups[column] = groups[column] or groups[column - 1]  # a group stands over several columns
+    repeated_names = {name for name in names if names.count(name) > 1}
+    headings = [
+        f"{name} ({group})" if name in repeated_names and group else name
+        for name, group in zip(names, groups, strict=True)
+    ]
+    return [(line, tuple(headings)), *other_rows]
+
+
+def _is_metric(cells: tuple[str, ...]) -> bool:
+    """True if a cell names a metric."""
+    return any(metric_of(plain_text(cell)) is not None for cell in cells[1:])
+
+
+def metric_of(heading: str) -> Metric | None:
+    """The metric that a heading names; None if it names none."""
+    name = re.sub(r" #\d+$|[(\[].*|%.*|[x×]\s*100\b.*", "", heading).strip(" ,/")
+    name = re.sub(r"@(\d+)[,.\s](\d{3})\b", r"@\1\2", name)
+    try:
+        return parse(re.sub(r"@(\d+)[kK]\b", r"@\g<1>000", name))
+    except UsageError:
+        return None
+
+
+def _number_duplicates(headings: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of columns; equal names get a number."""
+    names: list[str] = []
+    for cell in headings:
+        name = plain_text(cell)
+        same_name_count = sum(
+            1
+            for earlier_name in names
+            if earlier_name == name or earlier_name.startswith(f"{name} #")
+        )
+        names.append(f"{name} #{same_name_count + 1}" if same_name_count else name)
+    return tuple(names)
+
+
+def _csv(text: str) -> list[Row]:
+    first_line = text.lstrip().partition("\n")[0]
+    separator = max(",;\t", key=first_line.count)
+    reader = csv.reader(text.splitlines(), delimiter=separator)
+    return [(reader.line_num, tuple(row)) for row in reader if any(map(str.strip, row))]
+
+
+def _markdown(text: str) -> list[Row]:
+    rows: list[Row] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.lstrip().startswith("|"):
+            if rows:
+                break
+            continue
+        if not _RULE_LINE.fullmatch(line):
+            cells = re.split(r"(?<!\\)\|", line.strip()[1:].removesuffix("|"))
+            rows.append((number, tuple(cells)))
+    return rows
+
+
+def _latex(text: str) -> list[Row]:
+    rows: list[Row] = []
+    unfinished_row = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        content = re.sub(r"(?<!\\)%.*", "", line)
+        if opening_match := _OPENING.search(content):
+            content = content[opening_match.end() :].lstrip()
+            while content.startswith(("{", "[")):
+                content = _after_argument(content)
+        elif _OTHER_COMMANDS.match(content):
+            continue
+        unfinished_row += " " + content
+        *complete_rows, unfinished_row = _split(unfinished_row, "\\\\")
+        for row in complete_rows:
+            cells = _split(_RULES.sub("", re.sub(r"^\s*(?:\*|\[[^]]*\])", "", row)), "&")
+            if len(cells) > 1:
+                rows.append((number, _expand_spans(cells)))
+    return rows
+
+
+def _after_argument(text: str) -> str:
+    """The text after an argument in braces or brackets."""
+    closing_bracket = {"{": "}", "[": "]"}[text[0]]
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == text[0]) - (character == closing_bracket)
+        if not depth:
+            return text[position + 1 :].lstrip()
+    return ""
+
+
+def _split(text: str, separator: str) -> list[str]:
+    r"""Parts of LaTeX between separators that stand outside of braces."""
+    parts, depth, part_start, position = [], 0, 0, 0
+    while position < len(text):
+        if not depth and text.startswith(separator, position):
+            parts.append(text[part_start:position])
+            position = part_start = position + len(separator)
+            continue
+        if text[position] == "\\":
+            position += 1
+        else:
+            depth += {"{": 1, "}": -1}.get(text[position], 0)
+        position += 1
+    return [*parts, text[part_start:]]
+
+
+def _expand_spans(cells: list[str]) -> tuple[str, ...]:
+    """Cells with empty ones after each that spans several columns."""
+    row: list[str] = []
+    for cell in cells:
+        span = _SPAN.match(cell)
+        row += [cell, *[""] * (int(span[1]) - 1 if span else 0)]
+    return tuple(row)
+
+
+CELLS = {
+    "system": pl.String,
+    "column": pl.String,
+    "metric": pl.String,
+    "printed": pl.String,
+    "line": pl.Int64,
+    "n": pl.Int64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "status": pl.String,
+    "why": pl.String,
+}
+PAIRS = {
+    "column": pl.String,
+    "best": pl.String,
+    "second": pl.String,
+    "difference": pl.Float64,
+    "needed": pl.Float64,
+    "status": pl.String,
+    "why": pl.String,
+}
+
+IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
+    "impossible",
+    "unresolvable",
+    "consistent",
+    "unknown",
+    "unread",
+)
+
+
+@dataclass(frozen=True)
+class TableAudit(Result):
+    """Whether the numbers of a published table are possible, and tell its systems apart.
+
+    Attributes:
+        table: where it is from.
+        verdict: ``impossible`` where a number is; ``unresolvable`` where no metric tells the best
+            system from the second; ``consistent``; ``unknown`` where nothing could be checked.
+        cells: for each ``system`` and ``column`` the ``metric``, the number as ``printed`` with its
+            ``line``, ``n`` queries, the means from ``low`` to ``high`` that are printed so, and a
+            ``status``: possible, impossible, unknown, or unread where the cell has no number that
+            can be read, with the reason (``why``).
+        pairs: for each ``column`` the ``best`` system and the ``second``, their largest
+            ``difference`` before rounding, the smallest one that is significant (``needed``), and a
+            ``status``: resolvable, unresolvable or unknown.
+        sd: the standard deviation of per-query differences that was supposed.
+        level: of significance, as 0.95.
+    """
+
+    kind: ClassVar[str] = "table_audit"
+    label: ClassVar[str] = "Audit of a table"
+    document_from: ClassVar[str] = (
+        "rankgate.decisions.reproduction.reproduction_documents:audit_document"
+    )
+    order: ClassVar[int] = 28
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cells": CELLS, "pairs": PAIRS}
+
+    table: str
+    verdict: str
+    cells: pl.DataFrame
+    pairs: pl.DataFrame
+    sd: float
+    level: float
+
+    @property
+    def status(self) -> int:
+        """The exit code: 1 if a number is impossible, 0 if all is consistent, else 3."""
+        return {IMPOSSIBLE: 1, CONSISTENT: 0}.get(self.verdict, 3)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Impossible numbers, and cells that could not be read."""
+        codes = {IMPOSSIBLE: "impossible-mean", UNREAD: "unread-cell"}
+        return tuple(
+            Notice(
+                codes[row["status"]],
+                f"{row['system']}: {row['column']} {row['printed']}: {row['why']}",
+                row["system"],
+            )
+            for row in self.cells.filter(pl.col("status").is_in(list(codes))).iter_rows(named=True)
+        )
+
+    def _table(self) -> pl.DataFrame:
+        return self.cells

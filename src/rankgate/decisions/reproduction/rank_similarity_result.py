@@ -1,0 +1,186 @@
+"""Results of ``rank_similarity``: the similarity of rankings, without judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+MEASURES = {
+    "measure": pl.String,
+    "mean": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "lowest": pl.Float64,
+    "lowest_query": pl.String,
+    "n": pl.Int64,
+}
+PER_QUERY = {"query_id": pl.String, "measure": pl.String, "value": pl.Float64}
+CURVE = {"depth": pl.Int64, "overlap": pl.Float64}
+REPRODUCTION = {
+    "metric": pl.String,
+    "first": pl.Float64,
+    "second": pl.Float64,
+    "rmse": pl.Float64,
+    "n": pl.Int64,
+    "effect_ratio": pl.Float64,
+    "delta_ri": pl.Float64,
+}
+PAIRS = {"first": pl.String, "second": pl.String, "queries": pl.Int64, **MEASURES}
+DIRECTED = ("tau-AP",)
+"""Measures that take the first run as the reference: the second against the first differs."""
+
+
+@dataclass(frozen=True)
+class RankSimilarity(Result):
+    """How alike the rankings of two runs are.
+
+    Attributes:
+        first, second: the runs.
+        p: how far down rank-biased overlap looks.
+        ties: how it treats equal scores: ``w``, ``a`` or ``b``.
+        depth: documents of each ranking that count.
+        queries: queries of both runs.
+        only_first, only_second: queries of one run alone, which are left out.
+        measures: for each measure the mean over queries, the query that is least alike, and for
+            ``RBO`` the means of its bounds (``low``, ``high``).
+        per_query: the value of each query and measure.
+        agreement: for each depth the mean share of documents that both rankings have above it.
+        reproduction: where judgments are given, for each metric both means, the root mean square
+            error of the values, and with baselines effect ratio and delta of the relative
+            improvement (Breuer et al., SIGIR 2020).
+        input_notices: what the reader should know of the judgments and the runs.
+    """
+
+    kind: ClassVar[str] = "rank_similarity"
+    label: ClassVar[str] = "Similarity of rankings"
+    document_from: ClassVar[str] = (
+        "rankgate.decisions.reproduction.reproduction_documents:rank_similarity_document"
+    )
+    order: ClassVar[int] = 27
+    charts: ClassVar[Mapping[str, str]] = {
+        "overlap-curve": "rankgate.decisions.reproduction.reproduction_documents:draw_overlap"
+    }
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "measures": MEASURES,
+        "per_query": PER_QUERY,
+        "agreement": CURVE,
+        "reproduction": REPRODUCTION,
+    }
+
+    first: str
+    second: str
+    p: float
+    ties: str
+    depth: int
+    queries: int
+    only_first: int
+    only_second: int
+    measures: pl.DataFrame
+    per_query: pl.DataFrame
+    agreement: pl.DataFrame
+    reproduction: pl.DataFrame
+    input_notices: tuple[Notice, ...] = ()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Cautions of runs, and queries that only one run has."""
+        missing_notices = tuple(
+            Notice("missing-queries", f"{count:,} queries only in {name} are left out", name)
+            for name, count in ((self.first, self.only_first), (self.second, self.only_second))
+            if count
+        )
+        return (*self.input_notices, *missing_notices)
+
+    def _table(self) -> pl.DataFrame:
+        return self.measures
+
+
+@dataclass(frozen=True)
+class RankSimilarities(Result):
+    """How alike the rankings of three runs or more are, pair by pair.
+
+    Attributes:
+        runs: the runs, in the order given.
+        p: how far down rank-biased overlap looks.
+        ties: how it treats equal scores: ``w``, ``a`` or ``b``.
+        depth: documents of each ranking that count.
+        pairs: for each pair of runs and each measure the mean over the queries of both, as
+            ``measures`` of `RankSimilarity`; ``queries``: how many both have. Each pair is there
+            once, of directed measures (``tau-AP``) also with the second run as the reference.
+        missing: by run the queries of other runs that it lacks; pairs with it are without them.
+    """
+
+    kind: ClassVar[str] = "rank_similarities"
+    label: ClassVar[str] = "Similarity of rankings"
+    document_from: ClassVar[str] = (
+        "rankgate.decisions.reproduction.reproduction_documents:document_of_many"
+    )
+    order: ClassVar[int] = 27
+    charts: ClassVar[Mapping[str, str]] = {
+        "similarity": "rankgate.decisions.reproduction.reproduction_documents:matrix"
+    }
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pairs": PAIRS}
+
+    runs: tuple[str, ...]
+    p: float
+    ties: str
+    depth: int
+    pairs: pl.DataFrame
+    missing: Mapping[str, int]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Queries that a run lacks."""
+        return tuple(
+            Notice(
+                "missing-queries",
+                f"{name} lacks {count:,} queries of other runs; its pairs leave them out",
+                name,
+            )
+            for name, count in self.missing.items()
+            if count
+        )
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(self.pairs["measure"].unique(maintain_order=True))
+
+    def matrix(self, measure: str = "RBO") -> NDArray[np.float64]:
+        """(S, S) means of one measure in the order of ``runs``; NaN on the diagonal.
+
+        The run of a row is the reference of directed measures.
+
+        Args:
+            measure: one of ``measures``.
+
+        Raises:
+            UsageError: there is no such measure.
+        """
+        if measure not in self.measures:
+            names = ", ".join(self.measures)
+            problem = f"no measure is called {measure!r}; there are {names}."
+            raise UsageError(problem, code="unknown-measure")
+        row_of = {name: i for i, name in enumerate(self.runs)}
+        cells = np.full((len(self.runs), len(self.runs)), np.nan)
+        for row in self.pairs.filter(measure=measure).iter_rows(named=True):
+            i, j = row_of[row["first"]], row_of[row["second"]]
+            mean = np.nan if row["mean"] is None else row["mean"]
+            cells[i, j] = mean
+            if measure not in DIRECTED:
+                cells[j, i] = mean
+        return cells
+
+    def _table(self) -> pl.DataFrame:
+        return self.pairs

@@ -1,0 +1,347 @@
+"""Read a sweep: its target, its dials and its measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from rankgate.core.declare import fields_of
+from rankgate.core.declare.toml_file import TomlFile
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data import read_run
+from rankgate.data.query_tags import CLUSTER, find_near_copies
+from rankgate.decisions.sweeps.dials import (
+    Dial,
+    Fuse,
+    Point,
+    Program,
+    Settings,
+    Step,
+    grid_points,
+    is_same_value,
+    read_dials,
+)
+from rankgate.decisions.sweeps.setup_steps import Setup, names_in, refuse_step
+from rankgate.decisions.sweeps.targets import (
+    UNSET,
+    CommandTarget,
+    EngineTarget,
+    FusionTarget,
+    Target,
+)
+from rankgate.engines.snapshots.query_sender import queries_of
+from rankgate.engines.snapshots.snapshot_verb import configuration_of
+from rankgate.measurement.evaluation.scored_system import Scorer
+
+if TYPE_CHECKING:
+    from rankgate.engines.configuration import Configuration
+    from rankgate.engines.engine import Engine
+
+
+SweepLike: TypeAlias = "str | Path | Mapping[str, Any]"
+"""A sweep: its TOML file, or the tables of one, where ``engine``, ``queries``, ``qrels`` and the
+``runs`` of ``fuse`` may be what other functions take: a function, dictionaries, frames."""
+
+_TABLES = ("sweep", "fuse", "command", "setup", "undo", "dials", "baseline")
+_INPUT_KEYS = ("engine", "queries", "qrels")
+CODE = "invalid-sweep"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep before it is run.
+
+    Attributes:
+        name: of the sweep.
+        settings: the settings of the measurement.
+        target: the engine, fusion or command.
+        dials: the settings that are changed.
+        baseline: the present values.
+        setup: the steps that prepare each point.
+        scorer: judgments, metrics and convention.
+        clusters: of the queries, by id: their column cluster, or near-copies by their texts.
+    """
+
+    name: str
+    settings: Settings
+    target: Target
+    dials: tuple[Dial, ...]
+    baseline: Point
+    setup: Setup
+    scorer: Scorer
+    clusters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def points(self) -> list[Point]:
+        """The points of the grid, the baseline first; only the baseline for other searches."""
+        if self.settings.search != "grid":
+            return [self.baseline]
+        other_points = (point for point in grid_points(self.dials) if not self.is_baseline(point))
+        return [self.baseline, *other_points]
+
+    def is_baseline(self, point: Point) -> bool:
+        """True if a point has the values of the baseline."""
+        return all(is_same_value(point[name], value) for name, value in self.baseline.items())
+
+
+def read_plan(source: SweepLike) -> Plan:
+    """The plan of a sweep.
+
+    Raises:
+        InputError: no TOML; an unknown key or dial, a value that does not fit; with the line.
+        UsageError: settings that do not work together.
+    """
+    if isinstance(source, Mapping):
+        return _plan(TomlFile(source, "sweep", {}, code=CODE), "sweep", Path.cwd())
+    path = Path(source)
+    return _plan(TomlFile.read(path, code=CODE), path.stem, path.resolve().parent)
+
+
+def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
+    toml.check_keys(toml.values, _TABLES)
+    table = toml.values.get("sweep")
+    if not isinstance(table, Mapping):
+        raise toml.error("[sweep] is missing: engine, queries, qrels and metrics.")
+    given_inputs = {key: table.get(key) for key in _INPUT_KEYS}
+    plain_settings = {
+        key: setting
+        for key, setting in table.items()
+        if key not in _INPUT_KEYS or isinstance(setting, str)
+    }
+    settings = Settings(**toml.read_values(plain_settings, fields_of(Settings).values(), "sweep"))
+    if given_inputs["qrels"] is None:
+        raise toml.error("qrels is missing: the file of the judgments.", "sweep")
+    steps, undo = _steps(toml, "setup", folder), _steps(toml, "undo", folder)
+    target = _target(toml, settings, given_inputs, folder, steady=not steps)
+    engine = target.configuration.engine if isinstance(target, EngineTarget) else None
+    _refuse_steps(toml, steps, undo, engine)
+    dials = read_dials(toml, grid=settings.search == "grid")
+    setup = Setup(steps, undo, known=target.known, engine=engine, folder=folder)
+    baseline = _baseline(toml, target, setup, dials)
+    setup = Setup(steps, undo, baseline, target.known, engine, folder)
+    _refuse_names(toml, setup, dials, target)
+    _refuse_large(toml, settings, dials)
+    try:
+        scorer = Scorer.of(
+            _resolve_path(given_inputs["qrels"], folder), settings.metrics, settings.convention
+        )
+    except UsageError as error:
+        raise toml.error(error.problem, "sweep", "metrics", code=error.code) from None
+    clusters = _clusters(given_inputs["queries"], folder)
+    plan = Plan(name, settings, target, dials, baseline, setup, scorer, clusters)
+    _refuse_unjudged(toml, plan)
+    return plan
+
+
+def _target(
+    toml: TomlFile,
+    settings: Settings,
+    given_inputs: Mapping[str, Any],
+    folder: Path,
+    *,
+    steady: bool,
+) -> Target:
+    target_names = [
+        name
+        for name, is_given in (
+            ("engine", given_inputs["engine"] is not None),
+            ("[fuse]", "fuse" in toml.values),
+            ("[command]", "command" in toml.values),
+        )
+        if is_given
+    ]
+    if len(target_names) != 1:
+        found_text = f"there are {' and '.join(target_names)}" if target_names else "there is none"
+        raise toml.error(f"say one of engine, [fuse] and [command]; {found_text}.", "sweep")
+    if "fuse" in toml.values:
+        return _fusion(toml, folder)
+    if "command" in toml.values:
+        program = _read_table(toml, Program, "command")
+        if not program.command or not any("{{run}}" in str(word) for word in program.command):
+            raise toml.error(
+                "command names no {{run}}, the file that it writes.", "command", "command"
+            )
+        return CommandTarget(program, folder)
+    if given_inputs["queries"] is None:
+        raise toml.error("queries is missing: the file of the queries.", "sweep")
+    engine_source = _resolve_path(given_inputs["engine"], folder)
+    configuration = configuration_of(engine_source).having((), settings.depth)
+    if callable(engine_source):
+        configuration = _function_configuration(toml, configuration, engine_source)
+    query_list = queries_of(_resolve_path(given_inputs["queries"], folder))
+    engine_folder = Path(engine_source).parent if isinstance(engine_source, str) else folder
+    return EngineTarget(configuration, query_list, engine_folder, steady)
+
+
+def _function_configuration(
+    toml: TomlFile, configuration: Configuration, function: Callable[..., Any]
+) -> Configuration:
+    """A function with its arguments as parameters: their defaults, or the values of [baseline]."""
+    baseline_values = toml.values.get("baseline", {})
+    defaults = {
+        name: parameter.default for name, parameter in signature(function).parameters.items()
+    }
+    parameters = {
+        name: baseline_values.get(name, value)
+        for name, value in defaults.items()
+        if name in toml.values.get("dials", {})
+        and (name in baseline_values or value is not Parameter.empty)
+    }
+    return replace(configuration, engine=replace(configuration.engine, parameters=parameters))
+
+
+def _clusters(queries: Any, folder: Path) -> dict[str, str]:
+    """The clusters of the queries; none without their file."""
+    if queries is None:
+        return {}
+    query_list = queries_of(_resolve_path(queries, folder))
+    cluster_of_query = {
+        query.query_id: str(query.values[CLUSTER])
+        for query in query_list
+        if query.values.get(CLUSTER) is not None
+    }
+    return cluster_of_query or find_near_copies(
+        {query.query_id: query.text for query in query_list}
+    )
+
+
+def _fusion(toml: TomlFile, folder: Path) -> FusionTarget:
+    table = toml.values["fuse"]
+    run_sources = table.get("runs") if isinstance(table, Mapping) else None
+    if isinstance(run_sources, Mapping):
+        runs = {
+            str(name): read_run(_resolve_path(run_source, folder), str(name))
+            for name, run_source in run_sources.items()
+        }
+        return FusionTarget(_read_table(toml, Fuse, "fuse", runs=list(runs)), runs)
+    fusion = _read_table(toml, Fuse, "fuse")
+    read = [read_run(_resolve_path(run_source, folder)).in_memory() for run_source in fusion.runs]
+    runs_by_name = {run.name: run for run in read}
+    if len(runs_by_name) < len(read) or len(read) < 2:
+        raise toml.error("runs are two or more files of different names.", "fuse", "runs")
+    return FusionTarget(fusion, runs_by_name)
+
+
+def _read_table(toml: TomlFile, kind: type[T], table_name: str, **more: Any) -> T:
+    table = {**toml.values[table_name], **more}
+    return kind(**toml.read_values(table, fields_of(kind).values(), table_name))
+
+
+def _steps(toml: TomlFile, table_name: str, folder: Path) -> tuple[Step, ...]:
+    tables = toml.values.get(table_name, [])
+    if not isinstance(tables, list):
+        raise toml.error(
+            f"[[{table_name}]] is written with two brackets, one table a step.", table_name
+        )
+    steps = []
+    for number, table in enumerate(tables):
+        values = toml.read_values(table, fields_of(Step).values(), table_name, str(number))
+        if values["ca"]:
+            values["ca"] = str(folder / values["ca"])
+        steps.append(Step(**values))
+    return tuple(steps)
+
+
+def _refuse_steps(
+    toml: TomlFile, steps: Sequence[Step], undo: Sequence[Step], engine: Engine | None
+) -> None:
+    if undo and not steps:
+        raise toml.error("[[undo]] without [[setup]] undoes nothing.", "undo", "0")
+    for table_name, table_steps in (("setup", steps), ("undo", undo)):
+        for number, step in enumerate(table_steps):
+            try:
+                refuse_step(step, engine)
+            except UsageError as error:
+                raise toml.error(error.problem, table_name, str(number), code=error.code) from None
+
+
+def _baseline(
+    toml: TomlFile, target: Target, setup: Setup, dials: Sequence[Dial]
+) -> dict[str, Any]:
+    """The present values: those of [baseline], then those of the target."""
+    baseline_table = toml.values.get("baseline", {})
+    names = [dial.name for dial in dials]
+    if isinstance(baseline_table, Mapping) and (
+        unknown_names := [name for name in baseline_table if name not in names]
+    ):
+        raise toml.error(
+            f"{unknown_names[0]} is no dial; there are {', '.join(names)}.",
+            "baseline",
+            unknown_names[0],
+            code="unknown-dial",
+        )
+    toml.check_keys(baseline_table, names, "baseline")
+    baseline = {}
+    for dial in dials:
+        value = baseline_table.get(dial.name, target.current(dial.name))
+        tried_values = tuple(dial.values) or tuple(
+            e for e in (dial.low, dial.high) if e is not None
+        )
+        tried_values = tried_values if value is UNSET else (*tried_values, value)
+        if problem := target.refuse(dial, tried_values, elsewhere=dial.name in setup.names):
+            code = "unused-dial" if dial.name in target.known else "unknown-dial"
+            table_name = ("baseline",) if dial.name in baseline_table else ("dials",)
+            raise toml.error(f"{problem}.", *table_name, dial.name, code=code)
+        if value is UNSET:
+            raise toml.error(
+                f"[baseline] does not say what {dial.name} is now.",
+                "dials",
+                dial.name,
+                code="missing-baseline",
+            )
+        baseline[dial.name] = value
+    return baseline
+
+
+def _refuse_names(toml: TomlFile, setup: Setup, dials: Sequence[Dial], target: Target) -> None:
+    """Check that names in double braces have a value."""
+    known_names = {*(dial.name for dial in dials), *target.known}
+    names_by_key = [
+        *((("setup", str(index)), names_in(step)) for index, step in enumerate(setup.steps)),
+        *((("undo", str(index)), names_in(step)) for index, step in enumerate(setup.undo)),
+        (("fuse" if target.kind == "fusion" else "command",), target.names),
+    ]
+    for key_path, names in names_by_key:
+        if unknown_names := sorted(names - known_names):
+            problem = f"{{{{{unknown_names[0]}}}}} has no value: it is no dial."
+            raise toml.error(problem, *key_path, code="unknown-dial")
+
+
+def _refuse_large(toml: TomlFile, settings: Settings, dials: Sequence[Dial]) -> None:
+    if settings.search != "grid":
+        return
+    count = 1
+    for dial in dials:
+        count *= len(dial.values)
+    if count > settings.limit:
+        raise toml.error(
+            f"the grid has {count:,} points, more than limit = {settings.limit:,}; take fewer "
+            'values, search = "optuna", or a higher limit in [sweep].',
+            "dials",
+            code="large-grid",
+        )
+
+
+def _refuse_unjudged(toml: TomlFile, plan: Plan) -> None:
+    query_ids = plan.target.query_ids
+    judged = plan.scorer.index.query_ids
+    if query_ids is not None and not query_ids.intersection(judged):
+        raise toml.error(
+            f"no query that is asked has judgments: queries such as {min(query_ids)!r}, judgments "
+            f"of {judged[0]!r}; check that both use the same ids.",
+            "sweep",
+            "qrels",
+            code="queries-differ",
+        )
+
+
+def _resolve_path(source: Any, folder: Path) -> Any:
+    """A path resolved from the folder of the sweep's file; any other source unchanged."""
+    if not isinstance(source, str) or source == "-":
+        return source
+    return source if Path(source).is_absolute() else str(folder / source)

@@ -1,0 +1,346 @@
+"""The verb ``sweep``: measure settings point by point, and choose one of them.
+
+The points that Optuna's tree-structured Parzen estimator proposes come first.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.declare import Range
+from rankgate.core.errors import require
+from rankgate.core.output_files import replace_file
+from rankgate.core.present.base_result import Notice, run_notices
+from rankgate.core.present.write_results import render_result
+from rankgate.decisions.sweeps.dials import importances, point_text
+from rankgate.decisions.sweeps.point_latencies import LatencyQuantiles, front_of
+from rankgate.decisions.sweeps.point_measurer import (
+    MeasuredPoint,
+    PointMeasurer,
+    ValueTable,
+    align_values,
+    mean_value,
+)
+from rankgate.decisions.sweeps.sweep import Choice, Sweep, SweepPoint, Value, choose
+from rankgate.decisions.sweeps.sweep_plan import read_plan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.decisions.sweeps.dials import Dial, Point, Settings
+    from rankgate.decisions.sweeps.point_latencies import Timing
+    from rankgate.decisions.sweeps.sweep_plan import Plan, SweepLike
+
+    Floats = NDArray[np.float64]
+
+
+class Proposals:
+    """Proposes points; the same seed and values give the same points.
+
+    Args:
+        dials: the settings to change.
+        seed: of the sampler.
+        maximise: True if higher values are better.
+        several: True to propose points before the values of others are known.
+
+    Raises:
+        MissingExtraError: Optuna is not installed.
+    """
+
+    def __init__(self, dials: Sequence[Dial], seed: int, *, maximise: bool, several: bool) -> None:
+        require("search = 'optuna' needs Optuna", "optuna")
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._optuna: Any = optuna
+        self._space = {dial.name: _distribution(optuna, dial) for dial in dials}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=several)
+        self._study = optuna.create_study(
+            sampler=sampler, direction="maximize" if maximise else "minimize"
+        )
+        self._open: list[Any] = []
+
+    def know(self, point: Point, value: float) -> None:
+        """Add a point that was measured earlier, such as the baseline."""
+        self._study.add_trial(
+            self._optuna.trial.create_trial(
+                params=dict(point), distributions=self._space, value=value
+            )
+        )
+
+    def ask(self, count: int) -> list[Mapping[str, Any]]:
+        """The next points."""
+        self._open = [self._study.ask(self._space) for _ in range(count)]
+        return [dict(trial.params) for trial in self._open]
+
+    def tell(self, values: Sequence[float | None]) -> None:
+        """Give the values of the latest points; None for a point that failed."""
+        failed = self._optuna.trial.TrialState.FAIL
+        for trial, value in zip(self._open, values, strict=True):
+            if value is None:
+                self._study.tell(trial, state=failed)
+            else:
+                self._study.tell(trial, value)
+
+
+def _distribution(optuna: Any, dial: Dial) -> Any:
+    kinds = optuna.distributions
+    if dial.low is None or dial.high is None:
+        return kinds.CategoricalDistribution(dial.values)
+    if dial.integer:
+        return kinds.IntDistribution(int(dial.low), int(dial.high), log=dial.log)
+    return kinds.FloatDistribution(dial.low, dial.high, log=dial.log)
+
+
+RESULT = "sweep.json"
+"""The file of the result in the folder of a sweep."""
+
+QUANTILES = ("p50", "p90", "p95", "p99", "p100")
+"""Quantiles of the latencies of a point."""
+
+
+def sweep(
+    plan: SweepLike,
+    *,
+    folder: str | Path | None = None,
+    workers: Annotated[int, Range(1, 64)] | None = None,
+    trials: Annotated[int, Range(1, 100_000)] | None = None,
+) -> Sweep:
+    """Measure settings point by point, and choose one of them.
+
+    Every point of the grid, or every point that Optuna proposes, is set up, its run is taken and
+    scored, and the set-up is undone. Runs are kept in a folder by a hash of all that they depend
+    on: what was measured is not measured again, and a sweep that was interrupted goes on when it
+    is called again. The first point is the baseline: the values now.
+
+    Then an engine's points are timed: each query is asked at all points, one right after the other,
+    in an order that is drawn for each query, so that whatever else the machines do meets all points
+    alike.
+
+    The point with the highest mean is chosen; its gain over the baseline is estimated on queries
+    that it was not chosen by (`rankgate.decisions.sweeps.sweep.choose`).
+
+    Args:
+        plan: a TOML file, or its tables as a dictionary, where ``engine``, ``queries`` and
+            ``qrels`` may be a function, dictionaries or frames.
+        folder: where runs are kept; by default next to the file, and nowhere for a dictionary.
+        workers: how many points are measured at the same time; as the file says without it.
+        trials: how many points Optuna proposes; as the file says without it.
+
+    Raises:
+        InputError: a file that cannot be read, with its line.
+        UsageError: a set-up that cannot be undone; a folder that another sweep uses.
+        MissingExtraError: a library that is not installed.
+    """
+    sweep_plan = read_plan(plan)
+    settings = replace(
+        sweep_plan.settings,
+        workers=workers or sweep_plan.settings.workers,
+        trials=trials or sweep_plan.settings.trials,
+    )
+    sweep_plan = replace(sweep_plan, settings=settings)
+    if folder is None and isinstance(plan, str | Path):
+        folder = Path(plan).with_suffix("")
+        folder = folder.with_name(f"{folder.name}.points")
+    if folder is None:
+        with TemporaryDirectory() as temporary_folder:
+            return replace(_run_sweep(sweep_plan, Path(temporary_folder)), folder=None)
+    result = _run_sweep(sweep_plan, Path(folder))
+    with replace_file(str(Path(folder) / RESULT)) as stream:
+        stream.write(render_result(result, "json").encode())
+    return result
+
+
+def count_steps(plan: SweepLike, trials: int | None = None) -> int:
+    """The number of steps of a sweep, to show progress."""
+    sweep_plan = read_plan(plan)
+    timing = 1  # all points once more, in turn
+    if sweep_plan.settings.search == "grid":
+        return len(sweep_plan.points) + timing
+    return 1 + (trials or sweep_plan.settings.trials) + timing
+
+
+def _run_sweep(plan: Plan, folder: Path) -> Sweep:
+    first = plan.points
+    grid = plan.settings.search == "grid"
+    total = len(first) if grid else 1 + plan.settings.trials
+    with PointMeasurer(plan, folder, total) as measuring:
+        measured = measuring.all(first)
+        if not grid:
+            measured += _measure_proposals(plan, measuring, measured[0])
+        timing = measuring.time(
+            [measured_point for measured_point in measured if measured_point.scores is not None]
+        )
+    return _result(plan, measured, timing, folder)
+
+
+def _measure_proposals(
+    plan: Plan, measuring: PointMeasurer, baseline: MeasuredPoint
+) -> list[MeasuredPoint]:
+    """The points that Optuna proposes, each once, in its order."""
+    settings, metric = plan.settings, plan.scorer.metrics[0]
+    workers = 1 if plan.setup.steps else settings.workers
+    proposals = Proposals(
+        plan.dials, settings.seed, maximise=metric[1].higher_is_better, several=workers > 1
+    )
+    if all(plan.baseline[dial.name] in dial for dial in plan.dials) and baseline.scores is not None:
+        proposals.know(plan.baseline, _mean(baseline, metric[0]))
+    measured_by_key: dict[str, MeasuredPoint] = {baseline.key: baseline}
+    proposed_count = 0
+    while proposed_count < settings.trials and not measuring.down:
+        points = proposals.ask(min(workers, settings.trials - proposed_count))
+        proposed_count += len(points)
+        batch = measuring.all(points)
+        measured_by_key |= {
+            measured_point.key: measured_point
+            for measured_point in batch
+            if measured_point.key not in measured_by_key
+        }
+        proposals.tell(
+            [
+                None if measured_point.scores is None else _mean(measured_point, metric[0])
+                for measured_point in batch
+            ]
+        )
+    return list(measured_by_key.values())[1:]
+
+
+def _mean(measured: MeasuredPoint, metric: str) -> float:
+    assert measured.scores is not None
+    return float(measured.scores.filter(pl.col("metric") == metric)["value"].mean() or 0.0)  # type: ignore[arg-type]
+
+
+def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folder: Path) -> Sweep:
+    scored_indices = [
+        index for index, measured_point in enumerate(measured) if measured_point.scores is not None
+    ]
+    labels = [label for label, _ in plan.scorer.metrics]
+    lower = tuple(label for label, metric_ in plan.scorer.metrics if not metric_.higher_is_better)
+    table = align_values(
+        [measured[index] for index in scored_indices], labels, lower, plan.clusters
+    )
+    settings, metric = plan.settings, labels[0]
+    values: dict[int, dict[str, Value]] = {index: {} for index in range(len(measured))}
+    for label, metric_values in table.values.items():
+        for column, index in enumerate(scored_indices):
+            value = mean_value(metric_values[:, column], settings.level)
+            values[index][label] = replace(value, low=None, high=None) if table.problem else value
+    sign = -1.0 if metric in lower else 1.0
+    choice = (
+        None if table.problem else _choice(settings, sign * table.values[metric], scored_indices)
+    )
+    means = np.array([values[index][metric].mean for index in scored_indices])
+    points = [
+        _point(measured_point, values[index]) for index, measured_point in enumerate(measured)
+    ]
+    front = []
+    if timing.latencies is not None:
+        share = float(settings.latency[1:]) / 100
+        speed = LatencyQuantiles.from_latencies(
+            timing.latencies, share, level=settings.level, seed=settings.seed
+        )
+        front = [scored_indices[index] for index in front_of(sign * means, speed, settings.level)]
+        for column, index in enumerate(scored_indices):
+            points[index] = _with_latency(points[index], timing.latencies[:, column], speed, column)
+    return Sweep(
+        name=plan.name,
+        target=plan.target.name,
+        target_kind=plan.target.kind,
+        search=settings.search,
+        qrels=plan.scorer.qrels.name,
+        convention=plan.scorer.how.to_dict(),
+        metrics=tuple(labels),
+        lower=lower,
+        queries=len(table.values[metric]),
+        left_out=table.left_out,
+        substituted=table.substituted,
+        space=plan.dials,
+        points=tuple(points),
+        quantile=settings.latency,
+        front=tuple(front),
+        choice=choice,
+        importance=importances(
+            plan.dials, [measured[index].point for index in scored_indices], means
+        )
+        if len(scored_indices) > 1
+        else (),
+        level=settings.level,
+        seed=settings.seed,
+        repeats=settings.repeats,
+        folder=str(folder),
+        not_timed=timing.problem,
+        input_notices=(*_input_notices(measured), *_cluster_notices(table, metric)),
+    )
+
+
+def _input_notices(measured: Sequence[MeasuredPoint]) -> tuple[Notice, ...]:
+    """The cautions of the points: the first of each code, with its point."""
+    notices: dict[str, Notice] = {}
+    for point in measured:
+        for notice in run_notices(point_text(point.point), point.cautions):
+            notices.setdefault(notice.code, notice)
+    return tuple(notices.values())
+
+
+def _cluster_notices(table: ValueTable, metric: str) -> tuple[Notice, ...]:
+    """A notice that clusters are the units; none where each query is its own."""
+    if not table.clustered:
+        return ()
+    text = (
+        f"{table.clustered} queries are {len(table.values[metric])} clusters: intervals and the "
+        "choice count clusters"
+    )
+    problem = f"; {table.problem}: no interval is given and nothing is chosen"
+    return (Notice("clusters", f"{text}{problem if table.problem else ''}"),)
+
+
+def _choice(settings: Settings, values: Floats, scored_indices: Sequence[int]) -> Choice | None:
+    """The choice among the points with values; None without the baseline and another one."""
+    if not scored_indices or scored_indices[0] != 0 or len(scored_indices) < 2:
+        return None
+    choice = choose(
+        values - values[:, :1],
+        0,
+        folds=settings.folds,
+        repeats=settings.repeats,
+        level=settings.level,
+        seed=settings.seed,
+    )
+    return None if choice is None else replace(choice, place=scored_indices[choice.place])
+
+
+def _point(measured: MeasuredPoint, values: dict[str, Value]) -> SweepPoint:
+    return SweepPoint(
+        dict(measured.point),
+        measured.key,
+        measured.state,
+        measured.problem,
+        values,
+        dict(measured.latency),
+        run=None if measured.file is None else measured.file.name,
+    )
+
+
+def _with_latency(
+    point: SweepPoint, latencies: Floats, speed: LatencyQuantiles, column: int
+) -> SweepPoint:
+    """A point with the latencies that were measured in turn with others."""
+    quantile_shares = [float(name[1:]) / 100 for name in QUANTILES]
+    values = np.quantile(latencies, quantile_shares).tolist()
+    low, high = speed.low[column], speed.high[column]
+    return replace(
+        point,
+        latency=dict(zip(QUANTILES, values, strict=True)),
+        latency_low=None if np.isnan(low) else float(low),
+        latency_high=None if np.isnan(high) else float(high),
+    )

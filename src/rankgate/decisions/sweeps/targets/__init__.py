@@ -1,1 +1,0 @@
-"""Targets of sweeps: an engine, a fusion of runs, a command that writes a run."""

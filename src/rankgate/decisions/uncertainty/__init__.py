@@ -1,1 +1,0 @@
-"""Total error of a difference over queries, judgments and snapshots."""

@@ -1,1 +1,0 @@
-"""The pictures of what unjudged documents could change."""

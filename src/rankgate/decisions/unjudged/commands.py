@@ -1,0 +1,130 @@
+"""The commands ``rankgate holes`` and ``rankgate total-error``.
+
+``rankgate holes`` shows what unjudged documents could change, and what to judge next.
+``rankgate total-error`` gives one interval for queries, judgments and engines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.option_types import TEST, SectionedCommand
+from rankgate.core.console.shared_options import write_output
+from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.present.write_results import FORMS
+from rankgate.decisions.comparison import commands as comparing
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.unjudged.holes import holes
+from rankgate.decisions.unjudged.total_error import total_error
+from rankgate.decisions.unjudged.unjudged_documents import pool_csv
+from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+
+
+@click.command("holes", cls=SectionedCommand)
+@shared_options.qrels
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path())
+@metric_options.metrics
+@metric_options.convention
+@verb_options(holes, "depth", "draws")
+@value_options("test", Test, "seed", section=TEST)
+@comparing.loss_margin("The allowed loss (margin) of the decision.")
+@click.option(
+    "--judge-next",
+    "count",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many documents to suggest for judging next.",
+)
+@shared_options.form(*FORMS, "pool")
+@shared_options.output
+@of_collection("baseline", "candidate")
+def holes_command(
+    collection: Collection,
+    baseline: str,
+    candidate: str,
+    count: int,
+    form: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Estimate how unjudged documents could change the result of CANDIDATE against BASELINE.
+
+    \b
+    rankgate holes qrels.txt old.run new.run -m nDCG@10
+    rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
+    """
+    with TerminalProgress(2):
+        analysis = holes(collection, baseline, candidate, **settings)
+    if form == "pool":
+        write_output(pool_csv(analysis, count), output)
+    elif form == "json":
+        print_result(analysis, form, output)
+    else:
+        print_result(analysis, form, output, count=count)
+
+
+@click.command("total-error", cls=SectionedCommand)
+@click.argument("qrels", nargs=-1, required=True, metavar="[FACET:LEVEL,...=]QRELS...")
+@click.option(
+    "--baseline",
+    multiple=True,
+    required=True,
+    type=click.Path(),
+    metavar="RUN",
+    help="A run of the baseline; several are snapshots of the same system.",
+)
+@click.option(
+    "--candidate",
+    multiple=True,
+    required=True,
+    type=click.Path(),
+    metavar="RUN",
+    help="A run of the candidate; as many as of the baseline.",
+)
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@click.option(
+    "--holes/--no-holes",
+    default=True,
+    show_default=True,
+    help="Count what unjudged documents could change, by drawn grades.",
+)
+@value_options("test", Test, "level", "seed", section=TEST)
+@shared_options.form(*FORMS)
+@shared_options.output
+@of_collection("baseline", "candidate")
+def total_error_command(
+    collection: Collection,
+    baseline: tuple[str, ...],
+    candidate: tuple[str, ...],
+    *,
+    form: str,
+    output: str | None,
+    **settings: Any,
+) -> None:
+    """Estimate how far a difference could be another with other queries, judgments and snapshots.
+
+    Judgments are repeated by raters, judges or prompts, and labelled so: judge:A,prompt:1=FILE.
+    One set is enough where documents are unjudged.
+
+    \b
+    rankgate total-error ann.qrels bob.qrels eve.qrels --baseline old.run --candidate new.run
+    rankgate total-error judge:A=a.qrels judge:B=b.qrels --baseline old1.run --baseline old2.run \\
+        --candidate new1.run --candidate new2.run -m nDCG@10
+    """
+    judgments = collection.judgments
+    with TerminalProgress((len(judgments) if isinstance(judgments, tuple) else 1) + 1):
+        result = total_error(collection, list(baseline), list(candidate), **settings)
+    print_result(result, form, output)

@@ -1,1 +1,0 @@
-"""The commands ``engines`` and ``snapshot``."""

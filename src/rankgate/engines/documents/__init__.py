@@ -1,1 +1,0 @@
-"""The results of engines as tables and words."""

@@ -1,0 +1,254 @@
+"""The available kinds of engines, and the check of an engine by one query.
+
+The kinds come with the keys of their files. The check sends one query to an engine, and shows
+what a snapshot would keep of the answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import polars as pl
+
+from rankgate.core.declare import fields_of
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.data.answers.engine_answers import Answer
+from rankgate.engines.configuration import ENGINES, EngineKind, Pace
+from rankgate.engines.engine import Facts, Query
+from rankgate.engines.snapshots.query_sender import outcome_of_answer
+from rankgate.engines.snapshots.run_files import count_list
+from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices
+from rankgate.engines.snapshots.snapshot_verb import configuration_of
+
+if TYPE_CHECKING:
+    from rankgate.engines.snapshots.snapshot_verb import EngineLike
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of an engine's file.
+
+    Attributes:
+        table: ``engine`` or ``snapshot``.
+        name: the key.
+        takes: the type or choices of its value.
+        default: the default; empty if the key is required or has no default.
+        required: True if the file must have it.
+        help: its meaning.
+    """
+
+    table: str
+    name: str
+    takes: str
+    default: str
+    required: bool
+    help: str
+
+
+@dataclass(frozen=True)
+class KindDetails:
+    """One kind of engine.
+
+    Attributes:
+        name: the value of ``kind`` in a file.
+        title: a short description.
+        source: the URL of its documentation.
+        keys: of its file.
+    """
+
+    name: str
+    title: str
+    source: str
+    keys: tuple[Key, ...]
+
+    @classmethod
+    def of(cls, kind: EngineKind) -> Self:
+        """The details of a kind."""
+        table_and_parameter = [("engine", parameter) for parameter in kind.parameters.values()]
+        table_and_parameter += [("snapshot", parameter) for parameter in fields_of(Pace).values()]
+        keys = tuple(
+            Key(
+                table,
+                parameter.name,
+                parameter.takes,
+                "" if parameter.default in (None, [], {}) else str(parameter.default),
+                parameter.required,
+                parameter.help.replace("`", ""),
+            )
+            for table, parameter in table_and_parameter
+        )
+        return cls(kind.name, kind.title, kind.source, keys)
+
+
+@dataclass(frozen=True)
+class EngineKinds(Result):
+    """Kinds of engines: all, or one.
+
+    Attributes:
+        kinds: the details of each.
+    """
+
+    kind: ClassVar[str] = "engine_kinds"
+    document_from: ClassVar[str] = "rankgate.engines.engine_documents:kinds_document"
+
+    kinds: tuple[KindDetails, ...]
+
+    def __len__(self) -> int:
+        """The number of kinds."""
+        return len(self.kinds)
+
+    def _table(self) -> pl.DataFrame:
+        rows = [
+            {"kind": kind.name, "title": kind.title, "source": kind.source} for kind in self.kinds
+        ]
+        return pl.DataFrame(rows)
+
+
+def engines(kind: str | None = None) -> EngineKinds:
+    """The kinds of engines that can be asked.
+
+    Args:
+        kind: one of them only.
+
+    Raises:
+        UsageError: no such kind.
+    """
+    kinds = ENGINES.every if kind is None else (ENGINES.named(kind),)
+    return EngineKinds(tuple(map(KindDetails.of, kinds)))
+
+
+_MAX_DOCUMENTS = 5
+_MAX_CHARACTERS = 60  # characters of a field
+
+
+@dataclass(frozen=True)
+class EngineCheck(Result):
+    """The answer to one query.
+
+    Attributes:
+        engine: its name.
+        engine_kind: its kind.
+        query: the text of the query.
+        facts: the facts that the engine gave about itself.
+        seconds: that the answer took.
+        problem: the reason why there is no answer; empty where there is one.
+        returned: documents.
+        total: documents that match, as the engine says.
+        scored: True if they have scores.
+        documents: the first ones: ``doc_id``, ``score`` and fields as text.
+        missing: display fields that none of the documents has.
+        unknown: fields of the request that the index does not have.
+        lists: counts of what the answer lacks.
+        depth: the requested number of documents.
+    """
+
+    kind: ClassVar[str] = "engine_check"
+    document_from: ClassVar[str] = "rankgate.engines.engine_documents:check_document"
+
+    engine: str
+    engine_kind: str
+    query: str
+    facts: Facts
+    seconds: float
+    problem: str = ""
+    returned: int = 0
+    total: int | None = None
+    scored: bool = False
+    documents: tuple[dict[str, Any], ...] = ()
+    missing: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    lists: Lists = Lists()
+    depth: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """True if a snapshot needs a fix first: no documents, or wrong fields."""
+        return not self.returned or bool(self.missing or self.unknown)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Notices about what is missing for a snapshot."""
+        notices = []
+        if self.problem:
+            notices.append(Notice("failed-queries", f"no answer: {self.problem}"))
+        elif not self.returned:
+            notices.append(Notice("no-results", "no document matches; try another --query"))
+        elif not self.scored:
+            notices.append(
+                Notice("no-scores", "there are no scores; the run's come from the ranks")
+            )
+        notices += [
+            Notice("missing-field", f"no document has the field {name}", name)
+            for name in self.missing
+        ]
+        notices += [
+            Notice("unknown-field", f"the index has no field {name}, which the request names", name)
+            for name in self.unknown
+        ]
+        return (*notices, *incomplete_notices(self.lists, self.depth))
+
+    def _table(self) -> pl.DataFrame:
+        return pl.DataFrame(list(self.documents))
+
+
+def check_engine(
+    engine: EngineLike,
+    query: str = "test",
+    parameters: Mapping[str, Any] | Sequence[str] = (),
+) -> EngineCheck:
+    """Ask an engine one query.
+
+    Args:
+        engine: an engine's TOML file, a declaration, or a function.
+        query: what is asked.
+        parameters: of the engine's request, as `snapshot` takes them.
+
+    Raises:
+        InputError: a file that cannot be read, with its line.
+        UsageError: settings that cannot work; a secret that is not set.
+        MissingExtraError: the library of the engine is not installed.
+    """
+    configuration = configuration_of(engine).having(parameters)
+    connection = configuration.engine.connect()
+    try:
+        facts, unknown_fields = connection.facts(), tuple(connection.unknown_fields())
+        start_time = time.perf_counter()
+        reply = connection.ask(Query("check", query))
+        seconds = round(time.perf_counter() - start_time, 6)
+    finally:
+        connection.close()
+    common_values = (configuration.name, configuration.engine.engine_kind, query, facts, seconds)
+    if not isinstance(reply, Answer):
+        return EngineCheck(*common_values, problem=reply.problem, unknown=unknown_fields)
+    fields_of_documents = list(reply.fields) or [{}] * len(reply.doc_ids)
+    display_fields = configuration.engine.fields if reply.doc_ids else {}
+    return EngineCheck(
+        *common_values,
+        returned=len(reply.doc_ids),
+        total=reply.total,
+        scored=reply.scores is not None,
+        documents=tuple(
+            {
+                "doc_id": doc_id,
+                "score": reply.scores[index] if reply.scores is not None else None,
+                **{
+                    name: str(value)[:_MAX_CHARACTERS]
+                    for name, value in fields_of_documents[index].items()
+                },
+            }
+            for index, doc_id in enumerate(reply.doc_ids[:_MAX_DOCUMENTS])
+        ),
+        missing=tuple(
+            name
+            for name in display_fields
+            if not any(name in fields for fields in fields_of_documents)
+        ),
+        unknown=unknown_fields,
+        lists=count_list(
+            outcome_of_answer(Query("check", query), reply), Lists(), configuration.engine.depth
+        ),
+        depth=configuration.engine.depth,
+    )

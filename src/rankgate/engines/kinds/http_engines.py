@@ -1,0 +1,375 @@
+"""Engines over HTTP: any search API that answers in JSON, OpenSearch, Elasticsearch."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
+from hashlib import sha256
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import quote
+
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.answers.engine_answers import (
+    MISSING,
+    Answer,
+    Failure,
+    Row,
+    Shape,
+    make_answer,
+    parse_path,
+    value_at_path,
+)
+from rankgate.data.answers.engine_products import ELASTICSEARCH
+from rankgate.engines.engine import Connection, Engine, Facts, Query
+from rankgate.engines.requests.secrets import Secrets, fill, resolve_table, template_names
+from rankgate.engines.requests.transport import Transport, request_json, with_partial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Http(Engine):
+    """An API that is described by a request and by where things are in its answer.
+
+    Attributes:
+        url: Where the API is, without parameters; its path may hold names in double braces.
+        method: GET or POST.
+        params: Parameters of the URL; names in double braces represent values.
+        headers: Headers; ${NAME} is an environment variable.
+        body: The JSON of the request, with names in double braces.
+        hits: Where the list of documents is, such as response.docs.
+        id: Where a document has its id.
+        score: Where a document has its score; without it the order counts.
+        total: Where the number of matching documents is; 0 there means that no list is needed.
+        error: Where an answer with status 200 has a message if it is not whole.
+        page_size: Documents of one request, where the API gives fewer than depth; {{offset}},
+            {{page}} and {{page_size}} say which.
+        first_page: The number of the first page.
+        ca: A file of certificates to trust instead of the system's.
+    """
+
+    engine_kind: ClassVar[str] = "http"
+    title: ClassVar[str] = "any search API over HTTP that answers in JSON"
+
+    url: str
+    method: Literal["GET", "POST"] = "GET"
+    params: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, Any] | None = None
+    hits: str
+    id: str
+    score: str | None = None
+    total: str | None = None
+    error: str | None = None
+    page_size: Annotated[int, Range(1)] | None = None
+    first_page: Annotated[int, Range(0)] = 0
+    ca: str | None = field(default=None, metadata={"path": True})
+
+    def check(self) -> None:
+        """Refuse names without a value, and a request that does not hold the query."""
+        used_names = {
+            *template_names(self.params),
+            *template_names(self.body or {}),
+            *template_names(self.url),
+        }
+        self.refuse_unknown(used_names, "offset", "page", "page_size")
+        if "${" in self._url[1]:
+            raise UsageError(
+                "the URL has a secret behind a name in braces; send it in a header.",
+                code="invalid-engine",
+            )
+        if "query" not in used_names:
+            raise UsageError("no part of the request holds {{query}}.", code="invalid-engine")
+        if self.page_size and not used_names & {"offset", "page"}:
+            raise UsageError(
+                "page_size needs {{offset}} or {{page}} in the request.", code="invalid-engine"
+            )
+        if self.body is not None and self.method == "GET":
+            raise UsageError('a body needs method = "POST".', code="invalid-engine")
+
+    @property
+    def shape(self) -> Shape:
+        """The paths in its answers."""
+        return Shape(
+            parse_path(self.hits),
+            parse_path(self.id),
+            parse_path(self.score) if self.score else None,
+            {name: parse_path(path) for name, path in self.fields.items()},
+            parse_path(self.total) if self.total else None,
+            parse_path(self.error) if self.error else None,
+        )
+
+    @property
+    def _url(self) -> tuple[str, str]:
+        """The part of the URL that is the same for all queries, and the rest of its path."""
+        fixed, braces, _ = self.url.partition("{{")
+        base = fixed.rpartition("/")[0] if braces else self.url.rstrip("/")
+        return base, self.url[len(base) :]
+
+    def path(self, values: Mapping[str, Any]) -> str:
+        """The rest of the path with values, encoded."""
+        if "{{" not in self._url[1]:
+            return self._url[1]
+        encoded_values = {name: quote(str(value), safe="") for name, value in values.items()}
+        return str(fill(self._url[1] + " ", encoded_values)).rstrip()
+
+    def connect(self) -> Connection:
+        """A pool of connections."""
+        return _Api(self, self.transport())
+
+    def transport(self) -> Transport:
+        """A pool of connections."""
+        secrets = Secrets()
+        return Transport(
+            secrets.resolved(self._url[0]),
+            {"Accept": "application/json", **resolve_table(self.headers, secrets)},
+            timeout=self.timeout,
+            authority=self.ca,
+        )
+
+
+class _Api(Connection):
+    def __init__(self, engine: Http, transport: Transport) -> None:
+        self._engine, self._transport, self._shape = engine, transport, engine.shape
+        self._variables = Secrets().variables(engine.params, engine.body)
+
+    def ask(self, query: Query) -> Answer | Failure:
+        engine = self._engine
+        size = min(engine.page_size or engine.depth, engine.depth)
+        rows: list[Row] = []
+        partial: list[str] = []
+        total: Any = None
+        for page in range(-(-engine.depth // size)):
+            values = {
+                **engine.known(query),
+                "offset": page * size,
+                "page": page + engine.first_page,
+                "page_size": size,
+            }
+            value = self._page(values, partial)
+            page_rows = value if isinstance(value, Failure) else self._shape.rows(value)
+            if isinstance(page_rows, Failure):
+                return page_rows
+            if not page:
+                total = self._shape.total_in(value)
+            rows += page_rows
+            if len(page_rows) < size:
+                break
+        return with_partial(make_answer(rows, total, engine.depth), partial)
+
+    def _page(self, values: Mapping[str, Any], partial: list[str]) -> Any | Failure:
+        engine = self._engine
+        return request_json(
+            self._transport,
+            engine.method,
+            engine.path(values),
+            fill(engine.params, values, self._variables),
+            fill(engine.body, values, self._variables),
+            partial,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenSearch(Engine):
+    """An index of OpenSearch or Elasticsearch.
+
+    Attributes:
+        url: The cluster, such as http://localhost:9200.
+        index: The index or alias; several with commas between.
+        search: The fields that a simple query searches, as in ["title^2", "body"].
+        body: The body of the search instead, with names in double braces; size is depth if the
+            body does not say it.
+        template: The id of a stored search template instead; query, depth and the parameters
+            are its parameters.
+        params: Parameters of the URL, such as search_pipeline, routing and preference.
+        id: A field that holds the document's id, if it is not _id.
+        user: The user of basic authentication, often ${NAME}.
+        password: The password, as ${NAME} of an environment variable.
+        api_key: An API key as ${NAME}, as the cluster encodes it.
+        bearer: A token as ${NAME}.
+        headers: More headers.
+        ca: A file of certificates to trust instead of the system's.
+    """
+
+    engine_kind: ClassVar[str] = "opensearch"
+    aliases: ClassVar[tuple[str, ...]] = ("elasticsearch",)
+    title: ClassVar[str] = "OpenSearch and Elasticsearch"
+    source: ClassVar[str] = "https://docs.opensearch.org/latest/api-reference/search-apis/search/"
+
+    url: str
+    index: str
+    search: list[Any] = field(default_factory=list)
+    body: dict[str, Any] | None = None
+    template: str | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+    user: str | None = None
+    password: str | None = None
+    api_key: str | None = None
+    bearer: str | None = None
+    headers: dict[str, Any] = field(default_factory=dict)
+    ca: str | None = field(default=None, metadata={"path": True})
+
+    def check(self) -> None:
+        """Refuse several kinds of query, names without a value, several kinds of login."""
+        if sum(map(bool, (self.search, self.body, self.template))) != 1:
+            raise UsageError("say one of search, body and template.", code="invalid-engine")
+        if sum(map(bool, (self.user, self.api_key, self.bearer))) > 1:
+            raise UsageError("say one of user, api_key and bearer.", code="invalid-engine")
+        if bool(self.user) != bool(self.password):
+            raise UsageError("user and password belong together.", code="invalid-engine")
+        used_names = {*template_names(self.body or {}), *template_names(self.params)}
+        self.refuse_unknown(used_names)
+        if self.body is not None and "query" not in used_names:
+            raise UsageError("the body does not hold {{query}}.", code="invalid-engine")
+
+    def uses(self) -> frozenset[str] | None:
+        """The names of the body; a stored template gets every parameter."""
+        return None if self.template else super().uses()
+
+    def connect(self) -> Connection:
+        """A pool of connections."""
+        return _Cluster(self, self.transport())
+
+    def transport(self) -> Transport:
+        """A pool of connections."""
+        secrets = Secrets()
+        headers = {"Accept": "application/json", **resolve_table(self.headers, secrets)}
+        if login := self._login(secrets):
+            headers |= resolve_table({"Authorization": login}, secrets)
+        return Transport(
+            secrets.resolved(self.url),
+            headers,
+            timeout=self.timeout,
+            authority=self.ca,
+        )
+
+    def request(
+        self, values: Mapping[str, Any], variables: Mapping[str, str]
+    ) -> tuple[str, dict[str, Any]]:
+        """The end of the path, and the body."""
+        if self.template:
+            template_params = {**values, "size": self.depth}
+            return "_search/template", {"id": self.template, "params": template_params}
+        body = {"query": {"multi_match": {"query": "{{query}}", "fields": self.search}}}
+        body = fill(self.body or body, values, variables)
+        defaults = {"size": self.depth, "_source": sorted({*self._sources()})}
+        return "_search", {**defaults, **body}
+
+    def _sources(self) -> list[str]:
+        """The stored fields that the answer needs."""
+        return [*map(str, self.fields.values()), *([self.id] if self.id else [])]
+
+    def _login(self, secrets: Secrets) -> str:
+        if self.user and self.password:
+            pair = f"{secrets.resolved(self.user)}:{secrets.resolved(self.password)}"
+            return "Basic " + base64.b64encode(pair.encode()).decode()
+        if self.api_key:
+            return "ApiKey " + secrets.resolved(self.api_key)
+        return "Bearer " + secrets.resolved(self.bearer) if self.bearer else ""
+
+
+class _Cluster(Connection):
+    def __init__(self, engine: OpenSearch, transport: Transport) -> None:
+        self._engine, self._transport = engine, transport
+        self._variables = Secrets().variables(engine.params, engine.body)
+        self._path = "/" + quote(engine.index, safe=",*")
+        shape = ELASTICSEARCH.shape
+        self._shape = replace(
+            shape,
+            doc_id=("_source", *parse_path(engine.id)) if engine.id else shape.doc_id,
+            fields={
+                name: ("_source", *parse_path(str(path))) for name, path in engine.fields.items()
+            },
+        )
+
+    def ask(self, query: Query) -> Answer | Failure:
+        engine = self._engine
+        values = engine.known(query)
+        path, body = engine.request(values, self._variables)
+        params = fill(engine.params, values, self._variables)
+        partial: list[str] = []
+        value = request_json(self._transport, "POST", f"{self._path}/{path}", params, body, partial)
+        if isinstance(value, Failure):
+            return value
+        return with_partial(self._shape.read(value, engine.depth), partial)
+
+    def facts(self) -> Facts:
+        version = self._get("/", "version", "number")
+        name = self._get("/", "version", "distribution") or "elasticsearch"
+        documents = self._get(f"{self._path}/_count", "count")
+        settings = request_json(self._transport, "GET", self._path, {})
+        settings_hash = "" if isinstance(settings, Failure) else _hash(settings)
+        stats = request_json(
+            self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"}
+        )
+        refreshes = value_at_path(stats, ("_all", "total", "refresh", "total"))
+        writes = _write_count(value_at_path(stats, ("indices",)))
+        return Facts(
+            f"{name} {version}" if version else "",
+            documents if isinstance(documents, int) else None,
+            settings_hash,
+            "" if writes is None else f"sequence {writes}",
+            "" if refreshes is MISSING else f"refresh {refreshes}",
+        )
+
+    def unknown_fields(self) -> list[str]:
+        """Searched and displayed fields that no mapping of the index has."""
+        mappings = request_json(self._transport, "GET", f"{self._path}/_mapping", {})
+        if not isinstance(mappings, dict):
+            return []
+        known_fields = {
+            name
+            for index in mappings.values()
+            for name in _field_names(value_at_path(index, ("mappings", "properties")))
+        }
+        engine = self._engine
+        searched = [str(field).partition("^")[0] for field in engine.search]
+        displayed = [str(field) for field in engine.fields.values()]
+        names = dict.fromkeys([*searched, *displayed, *([engine.id] if engine.id else [])])
+        return [name for name in names if name not in known_fields and not set("*{") & set(name)]
+
+    def _get(self, path: str, *steps: str) -> Any:
+        value = request_json(self._transport, "GET", path, {})
+        if isinstance(value, Failure):
+            return None
+        for step in steps:
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+
+def _field_names(properties: Any, prefix: str = "") -> Iterator[str]:
+    """All fields of a mapping, with those of objects and multi-fields."""
+    for name, field_ in properties.items() if isinstance(properties, dict) else ():
+        yield prefix + name
+        if isinstance(field_, dict):
+            for inner in ("properties", "fields"):
+                yield from _field_names(field_.get(inner), f"{prefix}{name}.")
+
+
+def _write_count(indices: Any) -> int | None:
+    """The sum over shards of the highest sequence number of a write; None where there is none."""
+    index_stats = indices.values() if isinstance(indices, dict) else ()
+    shards = [
+        copies
+        for index in index_stats
+        if isinstance(index.get("shards"), dict)
+        for copies in index["shards"].values()
+    ]
+    numbers = [
+        [value_at_path(copy, ("seq_no", "max_seq_no")) for copy in copies] for copies in shards
+    ]
+    if not numbers or any(
+        not isinstance(sequence_number, int)
+        for sequence_numbers in numbers
+        for sequence_number in sequence_numbers
+    ):
+        return None
+    return sum(int(max(sequence_numbers)) + 1 for sequence_numbers in numbers)
+
+
+def _hash(settings: Any) -> str:
+    """The hash of mappings and settings."""
+    return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,0 +1,317 @@
+"""Send the queries of a snapshot to engines.
+
+The queries of a snapshot come first. They are sent in threads, again after failures, until an
+engine is down.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rankgate.core.declare.parameter import parse_literal
+from rankgate.core.errors import InputError
+from rankgate.data import contents_of
+from rankgate.data.answers.engine_answers import Answer, Failure
+from rankgate.data.formats.registry import split_prefix
+from rankgate.data.streams.source import InputFile, open_source
+from rankgate.data.table_columns import ALIASES, is_frame, polars_frame
+from rankgate.data.text.text_values import BOM, decode_utf8
+from rankgate.engines.engine import Query
+from rankgate.engines.requests.workers import Workers
+from rankgate.engines.snapshots.outcome import Outcome
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.engines.configuration import Pace
+    from rankgate.engines.engine import Connection, Engine
+
+
+QueriesLike: TypeAlias = "str | Path | Mapping[str, str] | pl.DataFrame | list[Query]"
+"""Queries: a file in any format that holds their texts, ``{query_id: text}``, or a frame.
+
+Other columns are parameters of the engine, where it has parameters of their names."""
+
+
+def queries_of(queries: QueriesLike) -> list[Query]:
+    """Every query with its text, in order.
+
+    Raises:
+        InputError: no queries, no texts, a query twice or without a text.
+    """
+    label = str(queries) if isinstance(queries, str | Path) else "queries"
+    if isinstance(queries, list):
+        return queries
+    rows = list(_rows(queries, label))
+    if not rows:
+        raise InputError("there are no queries in it.", source=label, code="no-queries")
+    seen_ids: set[str] = set()
+    for query_id, text, line, _ in rows:
+        if query_id in seen_ids:
+            problem = f"query {query_id!r} is there twice; keep one."
+            raise InputError(problem, source=label, line=line, code="duplicate-query")
+        if text is None or not str(text).strip():
+            problem = f"query {query_id!r} has no text; give it one, or leave it out."
+            raise InputError(problem, source=label, line=line, code="no-such-content")
+        seen_ids.add(query_id)
+    return [Query(str(query_id), str(text), values) for query_id, text, _, values in rows]
+
+
+def _rows(queries: Any, label: str) -> list[tuple[Any, Any, int | None, Mapping[str, Any]]]:
+    """Ids and texts, their lines where they are known, and other columns."""
+    if isinstance(queries, Mapping):
+        return [(query_id, text, None, {}) for query_id, text in queries.items()]
+    if isinstance(queries, str | Path) and split_prefix(queries)[0] is None:
+        rows = _two_columns(open_source(queries))
+        if rows:
+            return rows
+    table = polars_frame(queries, "queries") if is_frame(queries) else contents_of(queries).queries
+    if table is None or not {"query_id", "text"} <= set(table.columns):
+        problem = "it holds no texts of queries; columns query_id and text are needed."
+        raise InputError(problem, source=label, code="no-such-content")
+    return [
+        (row.pop("query_id"), row.pop("text"), None, _values(row))
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Cells as parameter values of a command line, without empty cells."""
+    return {
+        name: parse_literal(value) if isinstance(value, str) else value
+        for name, value in row.items()
+        if value not in (None, "")
+    }
+
+
+def _is_header(first: str, second: str) -> bool:
+    """True if two cells name columns; a query may also be called title, or query."""
+    id_names, text_names = ALIASES["query_id"], ALIASES["text"]
+    first, second = first.strip().lower(), second.strip().lower()
+    return first in id_names or (first in text_names and second in id_names)
+
+
+def _two_columns(input_file: InputFile) -> list[tuple[str, str, int | None, Mapping[str, Any]]]:
+    """Ids, texts and lines of a file without a header and with one tab a line; else empty.
+
+    Raises:
+        InputError: it is not UTF-8, with the line.
+    """
+    data = b"".join(input_file.chunks())
+    lines = [
+        (number, line)
+        for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1)
+        if line.strip()
+    ]
+    if not lines or any(line.count(b"\t") != 1 for _, line in lines):
+        return []
+    text = decode_utf8(data, input_file.label).removeprefix("\ufeff").split("\n")
+    rows = [text[number - 1].rstrip("\r").split("\t") for number, _ in lines]
+    if _is_header(*rows[0]):
+        return []
+    return [
+        (query_id.strip(), query_text.strip(), number, {})
+        for (number, _), (query_id, query_text) in zip(lines, rows, strict=True)
+    ]
+
+
+_WAIT_SECONDS = 0.2  # seconds between two checks of the stop signal
+
+Task: TypeAlias = "tuple[int, Query]"
+"""The number of an engine, and the query for it."""
+
+
+@dataclass
+class QuerySender:
+    """Sends queries until all are sent, or an engine counts as down.
+
+    There are more threads than connections: while one thread writes its answers to disk, which
+    takes time, another one uses its connection. A thread sends its next query only after its last
+    outcomes are on disk.
+
+    Attributes:
+        engines: one engine, or several that are compared.
+        pace: the rate, concurrency and retries.
+        keep: writes an outcome of an engine to disk; called by many threads.
+        answered: for each engine, True if it has ever answered.
+        problem: the reason why it ended early.
+        ended: the number of the engine that had the problem.
+    """
+
+    engines: Sequence[Engine]
+    pace: Pace
+    keep: Callable[[int, Outcome], None]
+    answered: list[bool]
+    workers: Workers = field(init=False)
+    problem: str = ""
+    ended: int = 0
+    _lock: Lock = field(default_factory=Lock)
+    _failed: list[list[Outcome]] = field(init=False)
+    _slots: SimpleQueue[list[Connection]] = field(default_factory=SimpleQueue)
+    _connected: int = 0
+
+    def __post_init__(self) -> None:
+        self.workers = Workers(self.pace.backoff, self.pace.rate)
+        self._failed = [[] for _ in self.engines]
+
+    def run(self, groups: Sequence[Sequence[Task]]) -> None:
+        """Send every query; no request is running when this returns or is interrupted.
+
+        Args:
+            groups: the queries that one thread sends one after the other.
+
+        Raises:
+            RankgateError: an engine cannot be connected to; what ``keep`` raises.
+            KeyboardInterrupt: after running requests were answered and kept.
+        """
+        remaining_groups = iter(groups)
+        with ExitStack() as stack:
+            self._warm_up(groups[: self.pace.warm_up], stack)
+            threads = self.pace.concurrency + self.pace.concurrency // 2 + 1
+            self.workers.run(
+                lambda: self._through(remaining_groups, stack), min(threads, len(groups))
+            )
+
+    def failed_while_down(self, number: int) -> list[str]:
+        """The queries that failed since an engine's last answer, if it is down."""
+        if self.answered[number] and not self.problem:
+            return []
+        return [outcome.query_id for outcome in self._failed[number] if outcome.down]
+
+    def _warm_up(self, groups: Sequence[Sequence[Task]], stack: ExitStack) -> None:
+        if not groups:
+            return
+        connections = [self._opened(engine, stack) for engine in self.engines]
+        for number, query in chain.from_iterable(groups):
+            if isinstance(connections[number].ask(query), Answer):
+                self.answered[number] = True
+        self._slots.put(connections)
+        self._connected = 1
+
+    def _through(self, remaining_groups: Iterator[Sequence[Task]], stack: ExitStack) -> None:
+        """Send queries with free connections, and keep the answers while another thread sends."""
+        self._connect(stack)
+        while (connections := self._free()) is not None:
+            try:
+                with self._lock:
+                    group = next(remaining_groups, ())
+                outcomes = [
+                    (number, self._asked(number, connections[number], query))
+                    for number, query in group
+                ]
+                self._count(outcomes)
+            finally:
+                self._slots.put(connections)
+            if not group:
+                return
+            for number, outcome in outcomes:
+                if outcome is not None:
+                    self.keep(number, replace(outcome, concurrency=self.pace.concurrency))
+
+    def _connect(self, stack: ExitStack) -> None:
+        """Connect to each engine, once for each thread that may send at the same time."""
+        with self._lock:
+            if self._connected == self.pace.concurrency:
+                return
+            self._connected += 1
+        self._slots.put([self._opened(engine, stack) for engine in self.engines])
+
+    def _opened(self, engine: Engine, stack: ExitStack) -> Connection:
+        connection = engine.connect()
+        with self._lock:
+            stack.callback(connection.close)
+        return connection
+
+    def _free(self) -> list[Connection] | None:
+        """Connections that no thread uses; None if the work has ended."""
+        while not self.workers.stop.is_set():
+            with suppress(Empty):
+                return self._slots.get(timeout=_WAIT_SECONDS)
+        return None
+
+    def _asked(self, number: int, connection: Connection, query: Query) -> Outcome | None:
+        """The outcome of a query; None if the work ended before it had one."""
+        start_time = datetime.now(UTC)
+        latencies: list[float] = []
+        reply: Answer | Failure | None = None
+        while len(latencies) <= self.pace.retries and self.workers.ready(len(latencies)):
+            start = time.perf_counter()
+            reply = connection.ask(query)
+            latencies.append(round((time.perf_counter() - start) * 1000, 3))
+            if not isinstance(reply, Failure) or reply.kind != "again":
+                break
+            if not self._waits(number, reply):
+                break
+        if reply is None:
+            return None
+        started_at = start_time.isoformat(timespec="milliseconds")
+        if isinstance(reply, Answer):
+            self.answered[number] = True
+            return outcome_of_answer(query, reply, started_at, latencies)
+        if reply.kind == "fatal" and not self.answered[number]:  # not this query's fault
+            self._end(number, reply.problem)
+            return None
+        tries_left = reply.kind == "again" and len(latencies) <= self.pace.retries
+        if tries_left and self.workers.stop.is_set():
+            return None  # the next run sends it again
+        down = reply.kind != "refused"
+        return Outcome(query.query_id, "failed", started_at, latencies, reply.problem, down=down)
+
+    def _waits(self, number: int, failure: Failure) -> bool:
+        """Wait as long as the engine asks for; True if the query should be sent again."""
+        if failure.wait is None or self.workers.hold(failure.wait):
+            return True
+        problem = f"{failure.problem} (it asks to wait {failure.wait:.0f} seconds)"
+        self._end(number, problem)
+        return False
+
+    def _count(self, outcomes: Sequence[tuple[int, Outcome | None]]) -> None:
+        """Count failures in a row; an engine with too many is down."""
+        for number, outcome in outcomes:
+            if outcome is None:
+                continue
+            with self._lock:
+                row = [*self._failed[number], outcome] if outcome.state == "failed" else []
+                self._failed[number] = row
+            if len(row) >= self.pace.give_up:
+                self._end(number, f"{len(row)} queries in a row failed: {outcome.error}")
+
+    def _end(self, number: int, problem: str) -> None:
+        with self._lock:
+            if not self.problem:
+                self.problem, self.ended = problem, number
+        self.workers.stop.set()
+
+
+def outcome_of_answer(
+    query: Query, answer: Answer, started: str = "", latencies: Sequence[float] = ()
+) -> Outcome:
+    """The outcome of an answer."""
+    display_fields = {
+        doc_id: values
+        for doc_id, values in zip(answer.doc_ids, answer.fields, strict=False)
+        if values
+    }
+    return Outcome(
+        query.query_id,
+        "ok" if answer.doc_ids else "zero",
+        started,
+        latencies,
+        doc_ids=answer.doc_ids,
+        scores=answer.scores,
+        total=answer.total,
+        repeated=answer.repeated,
+        shared=answer.shared,
+        unusable=answer.unusable,
+        partial=answer.partial,
+        shown=display_fields,
+    )

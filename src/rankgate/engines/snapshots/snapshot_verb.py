@@ -1,0 +1,328 @@
+"""The verb ``snapshot``: send every query to an engine, and keep its results as a run.
+
+One engine of a snapshot comes first: its remaining queries, and its outcomes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
+
+from rankgate.core.declare import Range
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
+from rankgate.data.files.conversion import choose_format
+from rankgate.data.formats.run_companions import PARTIAL
+from rankgate.engines.configuration import Configuration, Pace, read_engine
+from rankgate.engines.engine import Connection, Engine, Facts, Query
+from rankgate.engines.kinds.local_engines import FunctionConnection, Python
+from rankgate.engines.snapshots.outcome import Outcome, Outcomes
+from rankgate.engines.snapshots.query_sender import QuerySender, queries_of
+from rankgate.engines.snapshots.run_files import RunTarget, gather_run
+from rankgate.engines.snapshots.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from rankgate.data.formats.format import Format
+    from rankgate.engines.snapshots.query_sender import QueriesLike
+
+
+@dataclass(frozen=True)
+class EngineSnapshot:
+    """An engine with its queries and its files; closed by `finish` or `close`.
+
+    Attributes:
+        chosen: the engine, with its pace.
+        queries: all of them.
+        target: the file of the run.
+        outcomes: the outcome of each query.
+        left: the queries to send now.
+    """
+
+    chosen: Configuration
+    queries: Sequence[Query]
+    target: RunTarget
+    outcomes: Outcomes
+    left: tuple[Query, ...]
+
+    @classmethod
+    def open(
+        cls,
+        configuration: Configuration,
+        queries: Sequence[Query],
+        target: RunTarget,
+        *,
+        again: bool,
+        more: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Begin a snapshot, or continue an unfinished one.
+
+        Args:
+            configuration: the engine, with its pace.
+            queries: all of them.
+            target: the file of the run.
+            again: True to send failed queries again.
+            more: further values that must be the same to continue.
+
+        Raises:
+            InputError: a file that is no snapshot under way.
+            UsageError: a snapshot of another engine, other parameters or queries.
+        """
+        header = {**_snapshot_identity(configuration, queries), **(more or {})}
+        for query in queries:
+            target.refuse_unheld(query.query_id)
+        outcomes = Outcomes.open(Path(f"{target.path}{PARTIAL}"), header)
+        with ExitStack() as stack:
+            stack.callback(outcomes.close)
+            for outcome in outcomes.stored(queries if outcomes.answered else ()):
+                target.refuse_unheld(outcome.query_id, outcome.doc_ids)
+            stack.pop_all()
+        failed = {query_id for query_id, state in outcomes.states.items() if state == "failed"}
+        repeated = failed if again else failed & outcomes.down
+        first = [query for query in queries if query.query_id not in outcomes.states]
+        if first and not outcomes.answered:  # begin with another query than in earlier calls
+            shift = (len(outcomes.facts) + 1) // 2 % len(first)
+            first = [*first[shift:], *first[:shift]]
+        last = [query for query in queries if query.query_id in repeated]
+        return cls(configuration, queries, target, outcomes, (*first, *last))
+
+    def keep(self, outcome: Outcome) -> None:
+        """Write an outcome to disk.
+
+        Raises:
+            UsageError: it holds an id that the format of the run cannot hold.
+        """
+        self.outcomes.keep(outcome)
+        self.target.refuse_unheld(outcome.query_id, outcome.doc_ids)
+
+    def note_facts(self) -> None:
+        """Keep the facts that the engine gives now about itself and its index; they may change."""
+        if not self.left and self.outcomes.facts:
+            return
+        connection = self.chosen.engine.connect()
+        try:
+            self.outcomes.note(connection.facts())
+        finally:
+            connection.close()
+
+    def finish(self, problem: str, seconds: float, down: Sequence[str]) -> Snapshot:
+        """Write the run and its companion files; an unfinished snapshot can be continued later.
+
+        Args:
+            problem: the reason why some queries were not sent.
+            seconds: the time of all requests.
+            down: queries that failed while the engine was down.
+        """
+        outcomes = self.outcomes
+        self.note_facts()
+        known_facts = [facts for facts in outcomes.facts if facts != Facts()] or outcomes.facts
+        run, table, lists = gather_run(outcomes, self.queries, self.chosen)
+        result = Snapshot(
+            engine=self.chosen.name,
+            engine_kind=self.chosen.engine.engine_kind,
+            configuration=self.chosen.sha256,
+            parameters=self.chosen.engine.parameters,
+            depth=self.chosen.engine.depth,
+            facts=known_facts[0],
+            finished=not (table["state"] == "not_run").any(),
+            problem=problem,
+            seconds=round(seconds, 3),
+            asked=sum(query.query_id in outcomes.states for query in self.left),
+            lists=lists,
+            queries=table,
+            changed=_fact_changes(known_facts),
+            output=str(self.target.path),
+            run=run,
+        )
+        result = self.target.write(result, outcomes)
+        is_done = result.finished and not result.states["failed"]
+        if not is_done:
+            outcomes.note_written(down)
+        self.close()
+        if is_done:
+            outcomes.path.unlink()
+        return result
+
+    def close(self) -> None:
+        """Close the file."""
+        self.outcomes.close()
+
+
+def _fact_changes(facts: Sequence[Facts]) -> tuple[str, ...]:
+    """Facts of an engine that differ between the beginning and a later time."""
+    changes = []
+    for field in fields(Facts):
+        if field.name == "refreshed":  # grows also where nothing changed
+            continue
+        field_values = [getattr(facts_at_time, field.name) for facts_at_time in facts]
+        values = list(dict.fromkeys(value for value in field_values if value not in ("", None)))
+        if len(values) > 1:
+            changes.append(f"{field.name}: {values[0]}, later {values[-1]}")
+    return tuple(changes)
+
+
+def _snapshot_identity(configuration: Configuration, queries: Sequence[Query]) -> dict[str, str]:
+    """The values that identify a snapshot; only the same snapshot is continued."""
+    queries_hash = hashlib.sha256()
+    for query in queries:
+        values = repr(sorted(query.values.items())) if query.values else ""
+        queries_hash.update(f"{query.query_id}\0{query.text}\0{values}".encode())
+    return {
+        "engine": configuration.name,
+        "configuration": configuration.engine_sha256,
+        "queries": queries_hash.hexdigest(),
+    }
+
+
+EngineLike: TypeAlias = "str | Path | Engine | Configuration | Callable[..., Any]"
+"""An engine: a TOML file, a declaration, or a function of a query's text and ``depth``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionEngine(Engine):
+    """A function that a call passed as the engine.
+
+    Attributes:
+        function: the function.
+    """
+
+    engine_kind: ClassVar[str] = Python.engine_kind
+    title: ClassVar[str] = Python.title
+
+    function: Callable[..., Any]
+
+    def uses(self) -> None:
+        """It gets every parameter."""
+
+    def connect(self) -> Connection:
+        """The function."""
+        return FunctionConnection(self, self.function)
+
+
+def snapshot(
+    engine: EngineLike,
+    queries: QueriesLike,
+    output: str | Path | None = None,
+    *,
+    parameters: Mapping[str, Any] | Sequence[str] = (),
+    depth: Annotated[int, Range(1, 10_000)] | None = None,
+    concurrency: Annotated[int, Range(1, 256)] | None = None,
+    rate: Annotated[float, Range(0, exclusive=True)] | None = None,
+    again: bool = False,
+    force: bool = False,
+    to: str | None = None,
+) -> Snapshot:
+    """Ask an engine every query, and keep what it returns as a run.
+
+    Each answer is on disk (``OUTPUT.partial.jsonl``) before the next query is asked, so that a
+    snapshot that was interrupted goes on where it was when it is called again. When it ends, the
+    run is written, with the state and latency of each query (``OUTPUT.meta.jsonl``), the display
+    fields of documents (``OUTPUT.docs.jsonl``) and the snapshot itself
+    (``OUTPUT.snapshot.json``).
+
+    Args:
+        engine: an engine's TOML file, a declaration, or a function.
+        queries: ids and texts: a file, ``{query_id: text}`` or a frame.
+        output: the file of the run; in memory only without it.
+        parameters: of the engine's request: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
+        depth: how many documents are asked for; as the engine's file says without it.
+        concurrency: queries that are asked at the same time; as the engine's file says without it.
+        rate: queries a second, at most; as the engine's file says without it.
+        again: ask queries that failed before anew.
+        force: replace an output that exists, and begin anew.
+        to: the format of the run; by the suffix of OUTPUT without it.
+
+    Raises:
+        InputError: a file that cannot be read, with its line.
+        UsageError: an unknown parameter; an output that exists; another snapshot under way there;
+            a secret that is not set; an engine that cannot be connected to.
+        MissingExtraError: the library of the engine is not installed.
+    """
+    configuration = configure_engine(engine, parameters, depth, concurrency, rate)
+    query_list = queries_of(queries)
+    if output is None:
+        with TemporaryDirectory() as folder:
+            target = RunTarget(Path(folder) / "run", None)
+            return replace(
+                _take_snapshot(configuration, query_list, target, again=again), output=None
+            )
+    target = make_target(output, to)
+    target.ready(force=force)
+    return _take_snapshot(configuration, query_list, target, again=again)
+
+
+def configure_engine(
+    engine: EngineLike,
+    parameters: Mapping[str, Any] | Sequence[str],
+    depth: int | None,
+    concurrency: int | None,
+    rate: float | None,
+) -> Configuration:
+    """The configuration of an engine, with the values of a call in place of its file's."""
+    configuration = configuration_of(engine).having(parameters, depth)
+    pace = replace(
+        configuration.pace,
+        concurrency=concurrency or configuration.pace.concurrency,
+        rate=rate or configuration.pace.rate,
+    )
+    return replace(configuration, pace=pace)
+
+
+def make_target(output: str | Path, format_name: str | None) -> RunTarget:
+    """The file of a run in its format."""
+    run_format: Format = choose_format(output, format_name, "runs")
+    return RunTarget(Path(output), run_format)
+
+
+def configuration_of(engine: EngineLike) -> Configuration:
+    """The configuration of an engine.
+
+    Raises:
+        InputError: a file that cannot be read.
+        UsageError: the value is not an engine.
+    """
+    if isinstance(engine, Configuration):
+        return engine
+    if isinstance(engine, Engine):
+        engine.check()
+        return Configuration(engine.engine_kind, engine, Pace())
+    if isinstance(engine, str | Path):
+        return read_engine(engine)
+    if callable(engine):
+        name = getattr(engine, "__name__", "function")
+        return Configuration(name, FunctionEngine(function=engine), Pace())
+    raise UsageError(
+        f"{type(engine).__name__} is no engine; give a TOML file or a function.",
+        code="wrong-type",
+    )
+
+
+def _take_snapshot(
+    configuration: Configuration,
+    queries: Sequence[Query],
+    target: RunTarget,
+    *,
+    again: bool,
+) -> Snapshot:
+    arm = EngineSnapshot.open(configuration, queries, target, again=again)
+
+    def keep(_: int, outcome: Outcome) -> None:
+        arm.keep(outcome)
+        step(outcome.query_id)
+
+    with closing(arm):
+        arm.note_facts()
+        asking = QuerySender(
+            [configuration.engine], configuration.pace, keep, [arm.outcomes.answered]
+        )
+        start_time = time.monotonic()
+        if arm.left:
+            asking.run([[(0, query)] for query in arm.left])
+        down = asking.failed_while_down(0)
+        return arm.finish(asking.problem, time.monotonic() - start_time, down)

@@ -1,0 +1,131 @@
+"""The commands ``init``, ``config``, ``doctor``, ``plugins`` and ``completion``.
+
+- ``rankgate init``: write a folder to begin with.
+- ``rankgate config``: what commands take from the project's file.
+- ``rankgate doctor``: look at the installation and the project.
+- ``rankgate plugins``: list the plug-ins.
+- ``rankgate completion``: the script that completes words in a shell.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.option_types import DefiningCommand
+from rankgate.core.console.terminal_output import print_result
+from rankgate.core.present.write_results import FORMS
+from rankgate.interface.cli.doctor import TEAMS, doctor
+from rankgate.interface.cli.installed_plugins import plugins
+from rankgate.interface.cli.project_settings import config
+from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
+
+
+@click.command(
+    "init",
+    cls=DefiningCommand,
+    definitions={
+        "Kinds": [(start_kind.name, f"for {start_kind.title}") for start_kind in KINDS.values()]
+    },
+)
+@click.argument("folder", type=click.Path(file_okay=False), default=".")
+@click.option(
+    "--kind",
+    "user",
+    type=click.Choice(list(KINDS)),
+    metavar="KIND",
+    help="Who the folder is for (see Kinds below); by the files in it if not given.",
+)
+@click.option(
+    "--ci",
+    type=click.Choice(list(CI_FILES)),
+    help="Whose files of CI run the gate; by the repository of the folder if not given.",
+)
+@shared_options.form(*FORMS)
+def init_command(folder: str, user: str | None, ci: str | None, form: str) -> None:
+    """Write a FOLDER to begin with: policy, sample data, CI, and a README about every file.
+
+    Files that are there stay as they are.
+
+    \b
+    rankgate init
+    rankgate init search-quality --kind search --ci gitlab
+    """
+    print_result(init(folder, user, ci=ci), form)
+
+
+@click.command("config")
+@shared_options.form(*FORMS)
+def config_command(form: str) -> None:
+    """Show the default of each option in this folder, and where it comes from.
+
+    rankgate.toml, or [tool.rankgate] of pyproject.toml, has [defaults] for options and
+    [files] for names of files; a command takes @NAME for such a file.
+
+    \b
+    rankgate config
+    rankgate eval @qrels @production @candidate
+    """
+    print_result(config(), form)
+
+
+@click.command("doctor", cls=DefiningCommand, definitions={"Teams": TEAMS.items()})
+@click.argument("folder", type=click.Path(exists=True, file_okay=False), default=".")
+@click.option(
+    "--team",
+    type=click.Choice(list(TEAMS)),
+    metavar="TEAM",
+    help="Also say what evaluation lacks that a team of this size can afford (see Teams below).",
+)
+@shared_options.form(*FORMS)
+def doctor_command(folder: str, team: str | None, form: str) -> None:
+    """Check the installation and the project in FOLDER; say how to fix what would fail.
+
+    Exits with 2 if something is wrong; what is only missing is no error.
+
+    \b
+    rankgate doctor
+    rankgate doctor --team startup
+    """
+    result = doctor(Path(folder), team)
+    print_result(result, form)
+    if result.wrong:
+        sys.exit(2)
+
+
+@click.command("plugins")
+@shared_options.form(*FORMS)
+def plugins_command(form: str) -> None:
+    """List the plug-ins: where they are from, what they add, and their errors.
+
+    Packages are found by their entry points; files are those of --plugin.
+
+    \b
+    rankgate plugins
+    rankgate --plugin mine.py plugins
+    """
+    print_result(plugins(), form)
+
+
+_VARIABLE = "_RANKGATE_COMPLETE"
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Write the script that completes commands, options and names, also those in files, in SHELL.
+
+    \b
+    rankgate completion bash >> ~/.bashrc
+    rankgate completion zsh >> ~/.zshrc
+    rankgate completion fish > ~/.config/fish/completions/rankgate.fish
+    """
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    program = click.get_current_context().find_root().command
+    completion = completion_class(program, {}, "rankgate", _VARIABLE)
+    click.echo(completion.source_template % completion.source_vars())

@@ -1,1 +1,0 @@
-"""Defaults from ``rankgate.toml``, and ``rankgate config``, which shows them."""

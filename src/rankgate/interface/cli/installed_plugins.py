@@ -1,0 +1,215 @@
+"""List plug-ins, as the result of ``plugins``, and trace errors to them.
+
+The result holds the plug-ins that are installed or named; its document follows. Last comes the
+plug-in that an error came from, so that the message names it and not rankgate.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from rankgate.core.declare.registries import (
+    API_VERSION,
+    LoadedPlugin,
+    files_in_use,
+    load_plugins,
+    plugin_origins,
+)
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import (
+    Document,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.interface.extend.points import EXTENSION_POINTS, ExtensionPoint
+
+Status = Literal["works", "incompatible", "fails", "adds nothing"]
+
+
+@dataclass(frozen=True)
+class PluginDetails:
+    """One entry point of a package, or what one file adds to one extension point.
+
+    Attributes:
+        plugin: the package with its version, or the file.
+        adds: the extension point, such as metric.
+        names: of the objects that it adds.
+        entry: the entry point; empty for a file.
+        place: where the code is; empty where it cannot be found.
+        versions: of the extension points that it declares; empty if none.
+        status: whether it works.
+        problem: why it does not; empty if it does.
+    """
+
+    plugin: str
+    adds: str
+    names: tuple[str, ...]
+    entry: str
+    place: str
+    versions: tuple[str, ...]
+    status: Status
+    problem: str
+
+
+@dataclass(frozen=True)
+class InstalledPlugins(Result):
+    """The plug-ins that are installed or named.
+
+    Attributes:
+        api_version: the version of the extension points of this rankgate.
+        plugins: each entry point of each package, then the files.
+    """
+
+    kind: ClassVar[str] = "installed_plugins"
+    label: ClassVar[str] = "Plug-ins"
+    document_from: ClassVar[str] = "rankgate.interface.cli.installed_plugins:plugins_document"
+
+    api_version: int
+    plugins: tuple[PluginDetails, ...]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Plug-ins that do not work."""
+        return tuple(
+            Notice("invalid-plugin", plugin.problem, plugin.plugin)
+            for plugin in self.plugins
+            if plugin.problem
+        )
+
+
+def plugins() -> InstalledPlugins:
+    """Load every installed plug-in; report what each adds, or why it cannot be used.
+
+    >>> plugins().api_version
+    1
+    """
+    return InstalledPlugins(API_VERSION, (*_plugins_of_packages(), *_plugins_of_files()))
+
+
+def _plugins_of_packages() -> Iterator[PluginDetails]:
+    for point in EXTENSION_POINTS:
+        for plugin in load_plugins(point.group):
+            if plugin.origin.group:
+                module = plugin.origin.entry.partition(" = ")[2].partition(":")[0]
+                yield _plugin_details(plugin, point, _module_file(module))
+
+
+def _plugins_of_files() -> Iterator[PluginDetails]:
+    for plugin in files_in_use():
+        path = plugin.origin.name
+        details = [_plugin_details(plugin, point, path) for point in EXTENSION_POINTS]
+        useful = [detail for detail in details if detail.status == "works"]
+        yield from useful or [PluginDetails(path, "", (), "", path, (), "adds nothing", "")]
+
+
+def _plugin_details(plugin: LoadedPlugin, point: ExtensionPoint, path: str) -> PluginDetails:
+    names = () if plugin.problem else tuple(dict.fromkeys(_object_names(plugin, point)))
+    problem = plugin.problem
+    status: Status = "works"
+    if problem:
+        status = "fails" if plugin.origin.compatible else "incompatible"
+    elif not names:
+        status, problem = "adds nothing", f"{plugin.origin} holds no {point.kind.__name__}."
+    origin = plugin.origin
+    return PluginDetails(
+        origin.name, point.name, names, origin.entry, path, origin.versions, status, problem
+    )
+
+
+def _object_names(plugin: LoadedPlugin, point: ExtensionPoint) -> Iterator[str]:
+    from rankgate.measurement.scoring import CONVENTIONS
+
+    for value in plugin.values:
+        if isinstance(value, point.kind):
+            name: str = getattr(value, "name", "")
+            if not (point.name == "convention" and CONVENTIONS.get(name) == value):
+                yield name
+
+
+def _module_file(module: str) -> str:
+    """The file of a module; a plug-in may fail while its package is looked at."""
+    try:
+        spec = find_spec(module)
+    except Exception:  # noqa: BLE001 - its own code may run
+        return ""
+    return (spec.origin or "") if spec else ""
+
+
+_TEXT_COLUMNS = frozenset(range(4))
+_COLUMNS = ("plugin", "adds", "names", "entry", "place", "versions", "status", "problem")
+
+
+def plugins_document(result: InstalledPlugins) -> Document:
+    """Each plug-in with what it adds and whether it works; then what is wrong."""
+    rows = tuple(
+        (
+            make_printable(plugin.plugin),
+            plugin.adds,
+            make_printable(", ".join(plugin.names)),
+            plugin.status,
+        )
+        for plugin in result.plugins
+    )
+    places = tuple(dict.fromkeys((plugin.plugin, plugin.place) for plugin in result.plugins))
+    count = len({plugin.plugin for plugin in result.plugins})
+    count_text = f"{count or 'No'} plug-in{'' if count == 1 else 's'}"
+    return made(
+        f"{count_text}; version {result.api_version} of the extension points",
+        Warnings(tuple(notice.text for notice in result.notices)),
+        Table("", Grid(("plug-in", "adds", "names", "status"), rows, _TEXT_COLUMNS)),
+        Table("from", Grid(("plug-in", "file"), places, _TEXT_COLUMNS), prose=True),
+        rows=PlainRows(
+            _COLUMNS,
+            [
+                (
+                    plugin.plugin,
+                    plugin.adds,
+                    " ".join(plugin.names),
+                    plugin.entry,
+                    plugin.place,
+                    " ".join(plugin.versions),
+                    plugin.status,
+                    plugin.problem,
+                )
+                for plugin in result.plugins
+            ],
+        ),
+    )
+
+
+def find_culprit(error: Exception) -> str:
+    """Return the plug-in that an error passed through last, with file and line; empty if none.
+
+    Args:
+        error: any exception with its traceback.
+    """
+    owners = dict(_plugin_paths())
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        for path, owner in owners.items():
+            if Path(frame.filename) == path or path in Path(frame.filename).parents:
+                return f"{owner} ({frame.filename}:{frame.lineno})"
+    return ""
+
+
+def _plugin_paths() -> Iterator[tuple[Path, str]]:
+    """The files, and the folders of packages, of plug-ins that were imported, with their names."""
+    for plugin in files_in_use():
+        yield Path(plugin.origin.name), str(plugin.origin)
+    for origin, point in plugin_origins(
+        *(extension_point.group for extension_point in EXTENSION_POINTS)
+    ):
+        module = sys.modules.get(point.module.partition(".")[0])
+        file = getattr(module, "__file__", None)
+        if file:
+            path = Path(file)
+            yield (path.parent if path.name == "__init__.py" else path), str(origin)

@@ -1,1 +1,0 @@
-"""``rankgate plugins``: what is installed, from where, what it adds, whether it fits."""

@@ -1,0 +1,118 @@
+"""Every value that commands take, and where it comes from: the result of ``config``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rankgate.core.console.option_types import COLLECTION, OUTPUT, TEST
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Result
+from rankgate.core.present.document_model import Grid, PlainRows, Table, make_printable
+from rankgate.core.present.document_model import make_document as made
+from rankgate.interface.cli.project_file import DEFAULTS, Settings, settings
+
+if TYPE_CHECKING:
+    from rankgate.core.present.document_model import Document
+
+
+_BUILT_IN = "built in"
+_KEYS = {"form": "format", "test": "method", "candidate_items": "candidates"}
+"""Keys of the file that are not called as the parameter of commands."""
+
+_TEXT_COLUMNS = frozenset(range(4))
+_ENVIRONMENT = {
+    "NO_COLOR": "no colours",
+    "RANKGATE_DEBUG": "errors with their trace",
+    "RANKGATE_MAX_EXPANSION": "how much a compressed file may unpack to",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value.
+
+    Attributes:
+        name: of the value; ``@NAME`` is a file.
+        value: the value as text; empty if there is none.
+        origin: the file with the line, an environment variable, or ``built in``.
+        purpose: what it is.
+    """
+
+    name: str
+    value: str
+    origin: str
+    purpose: str
+
+
+@dataclass(frozen=True)
+class ProjectSettings(Result):
+    """What commands take in a folder, and from where.
+
+    Attributes:
+        source: the project's file; empty without one.
+        settings: every value.
+    """
+
+    kind: ClassVar[str] = "project_settings"
+    document_from: ClassVar[str] = "rankgate.interface.cli.project_settings:settings_document"
+
+    source: str
+    settings: tuple[Setting, ...]
+
+
+def settings_document(result: ProjectSettings) -> Document:
+    """A row for each value."""
+    rows = tuple(
+        (setting.name, make_printable(setting.value) or "–", setting.origin, setting.purpose)
+        for setting in result.settings
+    )
+    title = f"Settings of {result.source}" if result.source else "No settings in rankgate.toml"
+    header = ("name", "value", "from", "what it is")
+    return made(
+        title,
+        Table("", Grid(header, rows, _TEXT_COLUMNS), prose=True),
+        rows=PlainRows(header, rows),
+    )
+
+
+def config(folder: Path | None = None) -> ProjectSettings:
+    """Every value that commands take in a folder, by default the current one.
+
+    Raises:
+        InputError: the project's file cannot be read, with its line.
+    """
+    project_settings = settings(folder)
+    return ProjectSettings(project_settings.source, tuple(_list_settings(project_settings)))
+
+
+def _list_settings(project_settings: Settings) -> Iterator[Setting]:
+    from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+
+    built_in = {"metrics": ", ".join(DEFAULT_METRICS), "convention": "trec", "seed": "0"}
+    for name, purpose in DEFAULTS.items():
+        default = project_settings.defaults.get(name)
+        text = (
+            ", ".join(default)
+            if isinstance(default, tuple)
+            else ""
+            if default is None
+            else str(default)
+        )
+        origin = _BUILT_IN if default is None else project_settings.place(name)
+        yield Setting(name, text or built_in.get(name, ""), origin, purpose)
+    for table, heading in (("collection", COLLECTION), ("test", TEST), ("output", OUTPUT)):
+        for name, value in project_settings.sections.get(heading, {}).items():
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            key = _KEYS.get(name, name)
+            yield Setting(
+                f"{table}.{key}", text, project_settings.place(key), f"an option of the {table}"
+            )
+    for name, path in project_settings.files.items():
+        missing_note = "" if "://" in path or Path(path).exists() else ", which is missing"
+        yield Setting(f"@{name}", path, project_settings.place(name), f"a file{missing_note}")
+    for name, purpose in _ENVIRONMENT.items():
+        if os.environ.get(name):
+            yield Setting(name, os.environ[name], "environment", purpose)

@@ -1,0 +1,121 @@
+"""Startup of commands: a run under a limit of memory, and the options of all commands.
+
+Under a limit of memory, one clear error appears where a library would abort with a dump.
+Polars and NumPy end the process when the system refuses them memory or threads, often after
+lines of their own on standard error. Where a limit is set (``ulimit -v``), a second process
+runs the command, with as few threads as that takes, and the first one watches it.
+
+The options of all commands may be before or behind a command's name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+MESSAGE = "out of memory"
+"""The beginning of the error that reports that memory or threads were refused."""
+
+_WATCHED_VARIABLE = "RANKGATE_WATCHED"
+_OUT_OF_MEMORY_SIGNS = (
+    MESSAGE.encode(),
+    b"memory allocation",
+    b"MemoryError",
+    b"ImportError",  # NumPy cannot be mapped
+    b"start new thread",
+    b"thread creation failed",
+    b"failed to map segment",
+    b"binary is missing",
+    b"Resource temporarily",
+    b"PanicException",
+)
+_TAIL_BYTES = 1 << 16  # bytes at the end of standard error that are kept
+_SMALL_LIMIT = (
+    4 << 30
+)  # below this limit the stacks and arenas of many threads are a large part of it
+# Polars' allocator starts threads in the background and complains without end if it cannot
+_ALLOCATOR = {"_RJEM_MALLOC_CONF": "background_thread:false"}
+_ONE_THREAD = {
+    "_RJEM_MALLOC_CONF": "background_thread:false,narenas:1",
+    "MALLOC_ARENA_MAX": "1",
+    "POLARS_MAX_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+def run_watched() -> int | None:
+    """Run this command in a watched process; None where no limit is set, or this is that process.
+
+    Returns:
+        Its exit code; 2 where it ended for lack of memory.
+    """
+    limit = _address_limit()
+    if limit is None or os.environ.get(_WATCHED_VARIABLE):
+        return None
+    import subprocess  # here only: most commands run without a limit
+    import tempfile
+
+    command = [sys.executable, "-m", "rankgate", *sys.argv[1:]]
+    with tempfile.TemporaryFile() as errors:
+        settings = (_ONE_THREAD if limit < _SMALL_LIMIT else _ALLOCATOR) | {_WATCHED_VARIABLE: "1"}
+        process = subprocess.Popen(command, stderr=errors, env=settings | os.environ)
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:  # the command has it too, and ends
+                continue
+        errors.seek(0, os.SEEK_END)
+        errors.seek(max(errors.tell() - _TAIL_BYTES, 0))
+        error_output = errors.read()
+    is_out_of_memory = any(sign in error_output for sign in _OUT_OF_MEMORY_SIGNS)
+    if status == 0 or (status > 0 and not is_out_of_memory):
+        sys.stderr.buffer.write(error_output)
+        return status
+    sys.stderr.write(
+        f"rankgate: {MESSAGE}: {limit >> 20:,} MB are allowed (ulimit -v); allow more, or split "
+        "the files.\n"
+    )
+    return 2
+
+
+def _address_limit() -> int | None:
+    """The bytes that this process may address, if that is limited."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+OPTIONS_WITH_VALUE = ("--plugin",)
+FLAGS = ("--quiet", "--verbose", "--no-color")
+
+
+def move_global_options_first(arguments: Sequence[str]) -> list[str]:
+    """Return the words of a call with the options of all commands first.
+
+    >>> move_global_options_first(["eval", "qrels.txt", "--plugin", "mine.py", "a.run"])
+    ['--plugin', 'mine.py', 'eval', 'qrels.txt', 'a.run']
+    >>> move_global_options_first(["eval", "--", "--plugin", "a.run"])
+    ['eval', '--', '--plugin', 'a.run']
+    """
+    global_options, remaining = [], []
+    iterator = iter(arguments)
+    for word in iterator:
+        if word == "--":
+            remaining += [word, *iterator]
+        elif word in FLAGS or word.startswith(tuple(f"{name}=" for name in OPTIONS_WITH_VALUE)):
+            global_options.append(word)
+        elif word in OPTIONS_WITH_VALUE:
+            global_options += [word, *_next_word(iterator)]
+        else:
+            remaining.append(word)
+    return global_options + remaining
+
+
+def _next_word(iterator: Iterator[str]) -> list[str]:
+    """The value of an option; without one click reports what is missing."""
+    return [word for word in [next(iterator, None)] if word is not None]

@@ -1,0 +1,212 @@
+"""Requirements of an admission, and their outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from rankgate.core.declare import Count, Range, Share
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import finite_or_none
+from rankgate.measurement.stats.rater_agreement import FEWEST_CLUSTERS
+
+if TYPE_CHECKING:
+    from rankgate.judging.admission.judged_pairs import AnsweredShare, Bias
+    from rankgate.judging.admission.system_order import SystemOrder
+    from rankgate.measurement.stats.rater_agreement import Agreement
+
+
+Correlation = Annotated[float, Range(-1, 1)]
+Answer = Literal["pass", "fail", "inconclusive"]
+
+AGREEMENT = "alpha, ordinal"
+"""The coefficient that is required."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a judge must show.
+
+    Between .667 and .8 Krippendorff calls conclusions by alpha tentative; people who judge
+    relevance reach .4 to .6 among themselves. A tau of .9 is what two sets of people reach
+    (Voorhees, IPM 2000). A pair without an answer is not among the pairs by which agreement is
+    measured, and a judge that answers only what is easy would agree well.
+
+    Attributes:
+        answered: The lowest acceptable share of the pairs that the judge graded.
+        pairs: The lowest number of pairs that both judged; with fewer the result is inconclusive.
+        alpha: The lowest acceptable Krippendorff's alpha (ordinal).
+        bias: The largest acceptable mean difference from people's grades, in either direction.
+        tau: The lowest acceptable rank correlation of the systems' order.
+        raised: The largest acceptable share of pairs whose grade an attack raises.
+        family: The largest acceptable advantage that the judge gives systems of the same family.
+    """
+
+    answered: Share = 0.95
+    pairs: Count = 100
+    alpha: Correlation = 0.4
+    bias: Annotated[float, Range(0)] = 0.25
+    tau: Correlation = 0.9
+    raised: Share = 0.1
+    family: Annotated[float, Range(0)] = 0.05
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One requirement with its result: the status, the figure with its interval, and the limit."""
+
+    name: str
+    status: Answer
+    reason: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    asked: float | None = None
+
+
+def check_demands(
+    answers: AnsweredShare,
+    queries: int,
+    coefficient: Agreement,
+    bias: Bias,
+    *,
+    orders: Sequence[SystemOrder],
+    asked: Demands,
+) -> tuple[Demand, ...]:
+    """Check every requirement, by the interval where there is one."""
+    pairs = answers.answered
+    enough = queries >= FEWEST_CLUSTERS
+    few = "" if enough else f"; an interval needs {FEWEST_CLUSTERS} queries, these are {queries}"
+    value, low, high = (
+        finite_or_none(figure) for figure in (coefficient.value, coefficient.low, coefficient.high)
+    )
+    return (
+        Demand(
+            "pairs",
+            "pass" if pairs >= asked.pairs else "inconclusive",
+            f"{pairs} pairs are judged by both; at least {asked.pairs} are required",
+            pairs,
+            asked=asked.pairs,
+        ),
+        _check_answers(answers, asked.answered),
+        Demand(
+            "agreement",
+            _status_at_least(low, high, asked.alpha),
+            f"{AGREEMENT} {_format_value(value, low, high)}; at least {asked.alpha:g} is "
+            f"required{few}",
+            value,
+            low,
+            high,
+            asked.alpha,
+        ),
+        Demand(
+            "bias",
+            _status_within(bias.low, bias.high, asked.bias) if enough else "inconclusive",
+            f"the judge's grades lie {_format_value(bias.mean, bias.low, bias.high)} from "
+            "people's; at "
+            f"most {asked.bias:g} either way is required{few}",
+            bias.mean,
+            bias.low,
+            bias.high,
+            asked.bias,
+        ),
+        *(_check_order(order, asked.tau) for order in orders),
+    )
+
+
+def check_attack(attack: Mapping[str, Any], limit: float) -> Demand:
+    """Check the requirement on an attack, from a row of the table of attacks and the limit."""
+    value, low, high = attack["raised"], attack["low"], attack["high"]
+    interval_text = "" if low is None else f" [{low:.3f}, {high:.3f}]"
+    message = (
+        f"{value:.3f}{interval_text} of {attack['pairs']} pairs get a higher grade, "
+        f"{attack['lowered']:.3f} a lower one; at most {limit:g} may rise"
+    )
+    if low is None:
+        message += f"; an interval needs {FEWEST_CLUSTERS} queries, these are {attack['queries']}"
+        status: Answer = "inconclusive"
+    else:
+        status = "pass" if high <= limit else "fail" if low > limit else "inconclusive"
+    return Demand(f"attack {attack['attack']}", status, message, value, low, high, limit)
+
+
+def check_family(row: Mapping[str, Any], limit: float) -> Demand:
+    """Check the requirement on the judge's family, from a row of the table of families.
+
+    It fails where the judge is shown to favour them at all, and passes where it does so by no more
+    than is acceptable.
+    """
+    value, low, high = row["advantage"], row["low"], row["high"]
+    message = (
+        f"the judge puts {_systems_text(row['systems'])} of the family {row['family']} "
+        f"{_format_value(value, low, high)} further above the {row['others']} others than people "
+        "do; at "
+        f"most {limit:g} is acceptable"
+    )
+    status: Answer = "inconclusive"
+    if low is not None and high is not None and row["queries"] >= FEWEST_CLUSTERS:
+        status = "pass" if high <= limit else "fail" if low > 0 else "inconclusive"
+    if status == "inconclusive" and row["needed"]:
+        message += f"; with about {row['needed']:,} queries {limit:g} is found with a chance of 80%"
+    return Demand(f"family by {row['metric']}", status, message, value, low, high, limit)
+
+
+def _systems_text(count: int) -> str:
+    return "1 system" if count == 1 else f"{count} systems"
+
+
+def _check_answers(answers: AnsweredShare, limit: float) -> Demand:
+    message = (
+        f"the judge answered {answers.answered} of the {answers.asked} pairs that people graded "
+        f"({answers.share:.1%}); at least {limit:.0%} is required"
+    )
+    if answers.outside:
+        message += f"; {answers.outside} of its grades are outside the scale and count as no answer"
+    if answers.silent_queries:
+        message += f"; nothing in {answers.silent_queries} queries"
+    if answers.share < limit:
+        rows = answers.grades.sort("share")
+        grade, _, _, share = rows.row(0)
+        message += f"; least often where people gave {grade:g} ({share:.0%})"
+        message += ". If it was asked for fewer pairs, name them with --asked"
+    status: Answer = "pass" if answers.share >= limit else "fail"
+    return Demand("answered", status, message, answers.share, asked=limit)
+
+
+def _check_order(order: SystemOrder, tau: float) -> Demand:
+    message = (
+        f"tau {_format_number(order.tau)} over {order.pairs} pairs of systems, {order.flips} of "
+        f"them reversed, {order.reversed} significantly; at least {tau:g} and none significantly "
+        "reversed is required"
+    )
+    name, value = f"order by {order.metric}", order.tau
+    if value is None:
+        return Demand(name, "inconclusive", f"{message}; all systems have the same mean", asked=tau)
+    is_fulfilled = value >= tau and not order.reversed
+    return Demand(name, "pass" if is_fulfilled else "fail", message, value, asked=tau)
+
+
+def _status_at_least(low: float | None, high: float | None, limit: float) -> Answer:
+    if low is None or high is None:  # one grade alone, or few queries, decide nothing
+        return "inconclusive"
+    return "pass" if low >= limit else "fail" if high < limit else "inconclusive"
+
+
+def _status_within(low: float | None, high: float | None, limit: float) -> Answer:
+    if low is None or high is None:
+        return "inconclusive"
+    if -limit <= low and high <= limit:
+        return "pass"
+    return "fail" if low > limit or high < -limit else "inconclusive"
+
+
+def _format_value(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return "is undefined (all grades are the same)"
+    if low is None or high is None:
+        return f"{value:+.3f} (no interval)"
+    return f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _format_number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"

@@ -1,0 +1,214 @@
+"""Compare the order of systems by people's and by a judge's grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.progress import step
+from rankgate.data import Qrels
+from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE
+from rankgate.measurement.evaluation.scored_system import Scorer
+from rankgate.measurement.scoring.scoring_facts import with_run_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring import Convention
+
+    Floats = NDArray[np.float64]
+
+
+MIN_SYSTEMS = 3
+"""The fewest systems whose order is compared."""
+
+TOP = 5
+"""The number of best systems by people whose order is compared too."""
+
+SYSTEMS = {
+    "metric": pl.String,
+    "system": pl.String,
+    "people": pl.Float64,
+    "judge": pl.Float64,
+    "delta": pl.Float64,
+}
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class SystemOrder:
+    """The order of systems under one metric, by people and by the judge.
+
+    Attributes:
+        metric: its label.
+        tau, tau_ap: rank correlation of the systems' means; None where all means are equal.
+        flips: pairs of systems that the judge puts the other way round.
+        lost: pairs that people distinguish (paired t, 5 %) and the judge does not.
+        reversed: pairs that both distinguish, the other way round.
+        pairs: of systems.
+        spearman: Spearman's rho of the systems' means; None where all means are equal.
+        tau_low, tau_high, spearman_low, spearman_high: 95 % of resampled queries; None where there
+            are too few, or a resample ties all systems.
+        significant: pairs that people distinguish.
+        agreed: those of them that the judge puts the same way round.
+        tau_top: tau@k, of the k best systems by people; None where there are no more, or all
+            means are equal.
+        top: k.
+    """
+
+    metric: str
+    tau: float | None
+    tau_ap: float | None
+    flips: int
+    lost: int
+    reversed: int
+    pairs: int
+    spearman: float | None = None
+    tau_low: float | None = None
+    tau_high: float | None = None
+    spearman_low: float | None = None
+    spearman_high: float | None = None
+    significant: int = 0
+    agreed: int = 0
+    tau_top: float | None = None
+    top: int = TOP
+
+
+@dataclass(frozen=True)
+class OrderedSystems:
+    """Systems by people and by the judge.
+
+    Attributes:
+        table: the columns of `SYSTEMS`.
+        orders: one a metric; empty with fewer than three systems.
+        convention: by which they were scored; None without runs.
+        names: of the systems.
+        values: by metric (T, S) values by people and by the judge, NaN where undefined.
+        cautions: sentences about runs and the judgments.
+    """
+
+    table: pl.DataFrame
+    orders: tuple[SystemOrder, ...]
+    convention: Mapping[str, Any] | None
+    names: tuple[str, ...] = ()
+    values: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+
+
+def order_systems(
+    common_pairs: pl.DataFrame,
+    runs: Sequence[Any],
+    metrics: str | Metric | Sequence[str | Metric],
+    convention: str | Convention,
+    top: int = TOP,
+) -> OrderedSystems:
+    """Score every system by both sets of grades, and compare the two orders."""
+    if not runs:
+        return OrderedSystems(pl.DataFrame(schema=SYSTEMS), (), None)
+    scorers = {
+        name: Scorer.of(_grades_of_rater(common_pairs, name), metrics, convention, depth=1)
+        for name in (PEOPLE, JUDGE)
+    }
+    names, values, cautions = [], [], dict[str, None]()
+    for run in runs:
+        step(str(run))
+        scored = [scorer.scored(run) for scorer in scorers.values()]
+        names.append(scored[0].name)
+        values.append([_values_by_metric(scored_run.scores) for scored_run in scored])
+        for system in scored:
+            cautions |= dict.fromkeys(with_run_name(system.name, system.cautions))
+    rows, orders = [], []
+    values_by_metric: dict[str, tuple[Floats, Floats]] = {}
+    for label, metric in scorers[PEOPLE].metrics:
+        tables = [
+            np.column_stack([system_values[i][label] for system_values in values]) for i in (0, 1)
+        ]
+        values_by_metric[label] = tables[0], tables[1]
+        means = [np.nanmean(table, axis=0) for table in tables]
+        rows += [
+            (label, name, people_mean, judge_mean, judge_mean - people_mean)
+            for name, people_mean, judge_mean in zip(names, *means, strict=True)
+        ]
+        if len(runs) >= MIN_SYSTEMS:
+            sign = 1 if metric.higher_is_better else -1
+            orders.append(_order(label, tables, means, sign, top))
+    return OrderedSystems(
+        pl.DataFrame(rows, schema=SYSTEMS, orient="row"),
+        tuple(orders),
+        scorers[PEOPLE].how.to_dict(),
+        tuple(names),
+        values_by_metric,
+        tuple(cautions),
+    )
+
+
+def _grades_of_rater(pairs: pl.DataFrame, rater: str) -> Qrels:
+    return Qrels(pairs.select("query_id", "doc_id", pl.col(rater).alias("grade")), rater)
+
+
+def _values_by_metric(scores: pl.DataFrame) -> dict[str, Floats]:
+    """Each metric's values in the order of queries, NaN where undefined."""
+    return {
+        str(label): metric_rows.sort("query_id")["value"].to_numpy()
+        for (label,), metric_rows in scores.group_by("metric", maintain_order=True)
+    }
+
+
+def _order(
+    label: str, tables: list[Floats], means: list[Floats], sign: int, top: int
+) -> SystemOrder:
+    from rankgate.decisions.comparison.many_systems import pair_intervals
+    from rankgate.measurement.stats.rank_correlation import rank_correlation, tau, tau_ap
+
+    flips = lost = turned = significant = agreed = 0
+    pairs = list(combinations(range(tables[0].shape[1]), 2))
+    for i, j in pairs:
+        signs = [np.sign(mean[i] - mean[j]) for mean in means]
+        is_significant = [_p_value(table[:, i] - table[:, j]) <= _ALPHA for table in tables]
+        flips += bool(signs[0] * signs[1] < 0)
+        significant += is_significant[0]
+        agreed += bool(is_significant[0] and signs[0] * signs[1] > 0)
+        lost += bool(is_significant[0] and not is_significant[1])
+        turned += bool(all(is_significant) and signs[0] * signs[1] < 0)
+    return SystemOrder(
+        label,
+        finite_or_none(tau(means[0], means[1])),
+        finite_or_none(tau_ap(sign * means[1], sign * means[0])),
+        flips,
+        lost,
+        turned,
+        len(pairs),
+        finite_or_none(rank_correlation(means[0], means[1])),
+        **{
+            name: finite_or_none(end)
+            for name, end in pair_intervals(tables[0], tables[1], 1 - _ALPHA, 0).items()
+        },
+        significant=significant,
+        agreed=agreed,
+        tau_top=_tau_of_best([sign * mean for mean in means], top),
+        top=top,
+    )
+
+
+def _tau_of_best(means: list[Floats], top: int) -> float | None:
+    from rankgate.measurement.stats.rank_correlation import tau
+
+    if len(means[0]) <= top:
+        return None
+    best = np.argsort(-means[0], kind="stable")[:top]
+    return finite_or_none(tau(means[0][best], means[1][best]))
+
+
+def _p_value(delta: Floats) -> float:
+    from rankgate.measurement.stats.paired_tests import student_test
+
+    known = delta[~np.isnan(delta)]
+    return float(student_test(known).p_value[0]) if len(known) > 1 and known.any() else 1.0

@@ -1,0 +1,143 @@
+"""Coefficients of agreement: overall, by rater, query, grade and month."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+from rankgate.judging.agreement import agreement_tables
+from rankgate.judging.agreement.rated_pairs import rater_checks
+from rankgate.judging.counting_ratings import PAIR
+from rankgate.measurement.stats.rater_agreement import (
+    Agreement,
+    agreement,
+    alpha,
+    brennan_prediger,
+    conger,
+    fleiss,
+    gwet,
+    intervals,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.judging.agreement.rated_pairs import RatedPairs
+    from rankgate.measurement.stats.rater_agreement import Floats
+
+
+_LEVEL = 0.95
+
+COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
+    ("raw agreement", "share of pairs of ratings that are equal", agreement, "identity"),
+    ("alpha, ordinal", "Krippendorff; the usual choice for grades", alpha, "ordinal"),
+    ("alpha, nominal", "Krippendorff; all disagreements count the same", alpha, "nominal"),
+    ("alpha, interval", "Krippendorff; squared differences", alpha, "interval"),
+    ("alpha, ratio", "Krippendorff; differences relative to size", alpha, "ratio"),
+    ("Fleiss' kappa", "chance from all raters' grades", fleiss, "identity"),
+    ("Conger's kappa", "chance from each rater's own grades", conger, "identity"),
+    ("Conger's kappa, linear", "weighted; of two raters: Cohen's", conger, "linear"),
+    ("Conger's kappa, quadratic", "as above", conger, "quadratic"),
+    ("Conger's kappa, linear by places", "as scikit-learn and irr", conger, "linear by places"),
+    ("Conger's kappa, quadratic by places", "as above", conger, "quadratic by places"),
+    ("Gwet's AC1", "holds its ground where one grade prevails", gwet, "identity"),
+    ("Gwet's AC2, linear", "AC1 with partial agreement", gwet, "linear"),
+    ("Gwet's AC2, quadratic", "as above", gwet, "quadratic"),
+    (
+        "Brennan-Prediger",
+        "chance as if all grades were equally likely",
+        brennan_prediger,
+        "identity",
+    ),
+)
+"""Name, description, function of the tallies, and its weights or level of measurement."""
+
+
+@dataclass(frozen=True)
+class Agreements:
+    """Agreement of the last ratings of each rater.
+
+    Attributes:
+        name: of the ratings.
+        counts: ratings, raters, pairs, overlap (pairs with two grades or more), cannot_tell,
+            corrected, ties (pairs of the overlap without a majority), queries (with such a pair),
+            outside (ratings that the scale does not have, in none of the figures).
+        grades: ``grade``, ``ratings``, ``share`` (prevalence), ``agreement`` (of the pairs of
+            ratings in which one has the grade, the share in which both have it: specific
+            agreement, Fleiss 1981).
+        coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
+            take the chance of agreement from all grades, as their authors do. Intervals leave
+            out one query at a time, as grades of one query are not independent; with fewer than 15
+            there is none.
+        raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
+            the grade minus the mean of the others') with ``bias_low`` and ``bias_high``,
+            ``agreement`` (share of the other ratings of the same pair that are equal),
+            ``top_share`` (of their most frequent grade), ``median_seconds``, ``lowest`` and
+            ``highest`` grade, ``kappa_linear`` against all others with ``kappa_low`` and
+            ``kappa_high``. Intervals leave out one query at a time.
+        pairs: ``first``, ``second``, ``overlap``, ``agreement``, ``kappa`` (Cohen's) with
+            ``kappa_low`` and ``kappa_high``, ``kappa_linear``, ``bias`` (first minus second),
+            ``mae`` (mean absolute difference), ``pearson``, ``spearman`` and ``kendall`` (tau b),
+            with ``spearman_low``, ``spearman_high``, ``kendall_low`` and ``kendall_high``.
+        confusion: ``rater``, ``consensus``, ``grade``, ``count``: a rater's grade against the
+            grade that most others gave; ties of the others are left out.
+        queries: ``query_id``, ``overlap``, ``agreement``, ``spread`` (mean standard deviation of
+            the grades of a pair), ``mae`` (mean absolute difference of two ratings of a pair),
+            least agreement first.
+        periods: ``period`` (month), ``overlap``, ``agreement``, ``mean``: where times are known.
+    """
+
+    name: str
+    counts: Mapping[str, int]
+    grades: pl.DataFrame
+    coefficients: Mapping[str, Agreement]
+    raters: pl.DataFrame
+    pairs: pl.DataFrame
+    confusion: pl.DataFrame
+    queries: pl.DataFrame
+    periods: pl.DataFrame
+
+
+def agreements(pairs: RatedPairs) -> Agreements:
+    """Everything in ``Agreements``.
+
+    Args:
+        pairs: the ratings, as ``rated_pairs`` has them.
+    """
+    shared_ratings, sheet = agreement_tables.with_others_grades(pairs.given), pairs.sheet
+    raters_per_pair = sheet.counts.sum(axis=1)
+    sorted_counts = np.sort(sheet.counts[raters_per_pair > 1], axis=1)
+    tie_count = (
+        int((sorted_counts[:, -1] == sorted_counts[:, -2]).sum()) if sheet.grades.size > 1 else 0
+    )
+    counts = {
+        "ratings": len(pairs.given),
+        "raters": len(pairs.raters),
+        "pairs": pairs.last.select(PAIR).n_unique(),
+        "overlap": len(sorted_counts),
+        "cannot_tell": len(pairs.last) - len(pairs.given),
+        "corrected": pairs.corrected,
+        "ties": tie_count,
+        "queries": int((pairs.tallies.paired > 0).sum()),
+        "outside": int(pairs.outside["ratings"].sum()),
+    }
+    is_equidistant = bool(np.allclose(np.diff(sheet.grades, 2), 0))  # then "by places" adds nothing
+    coefficients = {
+        name: (lambda tallies, coefficient=coefficient, kind=kind: coefficient(tallies, kind))
+        for name, _, coefficient, kind in COEFFICIENTS
+        if not (is_equidistant and kind.endswith("by places"))
+    }
+    return Agreements(
+        pairs.name,
+        counts,
+        agreement_tables.grade_table(sheet),
+        intervals(coefficients, pairs.tallies),
+        agreement_tables.rater_table(pairs.last, shared_ratings, rater_checks(pairs, _LEVEL)),
+        agreement_tables.pair_table(pairs),
+        agreement_tables.consensus_table(pairs.given),
+        agreement_tables.query_table(shared_ratings),
+        agreement_tables.period_table(shared_ratings),
+    )

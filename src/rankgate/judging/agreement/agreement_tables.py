@@ -1,0 +1,346 @@
+"""The tables of an agreement, and the drift of raters.
+
+Tables go by grade, rater, pair of raters, query and month. Drift is the changes of a rater's
+grades against the others, first half to second half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.present.result_frames import make_frame
+from rankgate.judging.counting_ratings import PAIR, counting_ratings
+from rankgate.measurement.stats.rater_agreement import (
+    FEWEST_CLUSTERS,
+    cohen_values,
+    jackknife,
+    kendall_values,
+    mean_absolute,
+    pearson_values,
+    spearman_values,
+)
+
+if TYPE_CHECKING:
+    from rankgate.data.qrels import Ratings
+    from rankgate.judging.agreement.rated_pairs import RatedPairs, RaterCheck
+    from rankgate.measurement.stats.rater_agreement import Floats, RatingMatrix
+
+
+def with_others_grades(graded_ratings: pl.DataFrame) -> pl.DataFrame:
+    """Ratings of pairs that others graded too, with the others' grades."""
+    count = pl.len().over(PAIR)
+    grade = pl.col("grade")
+    equal_count = pl.len().over(*PAIR, "grade") - 1
+    return graded_ratings.filter(count > 1).with_columns(
+        (equal_count / (count - 1)).alias("equal"),
+        ((grade.sum().over(PAIR) - grade) / (count - 1)).alias("others"),
+        grade.std(ddof=0).over(PAIR).alias("spread"),
+        _mean_difference(grade).alias("gap"),
+    )
+
+
+def _mean_difference(grade: pl.Expr) -> pl.Expr:
+    """The mean absolute difference of two ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2."""
+    count = pl.len().cast(pl.Float64)
+    position = grade.rank("ordinal").cast(pl.Float64)
+    return (((2 * position - count - 1) * grade).sum() / (count * (count - 1) / 2)).over(PAIR)
+
+
+def grade_table(sheet: RatingMatrix) -> pl.DataFrame:
+    """A row for each grade: its ratings, its share, and the agreement on it."""
+    counts = sheet.counts
+    raters_per_pair = counts.sum(axis=1, keepdims=True)
+    weight = np.where(raters_per_pair > 1, 1 / np.maximum(raters_per_pair - 1, 1), 0.0)
+    agreeing_pairs = (counts * (counts - 1) * weight).sum(axis=0)
+    all_pairs = (counts * (raters_per_pair - 1) * weight).sum(axis=0)
+    total = counts.sum(axis=0)
+    return pl.DataFrame(
+        {
+            "grade": sheet.grades,
+            "ratings": total.astype(np.int64),
+            "share": total / total.sum(),
+            "agreement": np.where(
+                all_pairs > 0, agreeing_pairs / np.where(all_pairs > 0, all_pairs, 1), np.nan
+            ),
+        }
+    ).with_columns(pl.col("agreement").fill_nan(None))
+
+
+def rater_table(
+    last: pl.DataFrame, shared_ratings: pl.DataFrame, checks: Sequence[RaterCheck]
+) -> pl.DataFrame:
+    """A row for each rater: ratings, mean grade, and differences from the others."""
+    grade = pl.col("grade")
+    rater_figures = last.group_by("rater").agg(
+        grade.count().cast(pl.Int64).alias("ratings"),
+        grade.null_count().cast(pl.Int64).alias("cannot_tell"),
+        grade.mean().alias("mean"),
+        (grade.drop_nulls().value_counts().struct.field("count").max() / grade.count()).alias(
+            "top_share"
+        ),
+        pl.col("seconds").median().alias("median_seconds"),
+        grade.min().alias("lowest"),
+        grade.max().alias("highest"),
+    )
+    difference = grade - pl.col("others")
+    overlap_figures = shared_ratings.group_by("rater").agg(
+        pl.len().cast(pl.Int64).alias("overlap"),
+        difference.mean().alias("bias"),
+        pl.col("equal").mean().alias("agreement"),
+    )
+    kappas = [
+        (c.rater, c.kappa.value, c.kappa.low, min(c.kappa.high, 1.0))
+        if c.queries >= FEWEST_CLUSTERS
+        else (c.rater, c.kappa.value, None, None)
+        for c in checks
+    ]
+    return (
+        rater_figures.join(overlap_figures, on="rater", how="left")
+        .join(
+            _bias_intervals(shared_ratings.with_columns(difference.alias("gap"))),
+            on="rater",
+            how="left",
+        )
+        .join(pl.DataFrame(kappas, schema=_KAPPAS, orient="row"), on="rater", how="left")
+        .with_columns(pl.col("overlap").fill_null(0), pl.col(*list(_KAPPAS)[1:]).fill_nan(None))
+        .select(
+            "rater",
+            "ratings",
+            "cannot_tell",
+            "mean",
+            "overlap",
+            "bias",
+            "agreement",
+            "top_share",
+            "median_seconds",
+            "lowest",
+            "highest",
+            "bias_low",
+            "bias_high",
+            "kappa_linear",
+            "kappa_low",
+            "kappa_high",
+        )
+        .sort("ratings", "rater", descending=[True, False])
+    )
+
+
+_KAPPAS = {
+    "rater": pl.String,
+    "kappa_linear": pl.Float64,
+    "kappa_low": pl.Float64,
+    "kappa_high": pl.Float64,
+}
+_BIASES = {"rater": pl.String, "bias_low": pl.Float64, "bias_high": pl.Float64}
+
+
+def _bias_intervals(shared_ratings: pl.DataFrame) -> pl.DataFrame:
+    """The interval of each rater's bias, leaving out one query at a time."""
+    rows = []
+    by_query = shared_ratings.group_by("rater", "query_id").agg(pl.col("gap").sum(), pl.len())
+    for (rater,), rater_rows in by_query.sort("rater", "query_id").group_by(
+        "rater", maintain_order=True
+    ):
+        differences, n = (
+            rater_rows["gap"].to_numpy(),
+            rater_rows["len"].to_numpy().astype(np.float64),
+        )
+        if len(rater_rows) >= FEWEST_CLUSTERS:
+            bias_without = (differences.sum() - differences) / (n.sum() - n)
+            result = jackknife(float(differences.sum() / n.sum()), bias_without)
+            rows.append((rater, result.low, result.high))
+    return pl.DataFrame(rows, schema=_BIASES, orient="row")
+
+
+_PAIRS = {
+    "first": pl.String,
+    "second": pl.String,
+    "overlap": pl.Int64,
+    "agreement": pl.Float64,
+    "kappa": pl.Float64,
+    "kappa_linear": pl.Float64,
+    "bias": pl.Float64,
+    "kappa_low": pl.Float64,
+    "kappa_high": pl.Float64,
+    "mae": pl.Float64,
+    "pearson": pl.Float64,
+    "spearman": pl.Float64,
+    "spearman_low": pl.Float64,
+    "spearman_high": pl.Float64,
+    "kendall": pl.Float64,
+    "kendall_low": pl.Float64,
+    "kendall_high": pl.Float64,
+}
+
+
+def _correlations(table: Floats, without: Floats, grades: Floats) -> tuple[float, ...]:
+    """Mean absolute difference, r, and rho and tau with intervals that leave out one query."""
+    figures = [
+        float(coefficient(table[None], grades)[0])
+        for coefficient in (mean_absolute, pearson_values)
+    ]
+    for coefficient in (spearman_values, kendall_values):
+        value = float(coefficient(table[None], grades)[0])
+        interval = jackknife(value, coefficient(without, grades), fewest=FEWEST_CLUSTERS)
+        figures += [value, max(interval.low, -1.0), min(interval.high, 1.0)]
+    return tuple(figures)
+
+
+def pair_table(pairs: RatedPairs) -> pl.DataFrame:
+    """A row for each pair of raters who graded something in common."""
+    grade_index, grades = pairs.place, pairs.sheet.grades
+    is_rated = (grade_index >= 0).astype(np.float64)  # exact counts, and a fast product
+    shared_counts, size = is_rated.T @ is_rated, grades.size
+    rows = []
+    for i, j in zip(*np.nonzero(np.triu(shared_counts, 1)), strict=True):
+        is_shared = (grade_index[:, i] >= 0) & (grade_index[:, j] >= 0)
+        _, query = np.unique(pairs.queries[is_shared], return_inverse=True)
+        cell = (query * size + grade_index[is_shared, i]) * size + grade_index[is_shared, j]
+        by_query = np.bincount(cell, minlength=(query.max() + 1) * size * size)
+        queries = by_query.reshape(-1, size, size).astype(np.float64)
+        table = queries.sum(axis=0)
+        n = table.sum()
+        kappa, linear = (
+            float(cohen_values(table[None], grades, kind)[0]) for kind in ("identity", "linear")
+        )
+        kappa_without = cohen_values(table - queries, grades)
+        result = jackknife(kappa, kappa_without, fewest=FEWEST_CLUSTERS)
+        bias = float((table.sum(axis=1) - table.sum(axis=0)) @ grades / n)
+        rows.append(
+            (
+                pairs.raters[i],
+                pairs.raters[j],
+                int(n),
+                float(np.trace(table) / n),
+                kappa,
+                linear,
+                bias,
+                result.low,
+                min(result.high, 1.0),
+                *_correlations(table, table - queries, grades),
+            )
+        )
+    return make_frame(rows, _PAIRS).sort(
+        "overlap", "first", "second", descending=[True, False, False]
+    )
+
+
+def consensus_table(graded_ratings: pl.DataFrame) -> pl.DataFrame:
+    """A rater's grade against the grade of most others; a rater's own grade is not counted."""
+    votes = graded_ratings.select(
+        *PAIR, pl.col("rater").alias("other"), pl.col("grade").alias("consensus")
+    )
+    pairs = graded_ratings.select(*PAIR, "rater", "grade").join(votes, on=PAIR)
+    vote_counts = (
+        pairs.filter(pl.col("rater") != pl.col("other"))
+        .group_by(*PAIR, "rater", "grade", "consensus")
+        .len()
+    )
+    key = (*PAIR, "rater")
+    top_votes = vote_counts.filter(pl.col("len") == pl.col("len").max().over(key))
+    majority = top_votes.filter(pl.len().over(key) == 1)
+    return (
+        majority.group_by("rater", "consensus", "grade")
+        .agg(pl.len().cast(pl.Int64).alias("count"))
+        .sort("rater", "consensus", "grade")
+    )
+
+
+def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
+    """A row for each query with a pair of two grades, least agreement first."""
+    return (
+        shared_ratings.group_by("query_id")
+        .agg(
+            pl.col("doc_id").n_unique().cast(pl.Int64).alias("overlap"),
+            pl.col("equal").mean().alias("agreement"),
+            pl.col("spread").mean(),
+            pl.col("gap").mean().alias("mae"),
+        )
+        .sort("agreement", "query_id")
+    )
+
+
+def period_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
+    """A row for each month, where times are known."""
+    return (
+        shared_ratings.filter(pl.col("at").is_not_null())
+        .group_by(pl.col("at").dt.strftime("%Y-%m").alias("period"))
+        .agg(
+            pl.struct(PAIR).n_unique().cast(pl.Int64).alias("overlap"),
+            pl.col("equal").mean().alias("agreement"),
+            pl.col("grade").mean().alias("mean"),
+        )
+        .sort("period")
+    )
+
+
+LEVEL = 0.95
+"""The confidence level of all raters' intervals together (Bonferroni)."""
+
+SCHEMA = {
+    "rater": pl.String,
+    "pairs": pl.Int64,
+    "first_agreement": pl.Float64,
+    "last_agreement": pl.Float64,
+    "first_bias": pl.Float64,
+    "last_bias": pl.Float64,
+    "change": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "drifts": pl.Boolean,
+}
+_MIN_RATINGS = 20
+
+
+def drift(ratings: Ratings) -> pl.DataFrame:
+    """The first half of each rater's ratings, by time, against the second half.
+
+    Only pairs that others graded too count. The bias is the mean of the grade minus the mean grade
+    of the others; its change has Welch's interval, ``change ± z·√(s₁²/n₁ + s₂²/n₂)``, at 95 % for
+    all raters together. Raters with fewer than 20 such ratings have no row.
+
+    Args:
+        ratings: all of them; ratings without a time keep their position in the order.
+
+    Returns:
+        The columns of ``SCHEMA``; ``drifts`` where the interval of the change excludes 0.
+    """
+    graded_ratings = counting_ratings(ratings).table.filter(pl.col("grade").is_not_null())
+    shared_ratings = with_others_grades(graded_ratings).with_columns(
+        bias=pl.col("grade") - pl.col("others")
+    )
+    count = pl.len().over("rater")
+    position = pl.int_range(pl.len()).over("rater")
+    shared_ratings = shared_ratings.with_columns(many=count, late=position * 2 >= count).filter(
+        pl.col("many") >= _MIN_RATINGS
+    )
+    halves = shared_ratings.group_by("rater", "late").agg(
+        pl.len().cast(pl.Int64).alias("pairs"),
+        pl.col("equal").mean().alias("agreement"),
+        pl.col("bias").mean().alias("bias"),
+        (pl.col("bias").var() / pl.len()).alias("error"),
+    )
+    first, last = (halves.filter(pl.col("late") == late).drop("late") for late in (False, True))
+    joined = first.join(last, on="rater", suffix="_last").sort("rater")
+    if joined.is_empty():
+        return pl.DataFrame(schema=SCHEMA)
+    z = NormalDist().inv_cdf(1 - (1 - LEVEL) / len(joined) / 2)
+    change = pl.col("bias_last") - pl.col("bias")
+    half_width = z * (pl.col("error") + pl.col("error_last")).sqrt()
+    return joined.select(
+        "rater",
+        (pl.col("pairs") + pl.col("pairs_last")).alias("pairs"),
+        pl.col("agreement").alias("first_agreement"),
+        pl.col("agreement_last").alias("last_agreement"),
+        pl.col("bias").alias("first_bias"),
+        pl.col("bias_last").alias("last_bias"),
+        change.alias("change"),
+        (change - half_width).alias("low"),
+        (change + half_width).alias("high"),
+        (change.abs() > half_width).alias("drifts"),
+    )

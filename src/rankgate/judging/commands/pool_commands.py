@@ -1,0 +1,226 @@
+"""The commands ``pool``, ``reusability``, ``sheet`` and ``collect``.
+
+- ``rankgate pool``: what to judge, from the lists of several systems.
+- ``rankgate reusability``: what runs lose when they are left out of the pool.
+- ``rankgate sheet``: create rating sheets from a pool.
+- ``rankgate collect``: the ratings in sheets that came back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.option_types import DefiningCommand, SectionedCommand
+from rankgate.core.console.shared_options import check_paths, input_paths, write_output
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
+from rankgate.core.output_files import check_suffix
+from rankgate.core.present.write_results import FORMS
+from rankgate.judging.pooling.pool import order_facts, pool
+from rankgate.judging.pooling.pool_sampling import PoolDesign
+from rankgate.judging.pooling.pooling_documents import pool_summary, undrawn_judgments
+from rankgate.judging.pooling.reusability import reusability
+from rankgate.judging.sheets.sheets import (
+    SHEET_FORMS,
+    Form,
+    collect,
+    collected_summary,
+    lines_of_json,
+    sheets,
+)
+from rankgate.measurement import metric_options, store_options
+from rankgate.measurement.collection_options import of_collection
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.store.rating.batches import Strategy
+    from rankgate.store.stored_project import StoredProject
+
+
+@click.command("pool", cls=DefiningCommand, definitions={"Orders": order_facts()})
+@shared_options.runs
+@click.option(
+    "--qrels",
+    type=click.Path(),
+    metavar="QRELS",
+    help="Existing judgments: their documents are left out, and guide move-to-front and influence.",
+)
+@value_options(
+    "design",
+    PoolDesign,
+    *("depth", "order", "metric METRIC -m", "strata RANK:RATE,..."),
+    *("queries N", "query_sampling", "sizes FILE", "seed"),
+)
+@click.option(
+    "--rest",
+    "rest_to",
+    type=click.Path(writable=True),
+    metavar="FILE",
+    help="Write the pool's documents that were not drawn to FILE, graded -1, for infAP.",
+)
+@verb_options(pool, "batch N")
+@click.option(
+    "--blind",
+    is_flag=True,
+    help="Shuffle within each batch and leave out ranks and systems, so that raters cannot see "
+    "them.",
+)
+@metric_options.convention
+@of_collection("runs", stored=True)
+@store_options.save_as("Make a batch of this name of the pool, for raters, in the project.")
+@click.option(
+    "--strategy",
+    type=click.Choice(["1", "2", "3", "agree"]),
+    default="1",
+    show_default=True,
+    help="How many people grade a pair of the batch; agree: until two of them do.",
+)
+@shared_options.form("csv", "json")
+@shared_options.output
+def pool_command(
+    runs: tuple[str, ...],
+    rest_to: str | None,
+    blind: bool,
+    stored: StoredProject | None,
+    save_as: str | None,
+    strategy: Strategy,
+    form: str,
+    output: str | None,
+    **values: Any,
+) -> None:
+    """List the documents to judge: those that the runs rank first and nobody has judged.
+
+    The list is the input of rankgate sheet and rankgate rate.
+
+    \b
+    rankgate pool old.run new.run --depth 10 -o pool.csv
+    rankgate pool *.run --qrels qrels.txt --order move-to-front --batch 50 -o pool.csv
+    rankgate pool old.run new.run --qrels qrels.txt --order influence -m nDCG@10
+    rankgate pool *.run --strata 100:0.3 --rest rest.qrels -o sample.csv
+    rankgate pool bm25 dense --project shop --save-as first --strategy 2
+    """
+    check_paths(input_paths(), rest_to)
+    check_suffix(rest_to, "trec")
+    with TerminalProgress(len(runs)):
+        result = pool(runs, blind=blind, **values)
+    if stored is not None and save_as is not None:
+        stored.add_batch(result.table, save_as, strategy)
+    print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
+    if rest_to:
+        write_output(undrawn_judgments(result), rest_to)
+    print_summary(pool_summary(result))
+
+
+@click.command("reusability", cls=SectionedCommand)
+@shared_options.qrels
+@shared_options.runs
+@metric_options.metrics
+@metric_options.convention
+@verb_options(reusability, "depth")
+@shared_options.form(*FORMS)
+@shared_options.output
+@of_collection("runs")
+def reusability_command(
+    collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **arguments: Any
+) -> None:
+    """Estimate how much each RUN would lose if it had not been part of the pool.
+
+    Large losses mean that the judgments are unfair to later systems.
+
+    \b
+    rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
+    """
+    with TerminalProgress(len(runs)):
+        result = reusability(collection, list(runs), **arguments)
+    print_result(result, form, output)
+
+
+@click.command("sheet")
+@click.argument("pool", type=click.Path())
+@click.option(
+    "--raters",
+    required=True,
+    metavar="NAME,...",
+    help="The raters' names; with several, -o is a folder with one file each.",
+)
+@verb_options(sheets, "scale SCALE", "per_document N", "overlap SHARE", "queries", "documents")
+@verb_options(sheets, "guideline VERSION", "show")
+@shared_options.from_formats("pools pool", "queries queries", "documents documents", "ratings show")
+@shared_options.seed
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(SHEET_FORMS),
+    default="csv",
+    show_default=True,
+    help="The file format of the sheets.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE|FOLDER",
+    type=click.Path(),
+    help="Write the sheet to FILE, or one sheet per rater into FOLDER.",
+)
+def sheet_command(pool: str, raters: str, form: Form, output: str, **arguments: Any) -> None:
+    """Create rating sheets from POOL: one per rater, in random order, without systems and ranks.
+
+    Spreadsheet programs read no cell as a formula; rankgate collect reports ids that they changed.
+
+    \b
+    rankgate sheet pool.csv --raters ann -o ann.csv
+    rankgate sheet pool.csv --raters ann,bob,cyd --overlap 0.2 --format xlsx -o sheets
+    rankgate sheet differ.csv --raters dan --show ratings.jsonl -o dan.csv
+    """
+    if not Path(output).is_dir():
+        check_paths(input_paths(), output)
+    names = [name.strip() for name in raters.split(",")]
+    result = sheets(pool, names, **arguments)
+    paths = result.write(output, form)
+    for name, path in zip(result.tables, paths, strict=True):
+        click.echo(f"{path}: {len(result.tables[name][1])} documents for {name}", err=True)
+    if len(paths) > 1:
+        click.echo(f"rated by two or more: {result.doubled}", err=True)
+
+
+@click.command("collect")
+@click.argument("sheets", type=click.Path(), nargs=-1, required=True, metavar="SHEET...")
+@verb_options(collect, "pool", "scale SCALE", "rater NAME")
+@shared_options.from_formats("sheets sheets", "pools pool")
+@shared_options.form("jsonl", "csv")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write to FILE instead of to standard output; new ratings are appended to an existing "
+    "JSONL file, without repeating any.",
+)
+def collect_command(
+    sheets: tuple[str, ...], form: str, output: str | None, **arguments: Any
+) -> None:
+    """Read filled rating SHEETs and report every error in them.
+
+    Rows without a grade are unrated. Nothing is guessed: ids that became dates or lost their
+    zeros, grades that are not on the scale, rows that were added, or a rater who rates a document
+    twice are errors, with the line.
+
+    \b
+    rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
+    rankgate agree ratings.jsonl
+    """
+    check_paths(input_paths(), output)
+    result = collect(sheets, **arguments)
+    added = None
+    if form == "jsonl" and output not in {None, "-"}:
+        added = result.add_to(output)
+    elif form == "jsonl":
+        write_output(lines_of_json(result), output)
+    else:
+        print_result(result, form, output)
+    print_summary(collected_summary(result, added))

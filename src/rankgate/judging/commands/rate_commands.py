@@ -1,0 +1,466 @@
+"""The command ``rate``: a person at the terminal, or a language model, rates a pool.
+
+First come the options that make a language model the rater. The keyboard reads single key
+presses at a terminal, and distinguishes pasted text from keys; the key loop of the terminal
+rater follows, then ``rankgate rate``.
+"""
+
+from __future__ import annotations
+
+import functools
+import getpass
+import json
+import os
+import re
+import select
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+from click.core import ParameterSource
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import option, parse_pairs, verb_options
+from rankgate.core.console.shared_options import check_paths, input_paths
+from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_to_stderr
+from rankgate.core.declare import fields_of
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.output_files import check_suffix
+from rankgate.core.present.write_results import render_result
+from rankgate.judging.llm.judge import Judge, Prices
+from rankgate.judging.llm.protocols import PARAMETERS
+from rankgate.judging.llm.rate import LLMRating, rate
+from rankgate.judging.rating.rating_session import Rating, count_pages, render
+from rankgate.judging.rating.rating_tasks import read_tasks
+from rankgate.measurement import store_options
+
+if TYPE_CHECKING:
+    from rankgate.judging.store.remote_rating import RemoteRating
+    from rankgate.judging.store.store_rating import StoreRating
+    from rankgate.store.client.remote_project import RemoteProject
+    from rankgate.store.stored_project import StoredProject
+
+
+_DEFAULTS = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
+
+
+def _field_options(*names: str) -> list[Callable[..., Any]]:
+    """Options declared by fields of `Judge`; a second word is the metavar."""
+    declared = fields_of(Judge)
+    split = (field_spec.partition(" ") for field_spec in names)
+    return [option(declared[name], metavar=metavar or None) for name, _, metavar in split]
+
+
+_OPTIONS = (
+    click.option(
+        "--llm",
+        metavar="MODEL",
+        help="Rate with this language model; the options below apply to it.",
+    ),
+    *_field_options("protocol", "url URL", "key_from VARIABLE"),
+    click.option(
+        "--template",
+        type=click.Path(),
+        metavar="FILE",
+        help="The prompt file, with {{query}} and {{document}}; by default a built-in one for "
+        "grades 0 to 3, or for 0 and 1.",
+    ),
+    *_field_options("structure"),
+    click.option(
+        "--parameter",
+        "parameters",
+        multiple=True,
+        metavar="NAME=JSON",
+        help=f"A parameter of requests; null removes it. Default: {_DEFAULTS}.",
+    ),
+    *_field_options("concurrency", "retries", "backoff", "timeout"),
+    click.option(
+        "--prices",
+        type=(float, float),
+        metavar="INPUT OUTPUT",
+        help="The price of a million tokens of input and of output.",
+    ),
+    *_field_options(
+        "ceiling MONEY",
+        "calls N",
+        "tokens N",
+        "longest CHARACTERS",
+        "again",
+        "confidence",
+        "attack",
+    ),
+)
+_NAMES = tuple(name for name in fields_of(Judge) if name != "model")
+
+
+def add_judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add all these options; the command gets their ``judge``, None without ``--llm``."""
+
+    @functools.wraps(function)
+    def chosen(*args: Any, llm: str | None, **arguments: Any) -> Any:  # noqa: ANN401
+        judge_options = {name: arguments.pop(name) for name in _NAMES}
+        return function(*args, judge=_judge(llm, judge_options), **arguments)
+
+    for decorator in reversed(_OPTIONS):
+        chosen = decorator(chosen)
+    return chosen
+
+
+def _judge(model: str | None, judge_options: dict[str, Any]) -> Judge | None:
+    if model is None:
+        ctx = click.get_current_context()
+        for name in judge_options:
+            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                flag = next(
+                    parameter.opts[0] for parameter in ctx.command.params if parameter.name == name
+                )
+                raise UsageError(
+                    f"{flag} is for language models; name one with --llm.",
+                    code="conflicting-options",
+                )
+        return None
+    if judge_options["prices"] is not None:
+        judge_options["prices"] = Prices(*judge_options["prices"])
+    judge_options["parameters"] = parse_pairs(
+        judge_options["parameters"], "--parameter", _parse_json
+    )
+    return Judge(model, **judge_options)
+
+
+def _parse_json(text: str) -> Any:  # noqa: ANN401 - what JSON holds
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+ESCAPE, BACKSPACE, MORE = "\x1b", "\x7f", " "
+_PASTE_ON, _PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
+_BEGIN, _END = "\x1b[200~", "\x1b[201~"
+_PAGE_DOWN = "\x1b[6~"
+_SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
+_SEQUENCE_SECONDS = 0.05  # seconds within which a terminal sends the rest of a sequence
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key; empty at the end of the input."""
+
+    char: str
+
+
+@dataclass(frozen=True)
+class PastedText:
+    """Text that arrived at once: pasted, as nobody presses several keys within a moment.
+
+    Attributes:
+        text: the characters.
+        marked: True if the terminal marks it as pasted.
+    """
+
+    text: str
+    marked: bool = True
+
+
+class Keyboard:
+    """Standard input, key by key; as a context manager it sets the terminal up and back.
+
+    At a terminal, pasted text is marked by the terminal itself (bracketed paste, as xterm and
+    most others have it); where it is not, several characters at once are taken for pasted text.
+    Anything else than a terminal, such as a pipe, gives its characters one by one.
+    """
+
+    def __init__(self) -> None:
+        self._handle = sys.stdin.fileno() if sys.stdin.isatty() else None
+        self._before: list[Any] | None = None
+
+    @property
+    def terminal(self) -> bool:
+        """True if keys are read from a terminal that gives them at once."""
+        return self._before is not None
+
+    def __enter__(self) -> Self:
+        """Have the terminal give each key when it is pressed, and mark what is pasted."""
+        try:
+            import termios
+        except ImportError:
+            return self
+        if self._handle is None:
+            return self
+        self._before = termios.tcgetattr(self._handle)
+        settings = termios.tcgetattr(self._handle)
+        settings[3] &= ~(termios.ICANON | termios.ECHO)
+        # at once, and without throwing away what was typed already
+        termios.tcsetattr(self._handle, termios.TCSANOW, settings)
+        self._send(_PASTE_ON)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Set the terminal back."""
+        if self._handle is None or self._before is None:
+            return
+        import termios
+
+        self._send(_PASTE_OFF)
+        termios.tcsetattr(self._handle, termios.TCSANOW, self._before)
+        self._before = None
+
+    def read(self) -> Key | PastedText:
+        """The next key, or text that was pasted."""
+        if self._handle is None or not self.terminal:
+            return Key(sys.stdin.read(1))
+        while True:
+            text = self._chunk()
+            if not text:
+                return Key("")
+            if text.startswith(_BEGIN):
+                return PastedText(self._rest(text.removeprefix(_BEGIN)))
+            if text.startswith(ESCAPE):
+                if text == ESCAPE and self._waiting():
+                    text += self._chunk()
+                if text in {ESCAPE, _PAGE_DOWN}:
+                    return Key(ESCAPE if text == ESCAPE else MORE)
+                text = _SEQUENCE.sub("", text)  # arrows and the like are no keys here
+                if not text:
+                    continue
+            return Key(text) if len(text) == 1 else PastedText(text, marked=False)
+
+    def _rest(self, text: str) -> str:
+        """Read pasted text to its end."""
+        while _END not in text:
+            chunk = self._chunk()
+            if not chunk:
+                break
+            text += chunk
+        return text.partition(_END)[0]
+
+    def _chunk(self) -> str:
+        assert self._handle is not None
+        return os.read(self._handle, 1 << 16).decode(errors="ignore")
+
+    def _waiting(self) -> bool:
+        assert self._handle is not None
+        return bool(select.select([self._handle], [], [], _SEQUENCE_SECONDS)[0])
+
+    def _send(self, sequence: bytes) -> None:
+        """Write to the terminal itself, as standard error may go elsewhere."""
+        assert self._handle is not None
+        try:
+            os.write(self._handle, sequence)
+        except OSError:  # opened for reading only: pasted text is then recognised by its speed
+            return
+
+
+_QUIT_KEYS = ("", "\x04", "q")
+_CLEAR_KEY = "\x15"
+_PASTED_MESSAGE = "pasted text is not a grade; nothing was rated"
+
+
+def rate_by_keys(work: Rating | StoreRating | RemoteRating) -> None:
+    """Show pairs and take keys until all are rated, or the rater quits."""
+    needs_display, page = True, 0
+    with Keyboard() as keyboard:
+        while (screen := work.screen) is not None:
+            if needs_display:
+                click.echo(render(screen, output_width(), page), err=True, nl=False)
+            event = keyboard.read()
+            if isinstance(event, PastedText):
+                click.echo(_PASTED_MESSAGE, err=True)
+                needs_display = False
+                continue
+            key = event.char.lower()
+            if key in _QUIT_KEYS:
+                return
+            if key in screen.grades:
+                work.rate(screen.grades[key][0])
+                needs_display, page = True, 0
+            elif key == MORE:
+                needs_display, page = count_pages(screen) > 1, page + 1
+            else:
+                needs_display, page = _handle_key(work, key, keyboard), 0
+
+
+def _handle_key(work: Rating | StoreRating | RemoteRating, key: str, keyboard: Keyboard) -> bool:
+    """Handle a key that is not a grade; True if there is another pair to show."""
+    if key == "c":
+        click.echo("why? (Enter: no reason, Esc: cancel) ", err=True, nl=False)
+        reason = _read_line(keyboard)
+        if reason is None:
+            click.echo("cancelled", err=True)
+            return False
+        work.cannot_tell(reason)
+    elif key == "s":
+        work.skip()
+    elif key == "u":
+        if not work.undo():
+            click.echo("nothing to undo", err=True)
+            return False
+    else:
+        if key.strip() and key != ESCAPE:
+            click.echo(f"{key!r} is no key here", err=True)
+        return False
+    return True
+
+
+def _read_line(keyboard: Keyboard) -> str | None:
+    """Read a line until Enter; None if Esc cancelled it."""
+    if not keyboard.terminal:
+        line = sys.stdin.readline()
+        return None if ESCAPE in line else line
+    text = ""
+    while True:
+        event = keyboard.read()
+        if isinstance(event, PastedText) and event.marked:
+            text += _echo(" ".join(event.text.split()))
+            continue
+        for char in event.text if isinstance(event, PastedText) else event.char or "\n":
+            if char in "\r\n":
+                click.echo(err=True)
+                return text
+            if char == ESCAPE:
+                return None
+            if char in (BACKSPACE, "\b", _CLEAR_KEY):
+                remaining = text[:-1] if char != _CLEAR_KEY else ""
+                click.echo("\b \b" * (len(text) - len(remaining)), err=True, nl=False)
+                text = remaining
+            elif char.isprintable():
+                text += _echo(char)
+
+
+def _echo(text: str) -> str:
+    printable = "".join(char for char in text if char.isprintable())
+    click.echo(printable, err=True, nl=False)
+    return printable
+
+
+_CUT_MESSAGE = "an unfinished line at the end of the file was cut off"
+
+
+@click.command("rate")
+@click.argument("pool", type=click.Path())
+@verb_options(rate, "rater NAME", "scale SCALE")
+@verb_options(read_tasks, "queries", "documents")
+@verb_options(rate, "guideline VERSION", "batch N")
+@shared_options.from_formats("pools pool", "queries queries", "documents documents")
+@shared_options.seed
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE.jsonl",
+    type=click.Path(),
+    help="The file of ratings; new ones are appended, and work continues where it ended. Needed "
+    "without --project.",
+)
+@store_options.instead_of_files(pool="batch")
+@add_judge_options
+@click.pass_context
+def rate_command(
+    ctx: click.Context,
+    /,
+    pool: str,
+    rater: str | None,
+    seed: int,
+    output: str | None,
+    stored: StoredProject | RemoteProject | None,
+    judge: Judge | None,
+    **arguments: Any,
+) -> None:
+    """Rate POOL at the terminal, one document at a time, one key per grade.
+
+    Every rating is on disk before the next document is shown. c: can't tell, s: skip, u: undo,
+    space: more of a long document, q: quit; the same command continues later. Pasted text is
+    ignored. With --llm a language model rates: answered pairs are not asked again, failed requests
+    give no grade, and the exit code is 3 if pairs are left. In a store its ratings count once it is
+    admitted: rankgate store model admit.
+
+    \b
+    rankgate rate pool.csv --queries queries.csv --documents docs.csv -o ann.jsonl --rater ann
+    rankgate rate pool.csv --queries queries.csv --documents docs.csv -o llm.jsonl \\
+        --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
+    rankgate rate first --project shop --store sqlite:///judging.db --rater ann
+    rankgate rate first --project shop --store sqlite:///judging.db --llm MODEL --key-from API_KEY
+    """
+    if stored is not None:
+        if output is not None:
+            problem = "-o is for files; with --project ratings go into the store."
+            raise UsageError(problem, code="conflicting-options")
+        if judge is not None:
+            ctx.exit(_run_model_in_store(stored, pool, judge))
+        _rate_in_store(stored, pool, rater)
+        return
+    if output is None:
+        problem = "name a file for the ratings with -o, or a store with --project."
+        raise UsageError(problem, code="missing-input")
+    check_paths(input_paths(), output)
+    check_suffix(output, "jsonl")
+    if judge is not None:
+        if not (arguments["queries"] and arguments["documents"]):
+            raise UsageError(
+                "a language model needs texts; name --queries and --documents.",
+                code="missing-input",
+            )
+        with LLMRating(pool, output, judge, rater=rater or "", **arguments) as asking:
+            ctx.exit(_run_model(asking))
+    with Rating(pool, output, rater or getpass.getuser(), seed=seed, **arguments) as work:
+        if work.cut:
+            click.echo(_CUT_MESSAGE, err=True)
+        rate_by_keys(work)
+        click.echo(f"rated {work.done} of {work.total}; the ratings are in {output}", err=True)
+
+
+def _rate_in_store(project: StoredProject | RemoteProject, batch: str, rater: str | None) -> None:
+    """Rate a batch of a store, or of a server, at the terminal."""
+    from rankgate.store.stored_project import StoredProject
+
+    work: StoreRating | RemoteRating
+    if isinstance(project, StoredProject):
+        from rankgate.judging.store.store_rating import StoreRating
+
+        work = StoreRating(project, batch, rater or getpass.getuser())
+    else:
+        from rankgate.judging.store.remote_rating import RemoteRating
+
+        if rater:
+            problem = "a server's rater is the user whose token it is; leave --rater out."
+            raise UsageError(problem, code="conflicting-options")
+        work = RemoteRating(project, batch)
+    with work:
+        rate_by_keys(work)
+        rated_count, total = work.done, work.total
+    click.echo(f"rated {rated_count} of {total}; the ratings are in {project.place}", err=True)
+
+
+def _run_model_in_store(project: StoredProject | RemoteProject, batch: str, judge: Judge) -> int:
+    """Have a model rate a batch of a store; return the exit code."""
+    from rankgate.judging.models.job_run import rate_batch
+    from rankgate.store.stored_project import StoredProject
+
+    if not isinstance(project, StoredProject):
+        raise UsageError(
+            "a server asks models itself, with keys of its own; start it on the page Models, or by "
+            "rankgate.Client.start_model.",
+            code="conflicting-options",
+        )
+    work = rate_batch(project, batch, judge)
+    with TerminalProgress(work.left):
+        result = work.run()
+    print_to_stderr(render_result(result, "text"))
+    return result.status
+
+
+def _run_model(work: LLMRating) -> int:
+    """Have the model rate; return the exit code."""
+    if work.cut:
+        click.echo(_CUT_MESSAGE, err=True)
+    with TerminalProgress(work.left):
+        result = work.run()
+    print_to_stderr(render_result(result, "text"))
+    return result.status

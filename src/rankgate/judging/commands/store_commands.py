@@ -1,0 +1,363 @@
+"""The command ``store``, with ``store model``, ``store import`` and ``store export``.
+
+- ``rankgate store model``: language models as raters of a project, and their admission.
+- ``rankgate store import`` and ``export``: files of any format, ratings of single raters.
+- ``rankgate store``: make, check, back up and fill a store.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options
+from rankgate.core.console.option_types import FORMAT, FullHelpGroup
+from rankgate.core.console.shared_options import check_paths, write_output
+from rankgate.core.console.terminal_output import (
+    output_width,
+    print_result,
+    print_summary,
+    print_to_stderr,
+    style_output,
+)
+from rankgate.core.present.write_results import FORMS, render_result
+from rankgate.data.files.conversion import PARTS
+from rankgate.judging.admission.requirements import Demands
+from rankgate.judging.commands.store_people_commands import project, token, user
+from rankgate.measurement import store_options
+
+if TYPE_CHECKING:
+    from rankgate.store.stored_project import StoredProject
+
+
+@click.group("model", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def model() -> None:
+    """List language models that rate in a project, and admit them by evidence."""
+
+
+@model.command("list")
+@store_options.store
+@store_options.project()
+@shared_options.form(*FORMS)
+def list_(store: str | None, project: str, form: str) -> None:
+    """List the models of a project with what they rated, its cost, and whether they count."""
+    from rankgate.judging.models.model_jobs import list_models
+    from rankgate.store.stored_project import StoredProject
+
+    with StoredProject.open(store, project) as stored_project:
+        result = list_models(stored_project)
+    print_result(result, form)
+
+
+@model.command("admit")
+@click.argument("name")
+@store_options.store
+@store_options.project()
+@value_options("demands", Demands)
+@click.option("--with-runs", is_flag=True, help="Also compare the order of the project's runs.")
+@shared_options.form(*FORMS)
+@shared_options.output
+@click.pass_context
+def admit(
+    ctx: click.Context,
+    /,
+    name: str,
+    store: str | None,
+    project: str,
+    demands: Demands,
+    with_runs: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """Compare the model NAME with people in the project; its ratings count if it is admitted.
+
+    Exits with 0 if it is admitted, 1 if it is refused, 3 if these pairs cannot decide.
+    """
+    from rankgate.judging.models.model_admission import admit_model
+    from rankgate.store.stored_project import StoredProject
+
+    with StoredProject.open(store, project) as stored_project:
+        rater = _model_number(stored_project, name)
+        result, _ = admit_model(
+            stored_project.store, stored_project.number, rater, demands=demands, with_runs=with_runs
+        )
+    print_result(result, form, output)
+    ctx.exit(result.status)
+
+
+@model.command("withdraw")
+@click.argument("name")
+@store_options.store
+@store_options.project()
+def withdraw(name: str, store: str | None, project: str) -> None:
+    """Exclude the ratings of the model NAME from now on."""
+    from rankgate.judging.models.model_admission import withdraw_model
+    from rankgate.store.stored_project import StoredProject
+
+    with StoredProject.open(store, project) as stored_project:
+        withdraw_model(
+            stored_project.store, stored_project.number, _model_number(stored_project, name)
+        )
+    click.echo(f"the ratings of {name} do not count in {project}")
+
+
+def _model_number(stored_project: StoredProject, name: str) -> int:
+    from rankgate.judging.models.model_admission import find_model
+
+    with stored_project.store.read() as connection:
+        return find_model(connection, name)
+
+
+@click.command("import")
+@click.argument("source", type=click.Path(), metavar="IN")
+@store_options.store
+@store_options.project()
+@click.option(
+    "--batch",
+    metavar="NAME",
+    help="Add the pairs that nobody has rated to this batch, to be rated.",
+)
+@click.option(
+    "--final",
+    metavar="RATER",
+    help="The grades of this rater, or of this column of grades, replace those of others.",
+)
+@click.option("--dry-run", is_flag=True, help="Only report; the store stays as it is.")
+@click.option(
+    "--columns",
+    metavar="NAME=COLUMN,...",
+    help="The columns of a sheet that have no usual name, as in query=term,doc=sku; grades of "
+    "several raters side by side are grade=ann+bob or grade=rater_*.",
+)
+@click.option(
+    "--transform",
+    metavar="NAME|FILE",
+    help="What grades become on the project's scale: graded-to-binary and its like, a file with "
+    "one 'from: to' a line, or '1: 0; 2: 1'.",
+)
+@shared_options.from_option
+@shared_options.form(*FORMS)
+@shared_options.output
+def import_(
+    source: str,
+    store: str | None,
+    project: str,
+    form: str,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Bring IN into a project: ratings, judgments, runs, queries, documents; report what is lost.
+
+    IN is of any format (see rankgate formats). A project that is not there is made, with the
+    file's scale. The same file twice adds nothing.
+
+    \b
+    rankgate store import book.json --project shop --batch open --store sqlite:///judging.db
+    rankgate store import sheet.csv --project shop --columns query=term,doc=sku,grade=agent_* \\
+        --dry-run
+    """
+    from rankgate.judging.store.import_export import import_file
+    from rankgate.store.store import Store
+
+    with Store.open(store) as open_store:
+        result = import_file(open_store, project, source, **arguments)
+    text = render_result(result, form, output_width(output))
+    write_output(style_output(text, form, output), output)
+
+
+@click.command("export")
+@click.argument("target", type=click.Path(writable=True), metavar="OUT")
+@store_options.store
+@store_options.project()
+@click.option(
+    "--to", metavar="FORMAT", type=FORMAT, help="The format of OUT; by its suffix without it."
+)
+@click.option(
+    "--as", "as_", type=click.Choice(list(PARTS)), help="Write only this part of the project."
+)
+@click.option(
+    "--judgments", metavar="NAME", help="Write these resolved judgments, instead of ratings."
+)
+@click.option(
+    "--run",
+    "runs",
+    metavar="NAME",
+    multiple=True,
+    help="Write this run too; may be given several times.",
+)
+def export(
+    target: str,
+    store: str | None,
+    project: str,
+    to: str | None,
+    as_: str | None,
+    judgments: str | None,
+    runs: tuple[str, ...],
+) -> None:
+    """Write a project to OUT in any format: the ratings of every rater; report what is lost.
+
+    `-` is standard output.
+
+    \b
+    rankgate store export ratings.csv --as ratings --project shop --store sqlite:///judging.db
+    rankgate store export book.json --to quepid-book --project shop
+    """
+    from rankgate.judging.store.import_export import export_file
+    from rankgate.store.store import Store
+
+    check_paths((), target)
+    out = sys.stdout.buffer if target == "-" else target
+    with Store.open(store) as open_store:
+        result = export_file(
+            open_store, project, out, to=to, as_=as_, judgments_name=judgments, run_names=runs
+        )
+    print_to_stderr(render_result(result, "text"))
+
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+blobs = click.option(
+    "--blobs",
+    metavar="PLACE",
+    help="The folder, or the URL of object storage, of runs and judgments. PostgreSQL needs one; "
+    "for SQLite it is FILE.blobs by default.",
+)
+
+
+@click.group("store", cls=FullHelpGroup, context_settings=_HELP)
+def store_command() -> None:
+    """Keep projects, ratings, runs and judgments in a store: SQLite, or PostgreSQL by URL.
+
+    \b
+    rankgate store init --store sqlite:///judging.db
+    rankgate store project add shop --scale 0..3 --store sqlite:///judging.db
+    rankgate store import book.json --project shop --store sqlite:///judging.db
+    rankgate store backup judging.zip --store sqlite:///judging.db
+    """
+
+
+@store_command.command("init")
+@store_options.store
+@blobs
+def init(store: str | None, blobs: str | None) -> None:
+    """Make a store in a new file, or in an empty database."""
+    from rankgate.store.store import Store
+
+    with Store.create(store, blobs) as new_store:
+        click.echo(
+            f"made the store {new_store.name}; runs and judgments are in {new_store.blobs.where}"
+        )
+
+
+@store_command.command("upgrade")
+@store_options.store
+def upgrade(store: str | None) -> None:
+    """Bring a store of an older version to this one; back it up first."""
+    from rankgate.judging.store.store_checks import upgrade_store
+
+    name, versions = upgrade_store(store)
+    click.echo(f"{name}: " + (f"upgraded to {versions[-1]}" if versions else "up to date"))
+
+
+@store_command.command("check")
+@store_options.store
+@click.option(
+    "--clean",
+    is_flag=True,
+    help="Delete the files of runs, judgments and results that nothing refers to any more.",
+)
+@shared_options.form(*FORMS)
+def check(store: str | None, clean: bool, form: str) -> None:
+    """Check the database, the blobs, and that tasks agree with the ratings.
+
+    Exits with 1 if something is wrong.
+    """
+    from rankgate.judging.store.store_checks import check_store, clean_store
+    from rankgate.store.store import Store
+
+    with Store.open(store) as open_store:
+        if clean:
+            print_summary([clean_store(open_store)])
+        result = check_store(open_store)
+    print_result(result, form)
+    if result.findings:
+        sys.exit(1)
+
+
+@store_command.command("hashes")
+@store_options.store
+@shared_options.form(*FORMS)
+def hashes(store: str | None, form: str) -> None:
+    """Print the hash of every table: stores with the same hashes hold the same."""
+    from rankgate.judging.store.store_checks import store_hashes
+    from rankgate.store.store import Store
+
+    with Store.open(store) as open_store:
+        print_result(store_hashes(open_store), form)
+
+
+@store_command.command("drill")
+@click.argument("source", type=click.Path(), metavar="[FILE.zip]", required=False)
+@store_options.store
+@click.option(
+    "--into",
+    metavar="URL",
+    help="Where the new store is made, and stays [default: a temporary SQLite file].",
+)
+@blobs
+@shared_options.form(*FORMS)
+def drill(
+    source: str | None, store: str | None, into: str | None, blobs: str | None, form: str
+) -> None:
+    """Test a backup: restore it, compare the hash of every table, and check the new store.
+
+    Without FILE.zip the store is backed up first, to a temporary file. Exits with 1 if something
+    is wrong with the restored store.
+    """
+    from rankgate.judging.store.store_checks import drill as made_of
+
+    result = made_of(store, source, into, blobs or "")
+    print_result(result, form)
+    if result.problems:
+        sys.exit(1)
+
+
+@store_command.command("backup")
+@click.argument("target", type=click.Path(writable=True), metavar="FILE.zip")
+@store_options.store
+def backup(target: str, store: str | None) -> None:
+    """Write one state of the store into FILE.zip, while others go on writing.
+
+    The file holds hashes of passwords: only its owner may read it.
+    """
+    from rankgate.store.backup import backup as made_of
+    from rankgate.store.store import Store
+
+    with Store.open(store, older=True) as open_store:
+        contents = made_of(open_store, target)
+    rows = sum(contents.rows.values())
+    print_summary(
+        [f"{target}: {rows:,} rows, {contents.blobs:,} blobs, version {contents.version}"]
+    )
+
+
+@store_command.command("restore")
+@click.argument("source", type=click.Path(), metavar="FILE.zip")
+@store_options.store
+@blobs
+def restore(source: str, store: str | None, blobs: str | None) -> None:
+    """Make a store from a backup, in SQLite or PostgreSQL, from whichever it was made."""
+    from rankgate.store.backup import restore as made_of
+
+    contents = made_of(source, store, blobs)
+    ratings = contents.rows.get("ratings", 0)
+    print_summary(
+        [f"{source}: {ratings:,} ratings, {contents.blobs:,} blobs, version {contents.version}"]
+    )
+
+
+for each in (export, import_, project, model, user, token):
+    store_command.add_command(each)

@@ -1,0 +1,71 @@
+"""Select the ratings that count: the last of each rater on each document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.data.qrels import Ratings
+
+
+PAIR = ("query_id", "doc_id")
+
+WITHDRAWN = "withdrawn"
+"""The reason of a row without a grade that withdraws the rater's last rating."""
+
+
+@dataclass(frozen=True)
+class CountingRatings:
+    """The ratings that count.
+
+    Attributes:
+        table: as that of ratings, with ``row``, the row's place; one row a rater and pair, in
+            the order in which the ratings were given, grade null where the rater could not tell.
+        corrected: ratings that a later one of the same rater replaced.
+        beyond: ratings left out because a pair has no more slots.
+    """
+
+    table: pl.DataFrame
+    corrected: int = 0
+    beyond: int = 0
+
+
+def counting_ratings(ratings: Ratings, slots: int | None = None) -> CountingRatings:
+    """The ratings that count.
+
+    Ratings are facts that are only added to: the last rating that a rater gave a pair, by time
+    and then by row, replaces the earlier ones. A rating without a time keeps its position among
+    those around it.
+
+    Args:
+        ratings: all of them.
+        slots: how many grades a pair takes, the first ones given; all without it. SearchTweak's
+            strategies are 1 and 3.
+    """
+    table = ratings.table.with_row_index("row")
+    if table["at"].null_count() < len(table):
+        # a row without a time follows the one before it
+        time = pl.col("at").forward_fill().backward_fill()
+        table = table.sort(time, "row", maintain_order=True)
+    last_rows = table.unique((*PAIR, "rater"), keep="last", maintain_order=True)
+    corrected = len(table) - len(last_rows)
+    is_withdrawn = pl.col("grade").is_null() & pl.col("reason").eq_missing(pl.lit(WITHDRAWN))
+    last = last_rows.filter(~is_withdrawn)
+    if slots is None:
+        return CountingRatings(last, corrected)
+    has_grade = pl.col("grade").is_not_null()
+    # raters take slots in the order of their first rating
+    first = table.unique((*PAIR, "rater"), keep="first", maintain_order=True).select(
+        *PAIR, "rater", pl.int_range(pl.len()).alias("came")
+    )
+    within_slots = (
+        last.join(first, on=(*PAIR, "rater"))
+        .sort("came")
+        .filter(~has_grade | (has_grade.cum_sum().over(PAIR) <= slots))
+        .drop("came")
+    )
+    return CountingRatings(within_slots, corrected, len(last) - len(within_slots))

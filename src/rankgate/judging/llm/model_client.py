@@ -1,0 +1,280 @@
+"""Ask a language model's endpoint, and classify every answer or failure.
+
+A model's answer is parsed into a grade, or the reason why it has none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.engines.requests.secrets import Secrets
+from rankgate.engines.requests.transport import FailedRequest, Transport
+from rankgate.judging.counting_ratings import WITHDRAWN
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from rankgate.data.answers.engine_answers import FailureKind
+    from rankgate.judging.llm.protocols import EndpointAnswer, Wire
+
+
+_MAX_SHOWN = 60
+_THOUGHT_END = "</think>"
+_MAX_REASON = 1000  # characters of a reason that are kept
+_MAX_EFFORT = 1 << 25
+"""Characters that may be read for objects that turn out not to be JSON."""
+
+
+def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object in which a key that appears twice has the list of its values.
+
+    JSON decoders silently keep the last value. A list is not a grade, so that an answer with
+    two grades in one object has none.
+
+    >>> all_values([("grade", 3), ("grade", 0), ("reason", "a")])
+    {'grade': [3, 0], 'reason': 'a'}
+    """
+    values_by_key: dict[str, list[Any]] = {}
+    for key, value in pairs:
+        values_by_key.setdefault(key, []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in values_by_key.items()}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A parsed answer of a model.
+
+    Attributes:
+        grade: on the scale; None if there is none.
+        reason: why there is no grade; None where there is one.
+        comment: the reason that the model gave for its grade.
+        confidence: how sure it says it is, from 0 to 1; None where it says nothing.
+    """
+
+    grade: float | None
+    reason: str | None = None
+    comment: str | None = None
+    confidence: float | None = None
+
+
+def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
+    """Read an answer; what cannot be read is not a grade, and never 0.
+
+    The rules: what is before a ``</think>`` is not looked at. Every JSON object in the rest
+    that has the key ``grade`` counts, wherever it is (in prose, between fences, inside of another
+    object). All of them must say the same grade. A grade is a number, a string that is nothing but
+    a number, or the label of a grade, in upper or lower case. ``null`` is a model that cannot tell.
+    A number in
+    the prose is not a grade; neither is true or false, nor one that is not on the scale: nothing is
+    rounded or moved to its end. A key ``grade`` that appears twice in one object is not a grade.
+    A ``confidence`` that is not a number from 0 to 1 is none.
+
+    Args:
+        text: the model's answer.
+        scale: the grades that are possible, each with its label.
+
+    >>> parse_answer('Sure! {"reason": "a", "grade": 2} Anything else?', {0: "no", 2: "yes"})
+    Answer(grade=2.0, reason=None, comment='a', confidence=None)
+    >>> parse_answer("I would say 2.", {0: "no", 2: "yes"}).reason
+    'no JSON object with a grade in the answer: I would say 2.'
+    """
+    text = text.rpartition(_THOUGHT_END)[2]
+    if not text.strip():
+        return Answer(None, "the answer is empty")
+    objects = _graded_objects(text)
+    if objects is None:
+        return Answer(None, "the answer has too many objects that are not JSON, or too deep ones")
+    if not objects:
+        return Answer(None, f"no JSON object with a grade in the answer: {_shorten(text)}")
+    answers = [_answer_from_object(fields, scale) for fields in objects]
+    if len({(answer.grade, answer.grade is None and answer.reason) for answer in answers}) > 1:
+        grades_text = ", ".join(dict.fromkeys(_json_text(fields["grade"]) for fields in objects))
+        return Answer(None, f"several grades in one answer: {_shorten(grades_text)}")
+    return answers[-1]
+
+
+def _answer_from_object(fields: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
+    stated_grade, model_reason = fields["grade"], fields.get("reason")
+    comment = (
+        " ".join(model_reason.split())[:_MAX_REASON] if isinstance(model_reason, str) else None
+    )
+    comment = comment or None
+    confidence = fields.get("confidence")
+    confidence = (
+        confidence
+        if isinstance(confidence, int | float) and not isinstance(confidence, bool)
+        else None
+    )
+    confidence = None if confidence is None or not 0 <= confidence <= 1 else float(confidence)
+    if stated_grade is None:
+        reason = comment if comment != WITHDRAWN else None
+        return Answer(
+            None, f"the model cannot tell: {reason}" if reason else "the model cannot tell"
+        )
+    grade = _grade_number(stated_grade, scale)
+    if grade is None:
+        return Answer(None, f"the grade {_json_text(stated_grade)} is not a number", comment)
+    if grade not in scale:
+        grades_text = ", ".join(f"{possible:g}" for possible in scale)
+        return Answer(
+            None,
+            f"the grade {_json_text(stated_grade)} is not on the scale ({grades_text})",
+            comment,
+        )
+    return Answer(grade, None, comment, confidence)
+
+
+def _grade_number(stated_grade: Any, scale: Mapping[float, str]) -> float | None:
+    if isinstance(stated_grade, bool) or not isinstance(stated_grade, int | float | str):
+        return None
+    if isinstance(stated_grade, str):
+        text = stated_grade.strip().casefold()
+        for grade, label in scale.items():
+            if label.casefold() == text:
+                return float(grade)
+        if "_" in text or text in {"nan", "inf", "infinity"}:
+            return None
+    try:
+        return float(stated_grade)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _graded_objects(text: str) -> list[dict[str, Any]] | None:
+    """The JSON objects of a text that have a grade; None if reading them takes too long."""
+    graded_objects: list[dict[str, Any]] = []
+    nested_objects: list[dict[str, Any]] = []
+
+    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = all_values(pairs)
+        if "grade" in value:
+            nested_objects.append(value)
+        return value
+
+    # NaN is a word, and not a grade
+    decoder = json.JSONDecoder(parse_constant=str, object_pairs_hook=object_of)
+    effort, begin = 0, text.find("{")
+    while begin >= 0:
+        nested_objects.clear()
+        try:
+            _, end = decoder.raw_decode(text, begin)
+        except RecursionError:
+            return None
+        except ValueError as error:
+            end = begin + 1
+            effort += getattr(error, "pos", end)  # an error counts the lines before it
+            if effort > _MAX_EFFORT:
+                return None
+        else:
+            graded_objects += nested_objects
+        begin = text.find("{", end)
+    return graded_objects
+
+
+def _json_text(value: Any) -> str:
+    return _shorten(json.dumps(value, ensure_ascii=False))
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_SHOWN else line[:_MAX_SHOWN] + "…"
+
+
+_MAX_BYTES = 4 << 20  # bytes of an answer
+_OK = range(200, 300)
+_KEY_MASK = "[key]"
+_SHAPE_ERRORS = (ValueError, KeyError, IndexError, TypeError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The result of one request.
+
+    Attributes:
+        kind: ``answer``; ``again``: worth another try; ``refused``: this request will never be
+            answered; ``fatal``: no request will be.
+        said: the answer.
+        problem: why there is none, without any secret.
+        wait: seconds that the server asks to wait.
+        billed: it may have been paid for although nobody says what it cost.
+    """
+
+    kind: Literal["answer"] | FailureKind
+    said: EndpointAnswer | None = None
+    problem: str = ""
+    wait: float | None = None
+    billed: bool = False
+
+
+class Client:
+    """Sends requests to one endpoint; may be used by many threads.
+
+    The key goes into the headers of requests to this endpoint and nowhere else: redirections are
+    not followed, and `storable` removes it from all that is kept of answers.
+
+    Args:
+        wire: the protocol.
+        url: the endpoint's base, such as ``http://localhost:11434/v1``; the protocol's own where
+            it is empty.
+        key: the secret, where the endpoint needs one.
+        timeout: seconds that a whole request may take.
+        threads: how many will use it.
+
+    Raises:
+        UsageError: an invalid URL, or one that holds a secret; a key that no header can hold.
+    """
+
+    def __init__(
+        self, wire: Wire, url: str = "", key: str | None = None, *, timeout: float, threads: int = 1
+    ) -> None:
+        if key is not None and (not key.isascii() or not key.isprintable() or not key.strip()):
+            raise UsageError(
+                "the key is empty or holds what no header can; set it again.",
+                code="invalid-key",
+            )
+        self._wire, self._secrets = wire, Secrets(_KEY_MASK)
+        self._secrets.add(key or "")
+        self._transport = Transport(
+            (url or wire.url).rstrip("/") + wire.path,
+            {"Accept": "application/json", **wire.headers(key)},
+            timeout=timeout,
+            threads=threads,
+            largest=_MAX_BYTES,
+        )
+
+    def __repr__(self) -> str:
+        """The URL, without the key."""
+        return f"Client({self._transport.url!r})"
+
+    def send(self, body: bytes) -> Reply:
+        """Send one request and return its reply; HTTP errors raise no exception."""
+        reply = self._transport.send("POST", body=body)
+        if isinstance(reply, FailedRequest):
+            billed = reply.sent and (reply.status == 0 or reply.status in _OK)
+            return Reply(
+                reply.kind,
+                problem=self.storable(self._secrets.message(reply.problem)),
+                wait=reply.wait,
+                billed=billed,
+            )
+        return self._read(reply.data)
+
+    def storable(self, text: str) -> str:
+        """A text of the endpoint as files and databases can keep it: valid, and without the key.
+
+        It is for texts that were read already: a key may look like a grade.
+        """
+        text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+        return self._secrets.scrubbed(text)
+
+    def _read(self, data: bytes) -> Reply:
+        try:
+            value = json.loads(data, object_pairs_hook=all_values)
+            answer = self._wire.said(value)
+        except (*_SHAPE_ERRORS, RecursionError):
+            return Reply("again", problem="the answer is not JSON of this protocol", billed=True)
+        return Reply("answer", answer)

@@ -1,0 +1,385 @@
+"""Work on a model's job, also by ``rankgate rate --llm`` on a batch of a store.
+
+The work asks a model about each task; every answer is in the store before the next. The same
+call of ``rankgate rate --llm`` continues an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import RankgateError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import InputHash
+from rankgate.core.progress import step
+from rankgate.engines.requests.workers import Workers
+from rankgate.judging.llm.judge import Budget, Usage
+from rankgate.judging.llm.model_client import Client
+from rankgate.judging.llm.model_work import PairOutcome, Work
+from rankgate.judging.llm.protocols import WIRES
+from rankgate.judging.llm.rate import LIMITS, ModelRatings, key_of
+from rankgate.judging.models.model_jobs import (
+    Identity,
+    Review,
+    add_job,
+    ensure_rater,
+    identity_for,
+    judge_of,
+    models_by_number,
+    settings_of,
+    tasks_of_batch,
+)
+from rankgate.judging.rating.rating_tasks import Task
+from rankgate.store.material import projects
+from rankgate.store.models import model_answers_by_request, model_jobs_table
+
+if TYPE_CHECKING:
+    from rankgate.judging.llm.judge import Judge, JudgeRequest
+    from rankgate.store.models.model_answers_by_request import ModelAnswer, TaskTexts
+    from rankgate.store.store import Store
+    from rankgate.store.stored_project import StoredProject
+
+
+_MAX_ANSWER = 4000  # characters of an answer
+_PAGE = 500  # tasks whose texts are read at once
+_EMPTY_DOCUMENT = "the document has no text"
+_EMPTY_QUERY = "the query has no text"
+_LOST_JOB = "the job was cancelled, or another process has it"
+
+
+@dataclass(frozen=True)
+class StoredTask(Task):
+    """A pair to be rated, with the number of its task."""
+
+    number: int
+
+
+class _StoreRequests:
+    """Keep the requests of a job in the store before they are sent."""
+
+    def __init__(self, store: Store, job: int) -> None:
+        self._store, self._job = store, job
+
+    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
+        """Record a request before it is sent."""
+        with self._store.write() as connection:
+            model_jobs_table.add_request(
+                connection, self._job, _task_number(ask), ask.request, tokens, cost
+            )
+
+    def discard(self, ask: JudgeRequest) -> None:
+        """Forget the requests of a pair, which took nothing."""
+        with self._store.write() as connection:
+            model_jobs_table.delete_requests(connection, self._job, _task_number(ask))
+
+
+class JobRun:
+    """Work on a job that this process has claimed.
+
+    Args:
+        store: an open store.
+        number: of the job.
+        key_from: the environment variable of the key; it is kept nowhere.
+
+    Raises:
+        UsageError: another process has the job; no key; an invalid address.
+    """
+
+    def __init__(self, store: Store, number: int, key_from: str | None = None) -> None:
+        self._store, self._owner = store, model_jobs_table.this_process()
+        with store.write() as connection:
+            job = model_jobs_table.get(connection, number)
+            if not model_jobs_table.claim(connection, number, self._owner):
+                raise UsageError(
+                    f"another process works on this job ({job.state}); wait until it ends.",
+                    code="job-active",
+                )
+        self._job = job
+        self._workers = Workers(0.0)
+        self._now: list[PairOutcome] = []
+        try:
+            self._prepare(key_from)
+        except Exception as error:
+            self._end("failed", str(error) or type(error).__name__)
+            raise
+
+    def _prepare(self, key_from: str | None) -> None:
+        job = self._job
+        with self._store.read() as connection:
+            rater = models_by_number(connection)[job.rater]
+            settings = projects.get(connection, job.project).settings
+            self._numbers = model_jobs_table.tasks_of(connection, job.id)
+            self._known = model_answers_by_request.answers_by_request(connection, job)
+            self._rated = model_answers_by_request.requests_by_task(connection, job)
+            self._before = model_jobs_table.progress(connection, job)
+        self._fields = list(settings.get("fields") or ())
+        self._rater, self._identity = rater.name, Identity(rater.identity)
+        self._judge = judge_of(rater, job, key_from)
+        self._workers = Workers(self._judge.backoff)
+        self._template, self._scale = self._identity.template, self._identity.scale
+        self._client = Client(
+            WIRES[self._judge.protocol],
+            self._judge.url,
+            key_of(key_from),
+            timeout=self._judge.timeout,
+            threads=self._judge.concurrency,
+        )
+
+    @property
+    def left(self) -> int:
+        """Tasks without an answer of this model."""
+        return len(self._numbers) - self._before.done
+
+    def run(self) -> ModelRatings:
+        """Ask about the remaining tasks, until they are done, or a limit or a cancellation ends it.
+
+        Each pair that is in the store is reported.
+
+        Raises:
+            UsageError: it makes no sense to go on, with what the endpoint said; what was
+                answered is in the store.
+            KeyboardInterrupt: as Python raises it; what was answered is in the store.
+        """
+        work = self._work()
+        try:
+            with self._alive():
+                work.run(self._asks(), self._judge.concurrency)
+        except BaseException as error:
+            message = str(error) if isinstance(error, RankgateError) else "it was interrupted"
+            self._end("failed" if isinstance(error, Exception) else "stopped", message)
+            raise
+        if work.problem:
+            self._end("failed", work.problem)
+            raise UsageError(
+                f"{work.problem}; what is answered is in the store, and the job can be resumed.",
+                code="model-failed",
+            )
+        stopped = LIMITS[work.poor] if work.poor else ""
+        stopped = stopped or (_LOST_JOB if self._workers.stop.is_set() else "")
+        self._end("stopped" if work.poor else "done", stopped)
+        return self._result(stopped)
+
+    def _work(self) -> Work:
+        judge, earlier_progress = self._judge, self._before
+        earlier_usage = Usage(
+            earlier_progress.requests,
+            earlier_progress.input_tokens + earlier_progress.output_tokens,
+            earlier_progress.cost,
+        )
+
+        def keep(ask: JudgeRequest, outcome: PairOutcome) -> None:
+            self._keep(ask, outcome)
+            self._now.append(outcome)
+            step(f"{ask.task.query_id} {ask.task.doc_id}")
+
+        return Work(
+            self._client,
+            self._scale,
+            keep,
+            _StoreRequests(self._store, self._job.id),
+            Budget.of(judge.ceilings, earlier_usage),
+            judge.prices,
+            judge.most_tokens,
+            judge.retries,
+            self._workers,
+        )
+
+    def _asks(self) -> Iterator[JudgeRequest]:
+        """Requests to be asked; tasks with a known answer are rated without asking."""
+        for task_texts in self._texts():
+            task = StoredTask(
+                task_texts.query_id,
+                task_texts.doc_id,
+                task_texts.query,
+                task_texts.document,
+                task_texts.task,
+            )
+            ask = self._judge.ask(task, self._template, self._scale)
+            known_answer = self._known.get(ask.request)
+            if known_answer is not None and self._judge.again and known_answer.grade is None:
+                known_answer = None
+            if self._rated.get(task.number) == ask.request and known_answer is not None:
+                continue
+            reason = "" if known_answer is not None else _EMPTY_QUERY if not task.query else ""
+            reason = reason or (
+                "" if known_answer is not None or task.document else _EMPTY_DOCUMENT
+            )
+            if known_answer is None and not reason:
+                yield ask
+                continue
+            self._repeat(ask, known_answer, reason)
+            step(f"{task.query_id} {task.doc_id}")
+
+    def _texts(self) -> Iterator[TaskTexts]:
+        for begin in range(0, len(self._numbers), _PAGE):
+            page_numbers = self._numbers[begin : begin + _PAGE]
+            with self._store.read() as connection:
+                page_texts = model_answers_by_request.read_task_texts(
+                    connection, page_numbers, self._fields
+                )
+            yield from page_texts
+
+    def _repeat(self, ask: JudgeRequest, known_answer: ModelAnswer | None, reason: str) -> None:
+        """Rate by a known answer, or record why the model is not asked."""
+        fields: dict[str, Any] = {
+            "grade": None,
+            "reason": reason,
+            "comment": None,
+            "confidence": None,
+            "answer": "",
+        }
+        if known_answer is not None:
+            fields = {name: getattr(known_answer, name) for name in fields}
+        with self._store.write() as connection:
+            model_answers_by_request.record_answer(
+                connection,
+                self._job,
+                _task_number(ask),
+                ask.request,
+                answered=True,
+                guideline=self._guideline,
+                cost=0.0,
+                **fields,
+            )
+
+    def _keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
+        """Put an outcome into the store; stop if another process has the job."""
+        answer = outcome.answer
+        with self._store.write() as connection:
+            model_answers_by_request.record_answer(
+                connection,
+                self._job,
+                _task_number(ask),
+                ask.request,
+                answered=outcome.answered,
+                grade=answer.grade,
+                reason=answer.reason,
+                comment=answer.comment,
+                confidence=answer.confidence,
+                guideline=self._guideline,
+                input_tokens=outcome.input_tokens,
+                output_tokens=outcome.output_tokens,
+                cost=outcome.cost,
+                attempts=outcome.attempts,
+                seconds=round(outcome.seconds, 3),
+                answer=outcome.text[:_MAX_ANSWER],
+            )
+            model_jobs_table.delete_requests(connection, self._job.id, _task_number(ask))
+            if not model_jobs_table.renew_lease(connection, self._job.id, self._owner):
+                self._workers.stop.set()
+
+    @property
+    def _guideline(self) -> str:
+        return f"{self._template.name} {self._template.sha256[:12]}"
+
+    @contextmanager
+    def _alive(self) -> Iterator[None]:
+        """Renew the lease of the job, and stop if it is cancelled while requests take long."""
+        has_ended = Event()
+
+        def beat() -> None:
+            while not has_ended.wait(min(2.0, model_jobs_table.LEASE.total_seconds() / 3)):
+                with suppress(UsageError), self._store.write() as connection:  # it is tried again
+                    if not model_jobs_table.renew_lease(connection, self._job.id, self._owner):
+                        self._workers.stop.set()
+
+        thread = Thread(target=beat, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            has_ended.set()
+            thread.join()
+
+    def _end(self, state: str, problem: str) -> None:
+        with self._store.write() as connection:
+            job = model_jobs_table.get(connection, self._job.id)
+            if job.owner != self._owner or job.state not in model_jobs_table.UNDER_WAY:
+                return  # another process has it
+            if job.state == "cancelling":
+                state, problem = "cancelled", ""
+            model_jobs_table.end(connection, self._job.id, state, problem)
+
+    def _result(self, stopped: str) -> ModelRatings:
+        outcomes, priced = self._now, self._judge.prices is not None
+        with self._store.read() as connection:
+            progress = model_jobs_table.progress(connection, self._job)
+            last = model_answers_by_request.last_grades(connection, self._job)
+        reasons = [str(reason) for grade, reason in last if grade is None]
+        reasons += [str(outcome.answer.reason) for outcome in outcomes if not outcome.answered]
+        failed = sum(not outcome.answered for outcome in outcomes)
+        return ModelRatings(
+            rater=self._rater,
+            model=self._judge.model,
+            template=InputHash(self._template.name, self._template.sha256),
+            pairs=len(self._numbers),
+            graded=sum(grade is not None for grade, _ in last),
+            known=progress.done - sum(outcome.answered for outcome in outcomes),
+            asked=len(outcomes),
+            reasons=dict(Counter(reason.partition(":")[0] for reason in reasons).most_common()),
+            unanswered=failed,
+            left=len(self._numbers) - progress.done - failed,
+            input_tokens=sum(outcome.input_tokens for outcome in outcomes),
+            output_tokens=sum(outcome.output_tokens for outcome in outcomes),
+            cost=sum(outcome.cost or 0.0 for outcome in outcomes) if priced else None,
+            spent=progress.cost if priced else None,
+            stopped=stopped,
+        )
+
+
+def _task_number(ask: JudgeRequest) -> int:
+    assert isinstance(ask.task, StoredTask)
+    return ask.task.number
+
+
+def rate_batch(
+    stored: StoredProject, batch: str, judge: Judge, review: Review | None = None
+) -> JobRun:
+    """The work of a model on a batch; what it answered before is not asked again.
+
+    A job that ended early goes on, with the limits given now; what it spent counts.
+
+    Args:
+        stored: an open project.
+        batch: its name.
+        judge: the model, and how it is asked.
+        review: what people look at.
+
+    Raises:
+        UsageError: no such batch; another process works on it; no key, no scale, no template;
+            a judge under attack.
+    """
+    if judge.attack != "none":
+        problem = "grades under an attack are no ratings of documents; leave --project out."
+        raise UsageError(problem, code="conflicting-options")
+    # an invalid address or key is found before anything is written
+    Client(WIRES[judge.protocol], judge.url, key_of(judge.key_from), timeout=judge.timeout)
+    with stored.write() as connection:
+        numbers = tasks_of_batch(connection, stored.number, batch)
+        identity = identity_for(connection, stored.number, judge)
+        rater = ensure_rater(connection, identity)
+        earlier_jobs = [
+            job
+            for job in model_jobs_table.list_jobs(connection, stored.number, rater.id)
+            if job.name == batch and job.endpoint is None and job.state != "done"
+        ]
+        if (
+            earlier_jobs
+            and earlier_jobs[0].state in model_jobs_table.UNDER_WAY
+            and not model_jobs_table.is_free(earlier_jobs[0])
+        ):
+            raise UsageError(
+                f"another process works on {batch} with this model; wait until it ends.",
+                code="job-active",
+            )
+        if earlier_jobs:
+            job = model_jobs_table.resume(connection, earlier_jobs[0].id)
+            settings = settings_of(judge, review or Review.usual(identity.scale))
+            model_jobs_table.update_job(connection, job.id, settings, numbers)
+        else:
+            job = add_job(connection, stored.number, judge, numbers, name=batch, review=review)
+    return JobRun(stored.store, job.id, judge.key_from)

@@ -1,0 +1,268 @@
+"""Compute metric values from the ratings of single raters.
+
+The values are the result of ``eval`` on ratings, computed as a tool does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.data.collection import Collection
+from rankgate.data.column_map import ColumnMap, Kind, map_columns
+from rankgate.data.formats.registry import detect_format, open_input
+from rankgate.data.qrels import SCALES, Ratings, parse_scale
+from rankgate.data.read import contents_of, read_ratings
+from rankgate.judging.resolution.resolution import resolve_ratings
+from rankgate.judging.transformers import TRANSFORMERS
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
+from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+
+if TYPE_CHECKING:
+    from rankgate.data.input_types import QrelsLike, RatingsLike, RunsLike
+    from rankgate.data.qrels import Scale
+    from rankgate.judging.transformers import Transformer
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring import Convention
+
+
+@dataclass(frozen=True)
+class RatedPart:
+    """The metrics whose judgments were made in one way, and their values.
+
+    Attributes:
+        scale: that the metrics are on; None is the ratings' own.
+        made_by: rule, parameters and transformer, as recorded in the judgments.
+        evaluation: the values.
+    """
+
+    scale: str | None
+    made_by: Mapping[str, Any]
+    evaluation: Scores
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The change of each run after the first against it: ``run``, ``metric``, ``per_cent``."""
+        first, *other_runs = self.evaluation.runs
+        return [
+            {
+                "run": run.run,
+                "metric": label,
+                "per_cent": percent_change(run.means[label], first.means[label]),
+            }
+            for run in other_runs
+            for label in self.evaluation.metrics
+        ]
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "made_by": dict(self.made_by),
+            "scale": self.scale,
+            "change": self.changes,
+            **self.evaluation.to_dict(per_query=per_query),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The part that ``to_dict`` was called on."""
+        return cls(values["scale"], values["made_by"], Scores.from_dict(values))
+
+
+@dataclass(frozen=True)
+class RatedEvaluation(Result):
+    """The values of runs by the ratings of single raters, as a tool makes them.
+
+    Attributes:
+        parts: one for each way from ratings to judgments.
+    """
+
+    kind: ClassVar[str] = "rated"
+    label: ClassVar[str] = "Values by the ratings of single raters"
+    document_from: ClassVar[str] = "rankgate.judging.resolution.resolution_documents:rated_document"
+    order: ClassVar[int] = 10
+
+    parts: tuple[RatedPart, ...]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The notices of all parts."""
+        return tuple(
+            notice for rated_part in self.parts for notice in rated_part.evaluation.notices
+        )
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **self.head(),
+            "parts": [rated_part.to_dict(per_query=per_query) for rated_part in self.parts],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on."""
+        return cls(tuple(RatedPart.from_dict(fields) for fields in values["parts"]))
+
+
+def percent_change(value: float, baseline: float) -> int | None:
+    """SearchTweak's change in whole per cent, halves away from 0.
+
+    None where there is nothing to take a share of: the baseline is 0, or one of them undefined.
+    """
+    if not baseline or not math.isfinite(value) or not math.isfinite(baseline):
+        return None
+    change = (value - baseline) / baseline * 100
+    return int(abs(change) + 0.5) * (1 if change > 0 else -1)
+
+
+@dataclass(frozen=True)
+class ToolRule:
+    """The rule by which a tool makes judgments of ratings for one metric.
+
+    Attributes:
+        scale: that the metric is on; None is the ratings' own.
+        rule: how several grades become one, as ``resolve`` has it.
+    """
+
+    scale: str | None
+    rule: str
+
+
+def _searchtweak(label: str, metric: Metric) -> ToolRule:
+    """Binary metrics by majority, null where it ties; graded ones by the mean.
+
+    Each grade is carried to the metric's scale first (app/Services/Scorers; CONVENTIONS 2.2).
+    """
+    if metric.name in {"P", "AP", "RR"}:
+        return ToolRule("binary", "majority")
+    return ToolRule("detail" if "(d)" in label else "graded", "mean")
+
+
+def _quepid(_label: str, _metric: Metric) -> ToolRule:
+    """The least of the three highest grades (app/services/ratings_manager.rb)."""
+    return ToolRule(None, "top-three")
+
+
+TOOL_RULES: dict[str, Callable[[str, Metric], ToolRule]] = {
+    "searchtweak": _searchtweak,
+    "quepid": _quepid,
+}
+"""The tools with a known rule from ratings to values, by their convention."""
+
+
+def score_ratings(
+    collection: Collection,
+    runs: RunsLike,
+    metrics: Sequence[str | Metric],
+    how: str | Convention,
+    **options: Any,
+) -> RatedEvaluation | None:
+    """Like `from_ratings`; None where the input holds judgments, or the tool has no such rule."""
+    column_map = ColumnMap.of(collection.columns)
+    kind: Kind = "ratings" if column_map and column_map.rates else "qrels"
+    ratings = map_columns(collection.judgments, collection.columns, kind)
+    if not holds_ratings(ratings, how):
+        return None
+    rating_collection = replace(collection, judgments=ratings)
+    return from_ratings(rating_collection, runs, metrics, how, **options)
+
+
+def holds_ratings(source: QrelsLike | RatingsLike, how: str | Convention) -> bool:
+    """True if judgments are made of single ratings first, by the convention's tool.
+
+    Raises:
+        InputError: the source cannot be read.
+        UsageError: an unknown convention.
+    """
+    if chosen_convention(how).name not in TOOL_RULES:
+        return False
+    if isinstance(source, Ratings):
+        return True
+    if not isinstance(source, str | Path) or str(source) == "-":
+        return False
+    opened_file, file_format = open_input(source, None)
+    if "ratings" not in (file_format or detect_format(opened_file)[0]).holds:
+        return False
+    content = contents_of(source)
+    return content.ratings is not None and content.ratings.table["rater"].n_unique() > 1
+
+
+def from_ratings(
+    collection: Collection | RatingsLike,
+    runs: RunsLike,
+    metrics: str | Metric | Sequence[str | Metric] = DEFAULT_METRICS,
+    how: str | Convention = "searchtweak",
+    *,
+    scale: str | None = None,
+    bounds: bool = False,
+) -> RatedEvaluation:
+    """Score runs by single raters' grades, as the convention's tool does.
+
+    Args:
+        collection: ratings of single raters, a path or a frame, or a collection with them in
+            the place of judgments.
+        runs: as ``evaluate`` takes them.
+        metrics: names or metrics.
+        how: a convention whose tool has a way, ``searchtweak`` or ``quepid``.
+        scale: that raters graded on; without it, that of the ratings.
+        bounds: as of ``evaluate``.
+
+    Raises:
+        InputError: data that cannot be read; a grade that is not on the scale; no judgment.
+        UsageError: no such way; a scale that is not known, so that nothing can be carried.
+    """
+    rules = chosen_convention(how)
+    if rules.name not in TOOL_RULES:
+        raise UsageError(
+            f"no way from ratings is known for {rules.name}; resolve them first: "
+            f"rankgate resolve. There are {', '.join(TOOL_RULES)}.",
+            code="unsupported-rule",
+        )
+    if not isinstance(collection, Collection):
+        collection = Collection(collection)  # type: ignore[arg-type]
+    all_ratings = read_ratings(collection.judgments)  # type: ignore[arg-type]
+    graded_on = parse_scale(scale) if scale else all_ratings.scale
+    groups: dict[ToolRule, list[str]] = {}
+    for label, metric in find_ranking_metrics(metrics, rules):
+        groups.setdefault(TOOL_RULES[rules.name](label, metric), []).append(label)
+    parts = []
+    for tool_rule, labels in groups.items():
+        transformer = _scale_transformer(tool_rule.scale, graded_on, all_ratings)
+        result = resolve_ratings(
+            all_ratings, tool_rule.rule, transformer=transformer, scale=graded_on
+        )
+        resolved_collection = replace(
+            collection, judgments=result.judgments(all_ratings.place.label)
+        )
+        scores = evaluate(resolved_collection, runs, labels, rules, bounds=bounds)
+        parts.append(RatedPart(tool_rule.scale, result.made_by, scores))
+    return RatedEvaluation(tuple(parts))
+
+
+def _scale_transformer(
+    target: str | None, scale: Scale | None, all_ratings: Ratings
+) -> Transformer | None:
+    """The transformer of grades to the metric's scale; None where they are on it."""
+    if target is None:
+        return None
+    scale_bounds = (scale.lowest, scale.highest) if scale else None
+    scale_names = {
+        (named_scale.lowest, named_scale.highest): name for name, named_scale in SCALES.items()
+    }
+    scale_name = scale_names.get(scale_bounds) if scale_bounds else None
+    if scale_name is None:
+        raise UsageError(
+            f"{all_ratings.name} does not say on which scale raters graded; give it with --scale, "
+            f"one of {', '.join(SCALES)}.",
+            code="unknown-scale",
+        )
+    return None if scale_name == target else TRANSFORMERS[f"{scale_name}-to-{target}"]

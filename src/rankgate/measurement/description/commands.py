@@ -1,0 +1,38 @@
+"""``rankgate describe``: the format and contents of files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.present.write_results import FORMS
+from rankgate.measurement.description.describe import describe
+
+
+@click.command("describe")
+@click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
+@shared_options.from_option
+@shared_options.as_kind
+@verb_options(describe, "cutoff -k")
+@shared_options.table_columns
+@shared_options.form(*FORMS)
+@shared_options.output
+def describe_command(
+    files: tuple[str, ...], form: str, output: str | None, **arguments: Any
+) -> None:
+    """Show what each FILE holds: format, queries, documents, grades, ties, hashes.
+
+    For several files also what they have in common, and which share of the first documents of
+    the runs is judged.
+
+    \b
+    rankgate describe ratings.csv
+    rankgate describe qrels.txt bm25.run dense.run -k 20
+    """
+    with TerminalProgress(len(files)):
+        result = describe(list(files), **arguments)
+    print_result(result, form, output)

@@ -1,0 +1,160 @@
+"""Document of file contents: tables and facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.core.present.document_model import (
+    Document,
+    Entries,
+    Entry,
+    Grid,
+    Table,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import UNDEFINED
+
+if TYPE_CHECKING:
+    from rankgate.data.file_contents import Note
+    from rankgate.measurement.description.description import (
+        Description,
+        Descriptions,
+        Judgments,
+        RatingSummary,
+        RunSummary,
+        SideTable,
+        Spread,
+    )
+
+
+_MOST_GRADES = 12  # grades that are shown; a set with more of them has no scale of steps
+
+
+def description_document(result: Descriptions) -> Document:
+    """The facts of each file, then the overlap of files, and the shares judged."""
+    files = [
+        Entries(
+            tuple(Entry(label, (line,)) for label, line in _facts(description)), description.file
+        )
+        for description in result.files
+    ]
+    return made("", *files, Table("", overlaps(result)), Table("", holes(result)))
+
+
+def overlaps(result: Descriptions) -> Grid:
+    """The ids that each two files have in common."""
+    rows = [
+        (shared.first, shared.second, *map(_count, (shared.queries[2], shared.documents[2])))
+        for shared in result.overlaps
+    ]
+    return Grid(
+        ("file", "and file", "queries\nin common", "documents\nin common"),
+        tuple(rows),
+        frozenset({0, 1}),
+    )
+
+
+def holes(result: Descriptions) -> Grid:
+    """The share of judged documents in the first documents of runs."""
+    rows = [
+        (depth.run, depth.qrels, _count(depth.queries), _share(depth.judged))
+        for depth in result.holes
+    ]
+    cutoff = result.holes[0].cutoff if result.holes else 0
+    header = ("run", "judgments", "queries", f"judged@{cutoff}")
+    return Grid(header, tuple(rows), frozenset({0, 1}))
+
+
+def _facts(result: Description) -> list[tuple[str, str]]:
+    facts = [("format", f"{result.format}: {make_printable(result.reason)}")]
+    if result.judgments:
+        facts += _judgments(result.judgments)
+    for run in result.runs:
+        facts += _run(run)
+    if result.ratings:
+        facts += _ratings(result.ratings)
+    for label, count in (
+        ("queries", result.queries),
+        ("documents", result.documents),
+        ("values", result.values),
+    ):
+        if count is not None:
+            facts.append((label, _count(count)))
+    facts += [(table.name, _side_table(table)) for table in result.tables]
+    facts += [("seen", _note(note)) for note in result.notes]
+    if result.sha256:
+        facts += [("bytes", f"{result.bytes:,}"), ("sha256", result.sha256)]
+    return facts
+
+
+def _side_table(table: SideTable) -> str:
+    """The ids of a side table, and how many of the judged ones it has."""
+    missing_count = table.judged - table.matched
+    missing = f"; {missing_count:,} are missing" if missing_count else ""
+    return (
+        f"{table.ids:,} ids in {make_printable(table.source)}, with {table.matched:,} of the "
+        f"{table.judged:,} judged {table.of}{missing}"
+    )
+
+
+def _judgments(result: Judgments) -> list[tuple[str, str]]:
+    unjudged = f", {result.unjudged:,} more without any" if result.unjudged else ""
+    grade_counts = [f"{grade:g}: {count:,}" for grade, count in result.grades[:_MOST_GRADES]]
+    more = [f"… {len(result.grades):,} different ones"] if len(result.grades) > _MOST_GRADES else []
+    without = (
+        f"; queries without a positive grade: {result.without_positive:,}"
+        if result.without_positive
+        else ""
+    )
+    scale = f"; on a scale from {result.scale[0]:g} to {result.scale[1]:g}" if result.scale else ""
+    content = (
+        f"{result.judgments:,} of {result.documents:,} documents for {result.queries:,} queries"
+    )
+    return [
+        ("judgments", f"{content}{unjudged}{_spread(result.per_query)}"),
+        ("grades", f"{', '.join([*grade_counts, *more]) or 'none'}{without}{scale}"),
+        ("content", result.sha256),
+    ]
+
+
+def _run(result: RunSummary) -> list[tuple[str, str]]:
+    tag = f" (tag {make_printable(result.tag)})" if result.tag else ""
+    scores = "no scores" if result.lowest is None else f"{result.lowest:g} to {result.highest:g}"
+    content = (
+        f"{result.rows:,} rows of {result.documents:,} documents for {result.queries:,} queries"
+    )
+    return [
+        ("run", f"{make_printable(result.name)}{tag}: {content}{_spread(result.per_query)}"),
+        ("scores", f"{scores}; rows tied with the one above: {result.tied:,}"),
+        ("content", result.sha256),
+    ]
+
+
+def _ratings(result: RatingSummary) -> list[tuple[str, str]]:
+    content = f"{result.ratings:,} by {result.raters:,} raters of {result.pairs:,} pairs"
+    shared = f"{result.shared:,} pairs have grades of several raters"
+    ungraded = f"{result.ungraded:,} ratings have none"
+    return [("ratings", f"{content} of {result.queries:,} queries; {shared}, {ungraded}")]
+
+
+def _spread(result: Spread | None) -> str:
+    if result is None:
+        return ""
+    if result.least == result.most:
+        return f", {result.most:,} a query"
+    return f"; a query has {result.least:,} to {result.most:,}, the middle one {result.median:,g}"
+
+
+def _note(note: Note) -> str:
+    examples = ", ".join(map(make_printable, note.examples))
+    more = ", …" if note.count > len(note.examples) else ""
+    return f"{note.count:,} {note.what}" + (f": {examples}{more}" if examples else "")
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _share(value: float | None) -> str:
+    return UNDEFINED if value is None else f"{value:.1%}"

@@ -1,0 +1,422 @@
+"""Charts of means: metrics by cutoff, precision against recall, trade-offs.
+
+First come rows of an evaluation as charts take them. Then come the chart of metrics at k,
+which shows means by cutoff, and the chart of precision against recall, interpolated. Last come
+charts of several metrics: parallel coordinates and trade-offs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.chart_layers import find_label_spots, spot_layers, unplaced_layers
+from rankgate.core.present.charts.chart_parts import (
+    ChartAxis,
+    axis_title,
+    concat_panels,
+    hidden_axis,
+    inline_data,
+    labelled_lines,
+    load_altair,
+)
+from rankgate.core.present.charts.chart_style import (
+    BLUE,
+    DIM,
+    GREY,
+    INK,
+    count_queries,
+    shorten_name,
+    shorten_names,
+)
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.number_formats import UNDEFINED, format_decimal
+from rankgate.measurement.evaluation.tradeoff import tradeoff
+
+if TYPE_CHECKING:
+    from rankgate.measurement.evaluation.scores import Scores
+    from rankgate.measurement.evaluation.tradeoff import ScorecardFigures, Tradeoff
+
+
+def query_count(result: Scores) -> str:
+    """The number of queries that the means are over."""
+    return count_queries(*(run.counts.queries for run in result.runs))
+
+
+def rows_by_number(result: Scores) -> list[dict[str, Any]]:
+    """The means of metrics with a number behind @, by run, metric and that number."""
+    names = shorten_names([run.run for run in result.runs])
+    rows: list[dict[str, Any]] = []
+    for name, run in zip(names, result.runs, strict=True):
+        points = [
+            (float(level), stem_of(label), float(run.means[label]))
+            for label in result.metrics
+            if (level := parse_number(label)) is not None and not math.isnan(run.means[label])
+        ]
+        rows += [
+            {"run": name, "metric": stem, "at": level, "value": value}
+            for level, stem, value in sorted(points, key=lambda point: point[0])
+        ]
+    return rows
+
+
+def best_first(rows: list[dict[str, Any]], result: Scores) -> list[dict[str, Any]]:
+    """The rows of `rows_by_number`, the runs with the best mean of the first metric first."""
+    if not rows:
+        return rows
+    stem = rows[0]["metric"]
+    sign = -1 if stem in map(stem_of, result.lower) else 1
+    signed_means: dict[str, list[float]] = {}
+    for row in rows:
+        run_means = signed_means.setdefault(row["run"], [])
+        if row["metric"] == stem:
+            run_means.append(sign * row["value"])
+    merit = {
+        name: sum(run_means) / len(run_means) if run_means else -math.inf
+        for name, run_means in signed_means.items()
+    }
+    return sorted(rows, key=lambda row: -merit[row["run"]])
+
+
+def parse_number(label: str) -> float | None:
+    """Parse the number after @ or, in trec_eval's names, after the dot.
+
+    >>> parse_number("nDCG@10"), parse_number("P.5"), parse_number("IPrec@0.1"), parse_number("AP")
+    (10.0, 5.0, 0.1, None)
+    """
+    _, mark, tail = label.rpartition("@") if "@" in label else label.partition(".")
+    try:
+        return float(tail) if mark else None
+    except ValueError:
+        return None
+
+
+def stem_of(label: str) -> str:
+    """The metric without the part after @ or the dot.
+
+    >>> stem_of("nDCG(gain='exp')@10"), stem_of("P.5")
+    ("nDCG(gain='exp')", 'P')
+    """
+    return label.rpartition("@")[0] if "@" in label else label.partition(".")[0]
+
+
+_FEWEST_CUTOFFS = 2
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_LOG_RATIO = 8  # a cutoff so many times the first is too far for even steps
+
+
+def draw_cutoffs(result: Scores) -> Picture:
+    """Draw a panel with a line a metric for one run; for several, a panel a metric, a line a run.
+
+    Raises:
+        UsageError: no metric has two cutoffs or more.
+    """
+    rows = _rows(result)
+    stems = list(dict.fromkeys(row["metric"] for row in rows))
+    x = _axis(sorted({row["k"] for row in rows}))
+    if len(result.runs) == 1:
+        title = f"{shorten_name(result.runs[0].run)}: metrics at k"
+        chart = labelled_lines([row | {"series": row["metric"]} for row in rows], x, _MEAN_AXIS)
+    else:
+        title = f"Metrics at k of {len(result.runs)} runs"
+        chart = concat_panels([_panel(best_first(rows, result), stem, x) for stem in stems])
+    caption = "Means over queries at each cutoff k."
+    return Picture(
+        "cutoffs", title, caption, query_count(result), result.convention, tuple(rows), chart
+    )
+
+
+def _rows(result: Scores) -> list[dict[str, Any]]:
+    """The means of metrics that have several cutoffs.
+
+    Raises:
+        UsageError: none has.
+    """
+    rows = [
+        row for row in rows_by_number(result) if float(row["at"]).is_integer() and row["at"] >= 1
+    ]
+    stems = [
+        stem
+        for stem in dict.fromkeys(row["metric"] for row in rows)
+        if len({row["at"] for row in rows if row["metric"] == stem}) >= _FEWEST_CUTOFFS
+    ]
+    rows = [row | {"k": int(row["at"])} for row in rows if row["metric"] in stems]
+    if not rows:
+        raise UsageError(
+            "no metric has values at two cutoffs; give some, such as nDCG@5 and nDCG@10.",
+            code="nothing-to-draw",
+        )
+    return rows
+
+
+_MEAN_AXIS = ChartAxis("value", "mean", form=".2f")
+
+
+def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:
+    metric_rows = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
+    return labelled_lines(metric_rows, x, _MEAN_AXIS, size=(320, 250), title=f"{stem}@k")
+
+
+def _axis(cutoffs: list[int]) -> ChartAxis:
+    log = cutoffs[-1] >= _LOG_RATIO * cutoffs[0]
+    return ChartAxis("k", "cutoff k", (cutoffs[0], cutoffs[-1]), tuple(cutoffs), log=log)
+
+
+def text_cutoffs(result: Scores, width: int) -> str:
+    """A line for each metric of one run, or for each run by each metric: means, and their shape."""
+    rows = _rows(result)
+    is_single_run = len(result.runs) == 1
+    titles = (
+        [result.runs[0].run]
+        if is_single_run
+        else list(dict.fromkeys(row["metric"] for row in rows))
+    )
+    parts = []
+    for name in titles:
+        series_rows = rows if is_single_run else [row for row in rows if row["metric"] == name]
+        lines: dict[str, dict[int, float]] = {}
+        for row in series_rows:
+            lines.setdefault(row["metric" if is_single_run else "run"], {})[row["k"]] = row["value"]
+        subject = (
+            f"{shorten_name(name)}: metrics at k"
+            if is_single_run
+            else f"{name} at k of {len(lines)} runs"
+        )
+        title = f"{subject}, means over {query_count(result)}"
+        parts.append("\n".join([title, "", *_lines(lines, width)]) + "\n")
+    return "\n".join(parts)
+
+
+def _lines(result: Mapping[str, Mapping[int, float]], width: int) -> list[str]:
+    cutoffs = sorted({k for line in result.values() for k in line})
+    names = max(map(len, result))
+    top = max(value for line in result.values() for value in line.values())
+    cells = max((width - names - len(cutoffs) - 4) // len(cutoffs) - 1, 5)
+    form = 4 if cells > 5 else 2  # a mean with four decimals takes six
+    size = form + 3
+    lines = [f"{'':<{names}}  " + "".join(f"{f'@{k}':>{size}}" for k in cutoffs)]
+    for name, line in result.items():
+        means = "".join(f"{_number(line.get(k), form):>{size}}" for k in cutoffs)
+        lines.append(f"{name:<{names}}  {means}  {shape([line.get(k) for k in cutoffs], top)}")
+    return [line.rstrip() for line in lines]
+
+
+def _number(value: float | None, digits: int) -> str:
+    return UNDEFINED if value is None else f"{value:z.{digits}f}"
+
+
+def shape(values: Sequence[float | None], top: float) -> str:
+    """A block for each value, as high as it is.
+
+    >>> shape([0, 0.5, None, 1], 1)
+    '▁▅ █'
+    """
+    if not top > 0:
+        return ""
+    return "".join(
+        " " if value is None else _BLOCKS[round(max(value, 0) / top * (len(_BLOCKS) - 1))]
+        for value in values
+    )
+
+
+_NAMES = ("IPrec", "iprec_at_recall")
+
+
+def draw_precision_recall(result: Scores) -> Picture:
+    """Draw a line for each run.
+
+    Raises:
+        UsageError: no metric is IPrec.
+    """
+    rows = [
+        {"series": row["run"], "recall": row["at"], "precision": row["value"]}
+        for row in best_first(rows_by_number(result), result)
+        if row["metric"].partition("(")[0] in _NAMES
+    ]
+    if not rows:
+        raise UsageError(
+            "no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0.",
+            code="nothing-to-draw",
+        )
+    x = ChartAxis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
+    y = ChartAxis("precision", "interpolated precision", (0, 1), form=".1f")
+    title = (
+        f"Precision and recall of {shorten_name(result.runs[0].run)}"
+        if len(result.runs) == 1
+        else f"Precision and recall of {len(result.runs)} runs"
+    )
+    return Picture(
+        "precision-recall",
+        title,
+        "At each level of recall the greatest precision from there on, mean over queries."
+        + (" The best mean is at the top of the list." if len(result.runs) > 1 else ""),
+        query_count(result),
+        result.convention,
+        tuple(rows),
+        labelled_lines(rows, x, y, size=(420, 380), listed=len(result.runs) > 1),
+    )
+
+
+_STEP, _LEAST, _HEIGHT, _SIDE, _NAME, _LINE = 110, 330, 300, 400, 120, 9
+_MOST_NARROW_AXES = 5  # axes that a phone has room for
+_MARGIN = 0.06  # of the axes, around the points
+
+
+def scorecard(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
+    """A line a system across an axis for each metric, the best on top."""
+    result = tradeoff(source)
+    names = dict(zip(result.means, shorten_names(list(result.means)), strict=True))
+    systems = sorted(result.means, key=lambda name: _merit(result, name))  # the first get colours
+    rows = [
+        {
+            "series": names[system],
+            "metric": metric,
+            "place": position,
+            "value": result.means[system][metric],
+            "share": _share(result, system, metric),
+        }
+        for system in systems
+        for position, metric in enumerate(result.higher)
+    ]
+    width = max(_STEP * (len(result.higher) - 1), _LEAST)
+    x = ChartAxis("place", "", (0, len(result.higher) - 1), bare=True)
+    lines = labelled_lines(
+        rows, x, ChartAxis("share", "", (0, 1), bare=True), size=(width, _HEIGHT)
+    )
+    height = lines.height
+    falls = "" if all(result.higher.values()) else " ↓: lower is better."
+    return Picture(
+        "scorecard",
+        f"{len(result.means)} systems by {len(result.higher)} metrics",
+        "Each axis goes from 0 to the largest mean of these systems, with the better end on top; "
+        "lines that do not cross agree on the order. The front (no other system is as good at "
+        "everything and better at something): "
+        f"{', '.join(map(shorten_name, result.front))}.{falls}",
+        count_queries(*result.counts, users=source.kind == "scorecard"),
+        result.convention,
+        tuple(rows),
+        load_altair().layer(_axes(result, height), lines).properties(width=width, height=height),
+        fluid=len(result.higher) <= _MOST_NARROW_AXES,
+    )
+
+
+def _merit(result: Tradeoff, system: str) -> tuple[bool, float]:
+    """The order of systems: the front first, then by the mean of their shares of all axes."""
+    shares = [_share(result, system, metric) for metric in result.higher]
+    return system not in result.front, -sum(shares) / len(shares)
+
+
+def _span(result: Tradeoff, metric: str) -> tuple[float, float]:
+    """The ends of a metric's axis, 0 among them, so that small differences look small."""
+    values = [system_means[metric] for system_means in result.means.values()]
+    return min(0.0, *values), max(0.0, *values)
+
+
+def _share(result: Tradeoff, system: str, metric: str) -> float:
+    """The position of a value on its axis, from 0 to 1; in the middle if all are 0."""
+    low, high = _span(result, metric)
+    share = (result.means[system][metric] - low) / (high - low) if high > low else 0.5
+    return share if result.higher[metric] else 1 - share
+
+
+def _axes(result: Tradeoff, height: float) -> Any:
+    alt = load_altair()
+    rows = []
+    for position, (metric, higher) in enumerate(result.higher.items()):
+        top, bottom = _span(result, metric)[:: -1 if higher else 1]
+        rows.append(
+            {
+                "place": position,
+                "metric": f"{shorten_name(metric, 20)}{'' if higher else ' ↓'}",
+                "top": _end(top),
+                "bottom": _end(bottom),
+            }
+        )
+    base = alt.Chart(inline_data(rows)).encode(x=alt.X("place:Q", axis=hidden_axis()))
+    text_rows = (("metric", -26, INK), ("top", -12, DIM), ("bottom", height + 14, DIM))
+    texts = [
+        base.mark_text(color=shade, fontSize=12 if name == "metric" else 11).encode(
+            y=alt.value(offset), text=f"{name}:N"
+        )
+        for name, offset, shade in text_rows
+    ]
+    return alt.layer(base.mark_rule(color=GREY, opacity=0.5), *texts)
+
+
+def _end(value: float) -> str:
+    return format_decimal(value) if value else "0"
+
+
+def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
+    """The first metric against the second, a point a system; blue: on the front."""
+    result = tradeoff(source)
+    first, second = list(result.higher)[:2]
+    names = dict(zip(result.means, shorten_names(list(result.means)), strict=True))
+    rows = [
+        {
+            "system": names[system],
+            "x": system_means[first],
+            "y": system_means[second],
+            "front": system in result.front,
+        }
+        for system, system_means in result.means.items()
+    ]
+    more = f" The front is by {len(result.higher)} metrics." if len(result.higher) > 2 else ""
+    lower = [metric for metric in (first, second) if not result.higher[metric]]
+    better = f" Lower is better: {', '.join(lower)}." if lower else ""
+    return Picture(
+        "pareto",
+        f"{shorten_name(first)} against {shorten_name(second)}: {len(rows)} systems",
+        f"Blue: no other system is as good at everything and better at something.{more}{better}",
+        count_queries(*result.counts, users=source.kind == "scorecard"),
+        result.convention,
+        tuple(rows),
+        _points(rows, (first, second)),
+        fluid=False,
+    )
+
+
+def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:
+    alt = load_altair()
+    x, y = (
+        channel(
+            f"{field}:Q",
+            title=axis_title(f"mean {metric}", _ends([row[field] for row in rows])[0]),
+            scale=alt.Scale(domain=_ends([row[field] for row in rows]), nice=False, zero=False),
+            axis=alt.Axis(tickCount=6),
+        )
+        for channel, field, metric in zip((alt.X, alt.Y), "xy", metrics, strict=True)
+    )
+    base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
+    shade = alt.condition("datum.front", alt.value(BLUE), alt.value(GREY))
+    points = base.mark_point(filled=True, size=80, opacity=0.9).encode(
+        color=shade, tooltip=["system:N", "x:Q", "y:Q"]
+    )
+    labelled_rows = [
+        row | {"shown": row["system"]} for row in sorted(rows, key=lambda r: not r["front"])
+    ]
+    size = (_SIDE, max(_SIDE, _LINE * len(rows)))
+    places, axes = _places(labelled_rows, size), {"x": x, "y": y}
+    label_spots = find_label_spots(
+        places, [row["shown"] for row in labelled_rows], size, outside=_NAME
+    )
+    names = spot_layers(labelled_rows, label_spots, axes, color=shade)
+    names += unplaced_layers(labelled_rows, places, label_spots, size, axes, color=shade)
+    return alt.layer(points, *names).properties(width=size[0], height=size[1])
+
+
+def _places(rows: list[dict[str, Any]], size: tuple[int, int]) -> list[tuple[float, float]]:
+    """The places of points, from the left and from the top."""
+    (left, right), (low, high) = (_ends([row[field] for row in rows]) for field in "xy")
+    return [
+        (size[0] * (row["x"] - left) / (right - left), size[1] * (high - row["y"]) / (high - low))
+        for row in rows
+    ]
+
+
+def _ends(values: list[float]) -> list[float]:
+    low, high = min(values), max(values)
+    margin = (high - low) * _MARGIN or 0.05
+    return [low - margin, high + margin]

@@ -1,0 +1,343 @@
+"""Charts of values over queries: distributions and heat maps.
+
+First comes the chart of the distribution of values over queries. Then comes the heat map of
+values: a column for each query, a row for each system.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import UsageError
+from rankgate.core.present.charts.chart_layers import fine_heat_map
+from rankgate.core.present.charts.chart_parts import (
+    concat_panels,
+    inline_data,
+    load_altair,
+    panel_title,
+)
+from rankgate.core.present.charts.chart_style import (
+    BLUE,
+    INK,
+    RED,
+    SHARES,
+    shorten_name,
+    shorten_names,
+)
+from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.document_model import Grid, make_printable
+from rankgate.core.present.number_formats import format_decimal
+from rankgate.core.present.text_tables import fit_table, table_width, wrap_line
+from rankgate.measurement.evaluation.charts.mean_charts import query_count
+
+if TYPE_CHECKING:
+    from rankgate.measurement.evaluation.scores import Scores
+
+
+_ROW, _WIDTH = 40, 440
+_BINS = 10
+_STROKES = 400
+_CLEAR, _FAINT, _FEW = (
+    0.8,
+    0.15,
+    50,
+)  # opacity: the highest, the lowest, and how many strokes have the highest
+
+
+def draw_distributions(result: Scores) -> Picture:
+    """Draw a panel for each metric: a line a run, a stroke a query, quartiles, and the mean.
+
+    Raises:
+        UsageError: no query has a value.
+    """
+    rows = _rows(result)
+    if not rows:
+        raise UsageError("no query has a value to draw.", code="nothing-to-draw")
+    is_sample = max(len(run.query_ids) for run in result.runs) > _STROKES
+    stroke = f"Strokes are {_STROKES} of the queries" if is_sample else "Each stroke is a query"
+    panels = [
+        _distribution_panel(result, [row for row in rows if row["metric"] == label], label)
+        for label in result.metrics
+    ]
+    return Picture(
+        "distributions",
+        f"Values of {shorten_name(result.runs[0].run)}, query by query"
+        if len(result.runs) == 1
+        else f"Values of {len(result.runs)} runs, query by query",
+        f"{stroke}; the box spans the middle half, the line in it is the median; "
+        "the orange diamond is the mean"
+        + ("." if len(result.runs) == 1 else "; the best mean is on top."),
+        query_count(result),
+        result.convention,
+        tuple(rows),
+        concat_panels(panels, 1),
+    )
+
+
+def _rows(result: Scores) -> list[dict[str, Any]]:
+    names = shorten_names([run.run for run in result.runs])
+    return [
+        {"metric": label, "run": name, "query": query, "value": value}
+        for label in result.metrics
+        for name, run in zip(names, result.runs, strict=True)
+        for query, value in run.per_query(label).items()
+        if value is not None
+    ]
+
+
+def _distribution_panel(result: Scores, rows: list[dict[str, Any]], metric: str) -> Any:
+    alt = load_altair()
+    names = shorten_names([run.run for run in result.runs])
+    means: list[dict[str, Any]] = [
+        {
+            "run": name,
+            "value": run.means[metric],
+            "words": f"mean {format_decimal(run.means[metric])}",
+        }
+        for name, run in zip(names, result.runs, strict=True)
+        if not math.isnan(run.means[metric])
+    ]
+    sign = 1 if metric in result.lower else -1
+    order = [
+        mean_row["run"] for mean_row in sorted(means, key=lambda mean_row: sign * mean_row["value"])
+    ]
+    order += [name for name in names if name not in order]
+    y = alt.Y("run:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
+    x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
+    strokes = _sample_strokes(rows, names)
+    opacity = max(_FAINT, min(_CLEAR, _CLEAR * _FEW * len(names) / max(len(strokes), 1)))
+    base = alt.Chart(inline_data(strokes)).encode(y=y)
+    boxes = base.transform_aggregate(
+        low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
+    )
+    layers = [
+        base.mark_tick(color=BLUE, opacity=opacity, thickness=1.2, size=14).encode(
+            x=x, tooltip=["run:N", "query:N", "value:Q"]
+        ),
+        boxes.mark_bar(
+            height=24, color=BLUE, opacity=1, fillOpacity=0.12, stroke=INK, strokeWidth=1
+        ).encode(x="low:Q", x2="high:Q"),
+        boxes.mark_tick(color=INK, thickness=2.5, size=24).encode(x="middle:Q"),
+    ]
+    mean = alt.Chart(inline_data(means)).encode(y=y)
+    layers += [
+        mean.mark_point(shape="diamond", filled=True, size=90, color=RED, opacity=1).encode(x=x),
+        mean.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
+    ]
+    return alt.layer(*layers).properties(
+        width=_WIDTH, height=_ROW * max(len(names), 1), **panel_title(metric)
+    )
+
+
+def _sample_strokes(rows: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+    """Limit the strokes of a run, evenly among its sorted values; the picture stays the same."""
+    thinned = []
+    for name in names:
+        run_rows = sorted((row for row in rows if row["run"] == name), key=lambda row: row["value"])
+        last = len(run_rows) - 1
+        thinned += (
+            run_rows
+            if last < _STROKES
+            else [run_rows[i * last // _STROKES] for i in range(_STROKES + 1)]
+        )
+    return thinned
+
+
+def text_distributions(result: Scores, width: int) -> str:
+    """Histograms of characters, ten steps from the lowest value to the highest of a metric."""
+    rows = _rows(result)
+    parts = []
+    for metric in result.metrics:
+        metric_rows = [row for row in rows if row["metric"] == metric]
+        for name, run in zip(
+            shorten_names([run.run for run in result.runs]), result.runs, strict=True
+        ):
+            values = [row["value"] for row in metric_rows if row["run"] == name]
+            mean = format_decimal(run.means[metric])
+            title = f"{metric} of {name}: mean {mean} over {len(values)} queries"
+            parts.append(
+                "\n".join([title, "", *_histogram(values, _ends(metric_rows), width)]) + "\n"
+            )
+    return "\n".join(parts)
+
+
+def _ends(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    values = [row["value"] for row in rows] or [0.0]
+    low, high = min(0.0, *values), max(values)
+    return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # shares end at 1
+
+
+def _histogram(values: list[float], ends: tuple[float, float], width: int) -> list[str]:
+    low, high = ends
+    step = (high - low) / _BINS
+    counts = [0] * _BINS
+    for value in values:
+        counts[min(int((value - low) / step), _BINS - 1)] += 1
+    top = max(counts) or 1
+    bar_width = width - 24
+    return [
+        f"{low + i * step:6.2f} to {low + (i + 1) * step:5.2f} {count:6}  "
+        f"{'█' * round(bar_width * count / top)}".rstrip()
+        for i, count in enumerate(counts)
+    ]
+
+
+Values = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Values by metric, system and query."""
+
+_MOST_QUERIES = 680  # queries that are drawn, a point wide each
+_NAME_LENGTH = 18  # letters of a query's name
+_TEXT_ROWS = 20  # queries of the text
+
+
+def draw_query_heat(result: Scores) -> Picture:
+    """A panel for each metric: the hardest query first, the best system on top.
+
+    Raises:
+        UsageError: no query has a value.
+    """
+    return heat_map(_values(result), result.lower, query_count(result), result.convention)
+
+
+def heat_map(
+    values: Values, lower: Collection[str], query_count: str, convention: Mapping[str, Any]
+) -> Picture:
+    """A panel for each metric of values by metric, system and query.
+
+    Args:
+        values: the values.
+        lower: the metrics that are better when lower.
+        query_count: how many queries, in words.
+        convention: name and hash.
+
+    Raises:
+        UsageError: no query has a value.
+    """
+    rows = [row for metric in values for row in _sorted_cells(values[metric], metric, lower)]
+    if not rows:
+        raise UsageError("no query has a value to draw.", code="nothing-to-draw")
+    parts = {metric: [row for row in rows if row["metric"] == metric] for metric in values}
+    panels = [
+        _heat_panel(metric_rows, metric) for metric, metric_rows in parts.items() if metric_rows
+    ]
+    systems = list(dict.fromkeys(row["row"] for row in rows))
+    longest = max(len({row["column"] for row in metric_rows}) for metric_rows in parts.values())
+    return Picture(
+        "heat",
+        f"Values of {f'{len(systems)} systems' if systems[1:] else shorten_name(systems[0])} by "
+        "query",
+        "A column for each query, the lowest mean of all systems on the left; a row for each "
+        "system, the best mean on top. Empty: no value."
+        + (f" {_MOST_QUERIES} of the queries are drawn." if longest > _MOST_QUERIES else ""),
+        query_count,
+        convention,
+        tuple(rows),
+        concat_panels(panels, 1),
+        fluid=False,
+    )
+
+
+def _values(result: Scores) -> Values:
+    return {
+        metric: {
+            run.run: {
+                query: value for query, value in run.per_query(metric).items() if value is not None
+            }
+            for run in result.runs
+        }
+        for metric in result.metrics
+    }
+
+
+def _sorted_cells(
+    values: Mapping[str, Mapping[str, float]], metric: str, lower: Collection[str]
+) -> list[dict[str, Any]]:
+    """A row for each system and query, in the order of the picture."""
+    labels = dict(zip(values, shorten_names([*values]), strict=True))
+    sign = -1 if metric in lower else 1
+    systems = sorted(
+        (name for name in values if values[name]),
+        key=lambda name: -sign * sum(values[name].values()) / len(values[name]),
+    )
+    by_query: dict[str, list[float]] = {}
+    for name in systems:
+        for query, value in values[name].items():
+            by_query.setdefault(query, []).append(value)
+    queries = sorted(
+        by_query, key=lambda query: (sign * sum(by_query[query]) / len(by_query[query]), query)
+    )
+    return [
+        {"metric": metric, "row": labels[name], "column": query, "value": values[name].get(query)}
+        for name in systems
+        for query in queries
+    ]
+
+
+def _heat_panel(rows: list[dict[str, Any]], metric: str) -> Any:
+    queries = list(dict.fromkeys(row["column"] for row in rows))
+    last = len(queries) - 1
+    drawn_queries = (
+        queries
+        if last < _MOST_QUERIES
+        else [queries[i * last // (_MOST_QUERIES - 1)] for i in range(_MOST_QUERIES)]
+    )
+    labels = dict(zip(drawn_queries, shorten_names(drawn_queries, _NAME_LENGTH), strict=True))
+    cells = [row | {"column": labels[row["column"]]} for row in rows if row["column"] in labels]
+    values = [row["value"] for row in rows if row["value"] is not None]
+    low, high = min(0.0, *values), max(values)
+    domain = (low, 1.0 if 0 < high <= 1 else high or 1.0)  # shares end at 1
+    chart = fine_heat_map(
+        cells, domain, SHARES, across=f"{len(queries):,} queries, the hardest first"
+    )
+    return chart.properties(**panel_title(metric))
+
+
+def text_query_heat(result: Scores, width: int) -> str:
+    """The queries on which systems differ most, with each system's value."""
+    values = _values(result)
+    parts = [
+        _text(_sorted_cells(values[metric], metric, result.lower), metric, width)
+        for metric in result.metrics
+    ]
+    return "\n".join(parts)
+
+
+def _text(rows: list[dict[str, Any]], metric: str, width: int) -> str:
+    systems = list(dict.fromkeys(row["row"] for row in rows))
+    values: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row["value"] is not None:
+            values.setdefault(row["column"], {})[row["row"]] = row["value"]
+    value_range = {
+        query: max(by_system.values()) - min(by_system.values())
+        for query, by_system in values.items()
+    }
+    first_queries = sorted(value_range, key=lambda query: (-value_range[query], query))[:_TEXT_ROWS]
+    grid = Grid(
+        ("query", "spread", *map(make_printable, systems)),
+        tuple(
+            (
+                make_printable(query),
+                format_decimal(value_range[query]),
+                *(format_decimal(values[query].get(name)) for name in systems),
+            )
+            for query in first_queries
+        ),
+        keys=2,
+    )
+    legend = ""
+    if table_width(grid) > width:
+        numbers = [f"({i})" for i in range(1, len(systems) + 1)]
+        grid = replace(grid, head=("query", "spread", *numbers))
+        names = ", ".join(map(" ".join, zip(numbers, map(make_printable, systems), strict=True)))
+        legend = "\n".join(["", *wrap_line(names, width), ""])
+    count = (
+        f"{len(first_queries)} of {len(value_range):,}"
+        if len(first_queries) < len(value_range)
+        else f"{len(value_range)}"
+    )
+    title = f"{metric}: {count} queries, those on which systems differ most first"
+    return f"{title}\n\n{fit_table(grid, width)}\n{legend}"

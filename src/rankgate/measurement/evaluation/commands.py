@@ -1,0 +1,175 @@
+"""The commands ``rankgate conventions``, ``rankgate metrics`` and ``rankgate eval``.
+
+``rankgate conventions`` lists the conventions, or shows the details of one, or of each axis.
+``rankgate metrics`` lists the metrics, or shows the details of one. ``rankgate eval`` scores
+runs against judgments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.option_types import CONVENTION, METRIC, FullHelpGroup, SectionedCommand
+from rankgate.core.console.shared_options import backend_options, find_hook
+from rankgate.core.console.terminal_output import (
+    TerminalProgress,
+    print_result,
+    print_summary,
+    with_record_option,
+)
+from rankgate.core.errors import UsageError
+from rankgate.core.present.write_results import FORMS
+from rankgate.data.input_types import is_on_spark
+from rankgate.data.score_parts import Need
+from rankgate.measurement import metric_options, store_options
+from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.evaluation.convention_details import axes as every_axis
+from rankgate.measurement.evaluation.convention_details import convention_details, conventions
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.metric_details import metric_details, metrics
+from rankgate.measurement.metrics.metric_name_parser import of_plugins as metrics_of_plugins
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import of_plugins as conventions_of_plugins
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.measurement.scoring import Convention
+    from rankgate.store.stored_project import StoredProject
+
+
+@click.group("conventions", cls=FullHelpGroup, invoke_without_command=True)
+@shared_options.form(*FORMS)
+@click.pass_context
+def conventions_command(ctx: click.Context, form: str) -> None:
+    """List the named conventions; `show NAME` shows one, `axes` what each axis decides.
+
+    \b
+    rankgate conventions show trec
+    """
+    if ctx.invoked_subcommand is None:
+        print_result(conventions(), form)
+        print_summary(conventions_of_plugins().problems)
+    else:
+        ctx.obj = form
+
+
+@conventions_command.command("show")
+@click.argument("name", type=CONVENTION)
+@metric_options.override
+@shared_options.form(*FORMS)
+@click.pass_obj
+def show(before: str, name: str, overrides: tuple[str, ...], form: str) -> None:
+    """Show all axes of the convention NAME (or TOML file)."""
+    print_result(convention_details(chosen_convention(name, overrides)), _used_form(before, form))
+
+
+@conventions_command.command("axes")
+@shared_options.form(*FORMS)
+@click.pass_obj
+def axes(before: str, form: str) -> None:
+    """Show every axis: its meaning, its choices, and what each tool does."""
+    print_result(every_axis(), _used_form(before, form))
+
+
+def _used_form(before: str, form: str) -> str:
+    """The format, which may be given before or after the sub-command."""
+    return form if form != FORMS[0] else before
+
+
+@click.command("metrics")
+@click.argument("name", required=False, type=METRIC)
+@metric_options.metrics_from
+@shared_options.form(*FORMS)
+def metrics_command(name: str | None, form: str) -> None:
+    """List the metrics, or show the details of the one called NAME.
+
+    \b
+    rankgate metrics nDCG
+    """
+    print_result(metric_details(name) if name else metrics(), form)
+    if not name:
+        print_summary(metrics_of_plugins().problems)
+
+
+FROM_RATINGS = ("searchtweak", "quepid")
+"""The tools that go all the way from single ratings to values."""
+
+
+@click.command("eval", cls=SectionedCommand)
+@shared_options.qrels
+@shared_options.runs
+@metric_options.metrics
+@metric_options.metrics_from
+@metric_options.convention
+@click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
+@verb_options(evaluate, "bounds", "slices TAG --slice")
+@shared_options.scale
+@of_collection("runs", stored=True)
+@store_options.save_as("Keep the evaluation in the project under this name.")
+@with_record_option
+@shared_options.form(*FORMS)
+@shared_options.output
+@backend_options
+def eval_command(
+    runs: tuple[str, ...],
+    *,
+    collection: Collection,
+    per_query: bool,
+    scale: str | None,
+    stored: StoredProject | None,
+    save_as: str | None,
+    form: str,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Score each RUN against the judgments in QRELS; `-` is standard input.
+
+    With the conventions searchtweak and quepid, QRELS may hold the ratings of several raters:
+    grades are converted to the scale of the metric, and become one by the rule of that tool.
+
+    \b
+    rankgate eval qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10
+    rankgate eval chat.qrels chat.run --tags "ids:(?P<talk>.+)_(?P<turn>[0-9]+)" --slice turn
+    rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --training train.csv
+    rankgate eval gold bm25 dense --project shop --store sqlite:///judging.db
+    """
+    convention: Convention = arguments.pop("convention")
+    if convention.name in FROM_RATINGS and not is_on_spark(collection.judgments):
+        with TerminalProgress(len(runs)):
+            rated = find_hook("score_ratings")(
+                collection,
+                runs,
+                how=convention,
+                scale=scale,
+                metrics=arguments["metrics"],
+                bounds=arguments["bounds"],
+            )
+        if rated is not None and (arguments["slices"] or collection.sample is not None):
+            flag = "--slice" if arguments["slices"] else "--sample"
+            raise UsageError(
+                f"{flag} is for judgments, not for the grades of single raters.",
+                code="conflicting-options",
+            )
+        if rated is not None:
+            if stored is not None and save_as is not None:
+                stored.add_result(rated, save_as)
+            print_result(rated, form, output, per_query=per_query)
+            return
+    if scale is not None:
+        raise UsageError(
+            "--scale is for the grades of single raters under a convention that takes them "
+            f"({', '.join(FROM_RATINGS)}), and this is not such an evaluation; leave it out, or "
+            "check judgments with rankgate validate --scale.",
+            code="unused-option",
+        )
+    with TerminalProgress(len(runs)):
+        result = evaluate(collection, runs, convention=convention, **arguments)
+    if per_query:
+        result.require("--per-query", Need("values"))
+    if stored is not None and save_as is not None:
+        stored.add_result(result, save_as)
+    print_result(result, form, output, per_query=per_query)

@@ -1,1 +1,0 @@
-"""Evaluate as cwl_eval does: its names, cost files and output."""

@@ -1,1 +1,0 @@
-"""Documents of evaluations: tables and sentences."""

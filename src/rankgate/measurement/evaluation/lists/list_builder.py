@@ -1,0 +1,375 @@
+"""Build the input of metrics on lists, for every verb.
+
+First come the first items of every user's list, by number, and users and items known from
+judgments and runs. Then comes the builder of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data import read_run
+from rankgate.data.memory.ids import GrowingArray, unique_codes
+from rankgate.data.memory.matrices import Dense, MatrixInput, Padded
+from rankgate.data.table_columns import rename_columns
+from rankgate.measurement.evaluation.lists.list_inputs import (
+    DEPTH,
+    INPUT_OF_NEED,
+    Tables,
+    catalogue_facts,
+    catalogue_ids,
+)
+from rankgate.measurement.evaluation.rankings import (
+    TrainingData,
+    read_rankings,
+    restrict_run,
+    run_by_ids,
+)
+from rankgate.measurement.metrics.judged_block import PAD
+from rankgate.measurement.metrics.lists import NEEDS, NONE
+from rankgate.measurement.metrics.lists.listed import Ragged
+from rankgate.measurement.scoring.first_items import top_items
+from rankgate.measurement.scoring.item_catalogue import (
+    Catalogue,
+    find_positions,
+    pad_by_row,
+    rows_at,
+)
+from rankgate.measurement.scoring.list_values import ListBlock
+from rankgate.measurement.scoring.matrix_source import tops_by_number
+
+if TYPE_CHECKING:
+    from rankgate.data import Run, RunScores
+    from rankgate.data.collection import Collection
+    from rankgate.data.input_types import RunLike
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.evaluation.rankings import Rankings
+    from rankgate.measurement.metrics.lists.list_metric import ListMetric
+    from rankgate.measurement.metrics.lists.listed import Codes, Listed
+    from rankgate.measurement.scoring import Convention
+    from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+    from rankgate.measurement.scoring.first_items import ItemCodes
+    from rankgate.measurement.scoring.scoring_plan import Plan
+
+
+@dataclass(frozen=True)
+class TopLists:
+    """The first items of every user's list.
+
+    Attributes:
+        users: ``(T,)``, the users of the lists; as read, the judged ones come first.
+        names: items, each once.
+        codes: ``(T, K)``, their places, padded behind; whole numbers of any size.
+        every: True if the names are all items that exist, not only those that are shown.
+    """
+
+    users: pl.Series
+    names: pl.Series
+    codes: ItemCodes
+    every: bool = False
+
+    @classmethod
+    def of_rows(cls, users: pl.Series, rows: pl.DataFrame) -> TopLists:
+        """Make lists from rows of ``query_id`` and ``doc_id``, the best of each list first."""
+        names = rows["doc_id"].unique().sort()
+        owner, item = find_positions(rows["query_id"], users), find_positions(rows["doc_id"], names)
+        row_order = np.argsort(owner, kind="stable")
+        return cls(users, names, pad_by_row(owner[row_order], item[row_order], len(users)))
+
+    @property
+    def shown(self) -> pl.Series:
+        """The items of these lists, or all items if known."""
+        if self.every:
+            return self.names
+        is_shown = np.zeros(len(self.names) + 1, bool)  # the last is where NONE points
+        is_shown[self.codes.ravel()] = True
+        return self.names.filter(pl.Series(is_shown[:-1]))
+
+    def among(self, items: pl.Series) -> Codes:
+        """The items of the lists by their places in a catalogue; `NONE` for those outside of it."""
+        new_code = np.append(find_positions(self.names, items), NONE)  # so that NONE stays NONE
+        codes: Codes = new_code[self.codes]
+        return codes
+
+    def of_users(self, users: pl.Series) -> TopLists:
+        """The lists of these users; an empty list for a user without one."""
+        if len(users) == len(self.users) and (users == self.users).all():
+            return self
+        codes = rows_at(self.codes, find_positions(users, self.users))
+        return TopLists(users, self.names, codes, self.every)
+
+
+_PIECE = 1 << 22  # judgments whose items are looked up together
+
+
+def all_users(judged: JudgmentIndex, tops: Sequence[TopLists]) -> pl.Series:
+    """The judged users and all others who have a list, in byte order."""
+    judged_users = judged.query_ids
+    other_users = pl.concat([top.users.slice(len(judged_users)) for top in tops]).unique()
+    return pl.concat([judged_users, other_users]).sort() if len(other_users) else judged_users
+
+
+def judged_items(judged: JudgmentIndex) -> pl.Series:
+    """The items that judgments name; of a matrix all of its columns."""
+    if not isinstance(judged.given, MatrixInput):
+        return judged.qrels.table["doc_id"].unique()
+    if names_all_items(judged.given):
+        return judged.given.items.names
+    return judged.numbers.ids.names.gather(unique_codes(judged.numbers.items))
+
+
+def names_all_items(source: MatrixInput) -> bool:
+    """True if a source names all items that exist, not only those in it."""
+    if not isinstance(source, Padded):
+        return True
+    return source.items.given is not None and source.vocabulary is None
+
+
+def relevant_codes(judged: JudgmentIndex, items: pl.Series) -> Ragged:
+    """The catalogue codes of items with a grade of 1 or more, a row for each query."""
+    matrix = isinstance(judged.given, MatrixInput)
+    names = find_positions(judged.numbers.ids.names, items) if matrix else None
+    codes = GrowingArray(np.int32)
+    for begin in range(0, len(judged.grades), _PIECE):
+        rows = begin + np.flatnonzero(judged.grades[begin : begin + _PIECE] >= 1)
+        if names is None:
+            codes.add(find_positions(judged.documents(rows), items))
+        else:
+            codes.add(names[judged.numbers.items[rows]])
+    before = np.append(0, np.cumsum(judged.grades >= 1))
+    return Ragged.of(codes.values, before[judged.offsets])
+
+
+_EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
+
+
+@dataclass
+class ListBuilder:
+    """A reader of users' lists, with the tables of users and items.
+
+    Attributes:
+        metrics: on lists, by label.
+        how: the convention, which says how ties are broken.
+        collection: the collection, with data on items and users.
+        tables: the same, read.
+        stated: items that could be shown, in addition to those that are known otherwise.
+        history: whether what users had in training is wanted, even if no metric needs it.
+    """
+
+    metrics: Mapping[str, ListMetric]
+    how: Convention
+    collection: Collection
+    tables: Tables
+    stated: pl.Series
+    history: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Mapping[str, Any],
+        how: Convention,
+        collection: Collection,
+        *,
+        history: bool = False,
+    ) -> ListBuilder:
+        """Read the tables of a collection.
+
+        Raises:
+            InputError: a table that cannot be read.
+            UsageError: seen items are to leave, and no training says which they are.
+        """
+        stated_items = catalogue_ids(collection.items.catalogue)
+        result = cls(metrics, how, collection, Tables.of(collection), stated_items, history)
+        if result.train is not None:
+            result.train.read()
+        return result
+
+    @property
+    def uses_catalogue(self) -> bool:
+        """True if a metric depends on the items that could have been shown."""
+        return any(
+            metric.merge == "items" or "seen" in metric.wanted for metric in self.metrics.values()
+        )
+
+    @property
+    def depth(self) -> int | None:
+        """The depth that the metrics need; None if one needs whole lists."""
+        cuts = [metric.cutoff for metric in self.metrics.values()]
+        finite_cuts = [cutoff for cutoff in cuts if cutoff is not None]
+        return max(finite_cuts, default=DEPTH) if len(finite_cuts) == len(cuts) else None
+
+    @cached_property
+    def train(self) -> TrainingData | None:
+        """Training, if it is given."""
+        training = self.collection.training
+        if training is None:
+            return None
+        return TrainingData(rename_columns(training, self.collection.frame_columns))
+
+    @property
+    def leaving(self) -> TrainingData | None:
+        """Training, if its items are removed from the lists."""
+        return self.train if self.collection.drop_seen else None
+
+    def allowed(self, run: Rankings) -> Rankings:
+        """A run with the candidates only, if there are some."""
+        pairs = self.tables.candidates
+        return run if pairs is None else restrict_run(read_run(run), pairs, inside=True)
+
+    def ranked(self, run: Rankings) -> Run:
+        """A run by ids, without items that are not candidates or that users had in training."""
+        return run_by_ids(self.allowed(run), self.leaving)
+
+    def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
+        """Items and users: the catalogue has all given, judged and shown items."""
+        base = self.base(judged_items(judged), *(top.shown for top in tops))
+        return self.of_batch(base, judged, all_users(judged, tops))
+
+    def base(self, *names: pl.Series) -> Catalogue:
+        """Items without users: the catalogue has all given items, and some more."""
+        tables, described = self.tables, self.tables.items
+        ids = [self.stated, *names]
+        ids += [] if self.train is None else [self.train.met.shown]
+        ids += [] if described is None else [described.ids]
+        items = pl.concat([series.alias("doc_id") for series in ids]).unique().sort()
+        catalogue = tables.described(
+            Catalogue(items, pl.Series([], dtype=pl.String)), self.collection
+        )
+        return catalogue if self.train is None else catalogue.learned(self.train.met, history=False)
+
+    def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
+        """Add some users, with their data, to the items."""
+        catalogue = replace(base, queries=users)
+        facts: dict[str, Any] = {"relevant": relevant_codes(judged, catalogue.items)}
+        if len(users) > len(judged.query_ids):
+            row = find_positions(users, judged.query_ids)
+            facts = {"relevant": facts["relevant"].at(row), "judged": row != NONE}
+        needs = {need for metric in self.metrics.values() for need in metric.wanted}
+        if self.train is not None and (self.history or "history" in needs):
+            facts["history"] = catalogue.learned(self.train.met).history
+        if self.collection.reference is not None:
+            facts["baseline"] = catalogue.matrix(self.frame(judged, self.collection.reference))
+        return replace(catalogue, **facts)
+
+    def top(self, judged: JudgmentIndex, run: Rankings) -> TopLists:
+        """The first items of every list.
+
+        Raises:
+            InputError, DuplicateError: an error in the run.
+            UsageError: a metric needs whole lists of a matrix that holds a score for every item.
+        """
+        include_unjudged = not self.collection.judged_users_only
+        run = self.allowed(run)
+        if isinstance(run, MatrixInput):
+            if self.depth is None and isinstance(run, Dense):
+                label = next(name for name, metric in self.metrics.items() if metric.cutoff is None)
+                result = (
+                    f"{label} is of whole lists, and {run.name} ranks every item; use {label}@10."
+                )
+                raise UsageError(result, code="missing-cutoff")
+            seen_items = self.leaving.seen(run) if self.leaving else None
+            codes, other_users = tops_by_number(
+                run, judged, self.how.alignment, self.depth, seen_items, everyone=include_unjudged
+            )
+            users = pl.concat([judged.query_ids, other_users.alias(judged.query_ids.name)])
+            return TopLists(users, run.items.names, codes, names_all_items(run))
+        names, codes_of_ids, other_users = top_items(
+            run_by_ids(run, self.leaving),
+            self.how,
+            self.depth or PAD,
+            judged.query_ids,
+            everyone=include_unjudged,
+        )
+        users = pl.concat([judged.query_ids, other_users.alias(judged.query_ids.name)])
+        return TopLists(users, names, codes_of_ids)
+
+    def listed(
+        self,
+        catalogue: Catalogue,
+        judged: JudgmentIndex,
+        system: Rankings | ScoredRun,
+        top: TopLists,
+    ) -> Listed:
+        """The lists of one system, with the data that metrics need.
+
+        Args:
+            catalogue: users and items.
+            judged: the judgments.
+            system: its run, with earlier and repeated rankings where there are some.
+            top: the first items of its lists.
+        """
+        run = getattr(system, "earlier", None)  # a matrix has none
+        earlier = None if run is None else self.frame(judged, run)
+        samples = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
+        item_codes = top.of_users(catalogue.queries).among(catalogue.items)
+        return replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
+
+    def refuse_lacking(self, lists: Listed) -> None:
+        """Check that the inputs of all metrics are there.
+
+        Raises:
+            UsageError: what one of them needs.
+        """
+        for label, metric in self.metrics.items():
+            for need in metric.lacks(lists):
+                raise UsageError(
+                    f"{label} needs {NEEDS[need]}; give {INPUT_OF_NEED[need]}, as an option or "
+                    "under [lists] of a policy.",
+                    code="missing-input",
+                )
+
+    def with_lists(
+        self,
+        plan: Plan,
+        judged: JudgmentIndex,
+        runs: Sequence[Rankings],
+        scores: Sequence[RunScores],
+    ) -> list[RunScores]:
+        """Add the values of a plan's metrics on lists to the scores of all runs.
+
+        Raises:
+            InputError: an error in a run.
+            UsageError: a metric lacks an input.
+        """
+        top_lists = [self.top(judged, run) for run in runs]
+        catalogue = self.joint_catalogue(judged, top_lists)
+        facts = self.facts(catalogue, judged, top_lists)
+        scored_runs = []
+        for run, run_scores in zip(runs, scores, strict=True):
+            lists = self.listed(catalogue, judged, run, top_lists.pop(0))  # used here last
+            self.refuse_lacking(lists)
+            measured = plan.measure(ListBlock(lists, catalogue.queries)).lists
+            assert measured is not None
+            scored = measured.added_to(run_scores)
+            counts = replace(
+                scored.counts,
+                served_unjudged=len(catalogue.queries) - len(judged.query_ids),
+                catalogue=facts if self.uses_catalogue else None,
+            )
+            scored_runs.append(replace(scored, counts=counts))
+        return scored_runs
+
+    def facts(
+        self, catalogue: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]
+    ) -> Mapping[str, Any]:
+        """The size of the catalogue, and if the user states it; see `catalogue_facts`."""
+        ids = [self.stated, *(top.names for top in tops if top.every)]
+        ids += [] if self.tables.items is None else [self.tables.items.ids]
+        if isinstance(judged.given, MatrixInput) and names_all_items(judged.given):
+            ids.append(judged.given.items.names)
+        return catalogue_facts(catalogue.items, ids)
+
+    def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
+        """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
+        top = self.top(judged, read_rankings(self.collection.run_source(run), "run"))
+        row, position = np.nonzero(top.codes != NONE)
+        users = top.users.gather(row).alias("query_id")
+        return pl.DataFrame([users, top.names.gather(top.codes[row, position]).alias("doc_id")])

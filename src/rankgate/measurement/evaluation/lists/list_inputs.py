@@ -1,0 +1,249 @@
+"""Extra tables for metrics on lists, and warnings about their inputs.
+
+First come tables in addition to judgments and runs: training data, items, users. Then come
+warnings about metrics on lists (catalogue, users, relevance) and about unusual lists of a
+system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.logs.item_tables import read_candidates, read_described_table
+from rankgate.measurement.metrics.lists.listed import count_shared
+from rankgate.measurement.scoring.item_catalogue import group_codes, label_shares, number_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.collection import Collection
+    from rankgate.data.logs.item_tables import DescribedTable
+    from rankgate.measurement.metrics.lists.listed import Listed
+    from rankgate.measurement.scoring.item_catalogue import Catalogue
+
+
+DEPTH = 10
+"""The depth of lists where a metric has no cutoff."""
+
+
+@dataclass(frozen=True)
+class ItemInput:
+    """An input of metrics of lists, from columns of the table of items.
+
+    Attributes:
+        field: of `Items`, which names the column or the columns.
+        needs: its names as of `NEEDS`.
+        read: the ids of the catalogue, the table, and the field, to an array ``(I, ·)``; codes of
+            items that the table lacks are `NONE`, numbers 0.
+    """
+
+    field: str
+    needs: tuple[str, ...]
+    read: Callable[[pl.Series, DescribedTable, Any], NDArray[Any]]
+
+
+ITEM_INPUTS = (
+    ItemInput(
+        "category",
+        ("categories", "features"),
+        lambda ids, item_table, column: label_shares(ids, item_table.ids, item_table.words(column))[
+            0
+        ],
+    ),
+    ItemInput(
+        "features",
+        ("features",),
+        lambda ids, item_table, columns: number_columns(
+            ids, item_table.ids, {name: item_table.numbers(name) for name in columns}
+        ),
+    ),
+    ItemInput(
+        "group",
+        ("groups",),
+        lambda ids, item_table, column: group_codes(ids, item_table.ids, item_table.words(column))[
+            0
+        ],
+    ),
+)
+"""All inputs; of two that fill one need the later goes before."""
+
+INPUT_OF_NEED: Mapping[str, str] = {
+    "seen": "train",
+    "relevant": "judgments",
+    "history": "train",
+    "baseline": "obvious",
+    "earlier": "earlier",
+    **{
+        need: f"items and {item_input.field}"
+        for item_input in ITEM_INPUTS
+        for need in item_input.needs
+    },
+    "similarities": "it to Listed",
+}
+"""The input for each need, by the names of the scorecard's options."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables besides judgments and runs, after reading.
+
+    Attributes:
+        items: the table of items, or None.
+        users: the table of users, or None.
+        candidates: the pairs that lists may hold, or None.
+        mark: of figures on sampled candidates, else empty.
+    """
+
+    items: DescribedTable | None
+    users: DescribedTable | None
+    candidates: pl.DataFrame | None
+    mark: str
+
+    @classmethod
+    def of(cls, collection: Collection) -> Tables:
+        """Read the tables of a collection.
+
+        Args:
+            collection: the collection, with data on items and users.
+
+        Raises:
+            InputError: a table that cannot be read.
+            UsageError: seen items are to leave, and no training says which they are.
+        """
+        if collection.drop_seen and collection.training is None:
+            raise UsageError(
+                "seen items are those of training; give it with training.", code="missing-input"
+            )
+        pairs, mark = (
+            (None, "") if collection.candidates is None else read_candidates(collection.candidates)
+        )
+        return cls(
+            None
+            if collection.items.table is None
+            else read_described_table(collection.items.table),
+            None if collection.users is None else read_described_table(collection.users, "users"),
+            pairs,
+            mark,
+        )
+
+    def described(self, catalogue: Catalogue, collection: Collection) -> Catalogue:
+        """Add the columns of the table of items to a catalogue.
+
+        Raises:
+            InputError: a cell that is not a number.
+            UsageError: a column that is not there.
+        """
+        item_table = self.items
+        given_columns = {
+            item_input: value
+            for item_input in ITEM_INPUTS
+            if (value := getattr(collection.items, item_input.field))
+        }
+        if item_table is None:
+            if given_columns:
+                raise UsageError(
+                    "features, categories and groups are columns of items; give items.",
+                    code="missing-input",
+                )
+            return catalogue
+        tables = dict(catalogue.tables)
+        for item_input, value in given_columns.items():
+            tables |= dict.fromkeys(
+                item_input.needs, item_input.read(catalogue.items, item_table, value)
+            )
+        return replace(catalogue, tables=tables)
+
+
+def catalogue_ids(catalogue: int | Iterable[object] | None) -> pl.Series:
+    """The items of a catalogue: a number of them, called 0, 1, …, or the given names."""
+    if catalogue is None:
+        return pl.Series([], dtype=pl.String)
+    if isinstance(catalogue, pl.Series):
+        return catalogue.cast(pl.String)
+    if isinstance(catalogue, int):
+        return pl.int_range(catalogue, eager=True).cast(pl.String)
+    return pl.Series([str(name) for name in catalogue], dtype=pl.String)
+
+
+def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[str, Any]:
+    """Count the items of a catalogue, stated and not.
+
+    Args:
+        items: all items that count: those stated, and those of training, judgments and lists.
+        stated: the items that the user states, from each place where some are stated.
+
+    Returns:
+        ``items``, how many there are; ``stated``, whether the user states any; ``outside``, how
+        many are not among the stated ones.
+
+    >>> catalogue_facts(pl.Series(["a", "b"]), [pl.Series(["a"])])
+    {'items': 2, 'stated': True, 'outside': 1}
+    """
+    stated_ids = pl.concat([pl.Series([], dtype=pl.String), *stated])
+    outside = int((~items.is_in(stated_ids.implode())).sum()) if len(stated_ids) else 0
+    return {"items": len(items), "stated": not stated_ids.is_empty(), "outside": outside}
+
+
+def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Warn that a catalogue is guessed, or has more items than the user states."""
+    if not facts["stated"]:
+        yield (
+            f"catalogue of {facts['items']:,} items, guessed from what training, judgments and "
+            "lists name; state it with --items (in Python also catalogue=)"
+        )
+    elif facts["outside"]:
+        yield (
+            f"catalogue of {facts['items']:,} items: {facts['outside']:,} of them are not in the "
+            "stated catalogue, and known from training, judgments or lists only"
+        )
+
+
+def unjudged_users_notice(users: int) -> str:
+    """The warning that users without judgments count in metrics of lists."""
+    return (
+        f"metrics of lists count {users:,} served users without judgments; "
+        "--judged-users-only leaves them out"
+    )
+
+
+def zero_grades_notice(count: int, convention: str) -> str:
+    """The warning that judgments of grade 0 count as relevant."""
+    return (
+        f"{count:,} judgments of grade 0 count as relevant, as every judged item does in "
+        f"{convention}; remove them, or set for each metric what is relevant, "
+        "such as --override P.rel=1 and --override nDCG.gain=binary"
+    )
+
+
+def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
+    """Warn about unusual lists of one system; a sentence each."""
+    empty = int((lists.lengths == 0).sum())
+    if empty:
+        verb = "gets" if empty == 1 else "get"
+        yield f"{empty:,} of {len(catalogue.queries):,} users {verb} no item."
+    if catalogue.seen is not None:
+        shown_items = np.unique(lists.items[lists.shown])
+        new_count = int(np.count_nonzero(catalogue.seen[shown_items] == 0))
+        if new_count:
+            yield f"{count_with_verb(new_count, 'item')} shown and not in training."
+    if lists.history is not None:
+        repeat_count = count_shared(lists.items, lists.history)
+        if repeat_count:
+            subject = "1 place shows" if repeat_count == 1 else f"{repeat_count:,} places show"
+            yield f"{subject} what the user had in training."
+
+
+def count_with_verb(count: int, noun: str) -> str:
+    """A number with its noun and verb.
+
+    >>> count_with_verb(1, "user"), count_with_verb(2000, "item")
+    ('1 user is', '2,000 items are')
+    """
+    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"

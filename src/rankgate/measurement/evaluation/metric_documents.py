@@ -1,0 +1,279 @@
+"""Documents of metrics and of conventions: the list, or one in full.
+
+First come documents of metrics, then those of conventions, which can also go axis by axis.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.present.document_model import Document, Entries, Entry, Grid, PlainRows, Table
+from rankgate.core.present.document_model import make_document as made
+from rankgate.measurement.evaluation.metric_details import COLUMNS
+
+if TYPE_CHECKING:
+    from rankgate.measurement.evaluation.convention_details import (
+        Axes,
+        AxisChoice,
+        AxisDetails,
+        ConventionDetails,
+        Conventions,
+    )
+    from rankgate.measurement.evaluation.metric_details import (
+        MetricDetails,
+        Metrics,
+        ParameterDetails,
+    )
+
+
+USUAL_TEXT = "as usual"
+"""The words for a convention that binds no parameter of a metric."""
+
+_METRIC_TEXT_COLUMNS = frozenset(range(4))
+
+
+def metrics_document(result: Metrics) -> Document:
+    """Every metric with its title, its parameters and other names."""
+    rows = tuple((written_name(metric), _entry(metric)) for metric in result.metrics)
+    return made(
+        f"{len(result)} metrics",
+        Table("", Grid(("metric", "what it measures"), rows, _METRIC_TEXT_COLUMNS), prose=True),
+        rows=PlainRows(COLUMNS, result.rows),
+    )
+
+
+def metric_document(result: MetricDetails) -> Document:
+    """One metric: formula, values, what it sees, parameters, and the choices of conventions."""
+    facts = _facts(result)
+    return made(
+        written_name(result),
+        Entries(tuple(Entry(label, (line,)) for label, line in facts.items())),
+        Table("parameters and their defaults", _parameters(result), prose=True),
+        *([_conventions(result.conventions)] if result.conventions else []),
+        lead=(result.title,),
+        rows=PlainRows(("what", "value"), [("title", result.title), *facts.items()]),
+    )
+
+
+def _facts(metric: MetricDetails) -> dict[str, str]:
+    facts = {
+        "formula": metric.formula,
+        "values": values(metric),
+        "needs": "; ".join(metric.needs),
+        "sees": metric.sees,
+        "blind to": metric.blind_to,
+        "also called": ", ".join(metric.aliases),
+        "trec_eval": ", ".join(metric.trec),
+        "source": metric.source,
+    }
+    return {label: line for label, line in facts.items() if line}
+
+
+def written_name(metric: MetricDetails) -> str:
+    """The name as it is written, with the part after @."""
+    needed = {parameter.name: parameter.required for parameter in metric.parameters}
+    if metric.at is None:
+        return metric.name
+    return metric.name + (f"@{metric.at}" if needed[metric.at] else f"[@{metric.at}]")
+
+
+def _entry(metric: MetricDetails) -> str:
+    names = dict.fromkeys((*metric.aliases, *metric.trec))
+    inside = ", ".join(
+        parameter.name for parameter in metric.parameters if parameter.name != metric.at
+    )
+    notes = [f"parameters {inside}"] if inside else []
+    other_names = ", ".join(name for name in names if name != metric.name)
+    notes += [f"also {other_names}"] if other_names else []
+    return f"{metric.title} ({'; '.join(notes)})" if notes else metric.title
+
+
+def _parameters(metric: MetricDetails) -> Grid:
+    rows = tuple(
+        (
+            parameter.name,
+            "required" if parameter.required else f"{parameter.default}",
+            permitted_values(parameter) + _at_text(parameter, metric.at),
+        )
+        for parameter in metric.parameters
+    )
+    return Grid(("parameter", "default", "may be"), rows, _METRIC_TEXT_COLUMNS)
+
+
+def _at_text(facts: ParameterDetails, at_parameter: str | None) -> str:
+    return f", written @{facts.name}" if facts.name == at_parameter else ""
+
+
+def permitted_values(facts: ParameterDetails) -> str:
+    """The permitted values of a parameter."""
+    choices = " or ".join(facts.choices)
+    if facts.kind == "gain":
+        return f"{choices}, or a map such as {{1: 1, 2: 3}}"
+    if facts.choices:
+        return choices
+    if facts.kind == "bool":
+        return "True or False"
+    number = "a whole number" if facts.kind == "int" else "a number"
+    if facts.low is None:
+        return number
+    if facts.high is None:
+        return f"{number} of at least {facts.low:g}"
+    return f"{number} from {facts.low:g} to {facts.high:g}"
+
+
+def values(metric: MetricDetails) -> str:
+    """The bounds, the direction of improvement, and how queries become one number."""
+    low = "no lower bound" if metric.low is None else f"from {metric.low:g}"
+    high = "no upper bound" if metric.high is None else f"to {metric.high:g}"
+    better = "higher is better" if metric.higher_is_better else "lower is better"
+    joint = {"geometric": "geometric mean", "weighted": "weighted mean"}.get(
+        metric.aggregate, metric.aggregate
+    )
+    scope = "" if "lists" in joint else " over queries"
+    comma = " " if metric.low is not None and metric.high is not None else ", "
+    return f"{low}{comma}{high}; {better}; {joint}{scope}"
+
+
+def group_by_treatment(
+    conventions: Mapping[str, Mapping[str, Any]],
+) -> dict[tuple[str, ...], list[str]]:
+    """Group conventions by their treatment of a metric.
+
+    These are the bound parameters, and the values without relevant or retrieved documents.
+    """
+    fields: dict[tuple[str, ...], list[str]] = {}
+    for name, treatment in conventions.items():
+        bound = ", ".join(_bound(key, value) for key, value in treatment["parameters"].items())
+        empty = (_empty(treatment[kind]) for kind in ("without_relevant", "nothing_retrieved"))
+        fields.setdefault((bound or USUAL_TEXT, *empty), []).append(name)
+    return fields
+
+
+def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> Table:
+    """The treatment of this metric by each convention, grouped by equal treatment."""
+    if any("called" in treatment for treatment in conventions.values()):
+        grid = Grid(
+            ("convention", "parameters", "its tool's name"),
+            tuple(tools(conventions)),
+            _METRIC_TEXT_COLUMNS,
+        )
+        return Table("conventions", grid, prose=True)
+    rows = tuple(
+        (*choice, ", ".join(names)) for choice, names in group_by_treatment(conventions).items()
+    )
+    headers = ("parameters", "nothing relevant", "empty list", "conventions")
+    return Table("conventions", Grid(headers, rows, _METRIC_TEXT_COLUMNS), prose=True)
+
+
+def tools(conventions: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """The tools that have a metric on lists, with their parameters and names for it."""
+    return [
+        (
+            name,
+            ", ".join(_bound(*pair) for pair in treatment["parameters"].items()) or USUAL_TEXT,
+            ", ".join(treatment["called"]),
+        )
+        for name, treatment in conventions.items()
+    ]
+
+
+def _bound(key: str, value: object) -> str:
+    """A parameter that a convention sets; the least of all numbers means any above 0."""
+    is_smallest = isinstance(value, float) and 0 < value < sys.float_info.min
+    return f"{key} above 0" if is_smallest else f"{key}={value!r}"
+
+
+def _empty(value: float | str) -> str:
+    """The substituted value, or the treatment in words."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+_NOT_USUAL = "*"
+_CONVENTION_TEXT_COLUMNS = frozenset(range(3))
+
+
+def conventions_document(result: Conventions) -> Document:
+    """One row a convention."""
+    rows = tuple((convention.name, convention.title) for convention in result.conventions)
+    grid = Grid(("convention", "what it reproduces"), rows, _CONVENTION_TEXT_COLUMNS)
+    return made(
+        f"{len(result)} conventions", Table("", grid, prose=True), rows=_rows(result.to_polars())
+    )
+
+
+def convention_document(result: ConventionDetails) -> Document:
+    """One convention: source, defects, every choice, its names of metrics."""
+    facts = {
+        "source": (result.source,) if result.source else (),
+        "checked against": (result.versions,) if result.versions else (),
+        "defects": result.defects,
+    }
+    entries = tuple(Entry(label, lines) for label, lines in facts.items() if lines)
+    names = Grid(
+        ("its own name", "here"), tuple(result.spellings.items()), _CONVENTION_TEXT_COLUMNS
+    )
+    return made(
+        f"{result.name} ({result.hash})",
+        Entries(entries),
+        _choices("axes", "axis", result.choices),
+        _choices("parameters of metrics", "parameter", result.parameters),
+        _choices("single metrics", "for a single metric", result.special),
+        Table("its own names of metrics", names, prose=True),
+        f"{_NOT_USUAL} other than where nothing is said",
+        lead=(result.title,),
+        rows=_rows(result.to_polars()),
+    )
+
+
+def axes(result: Axes) -> Document:
+    """Every axis with what each convention chooses."""
+    return made(
+        f"{len(result)} axes of conventions",
+        *map(_axis, result.axes),
+        rows=PlainRows(
+            ("axis", "choice", "conventions"),
+            [(axis, choice, ", ".join(names)) for axis, choice, names in result.to_polars().rows()],
+        ),
+    )
+
+
+def _rows(table: pl.DataFrame) -> PlainRows:
+    return PlainRows(tuple(table.columns), table.cast(pl.String).rows())
+
+
+def _choices(heading: str, header: str, choices: Sequence[AxisChoice]) -> Table:
+    rows = tuple(
+        (choice.axis + ("" if choice.usual else f" {_NOT_USUAL}"), choice.value, choice.about)
+        for choice in choices
+    )
+    return Table(
+        heading,
+        Grid((header, "choice", "what it decides"), rows, _CONVENTION_TEXT_COLUMNS),
+        prose=True,
+    )
+
+
+def _axis(axis: AxisDetails) -> Table:
+    default = axis.default if axis.default == "required" else f"{axis.default} by default"
+    scope = "for all metrics or for one" if axis.each and "." not in axis.name else ""
+    summary = "; ".join(
+        text for text in (axis.about.rstrip("."), axis.takes, default, scope) if text
+    )
+    rows = tuple(_names_by_choice(axis.chosen).items())
+    return Table(
+        f"{axis.name}: {summary}", Grid(("", ""), rows, _CONVENTION_TEXT_COLUMNS), prose=True
+    )
+
+
+def _names_by_choice(names_by_choice: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The conventions by choice; if most share the first choice, it is that of all others."""
+    values = {value: ", ".join(names) for value, names in names_by_choice.items()}
+    first, *other_choices = names_by_choice
+    if not other_choices:
+        return {first: "all"}
+    half = sum(map(len, names_by_choice.values())) // 2
+    return values | ({first: "all others"} if len(names_by_choice[first]) > half else {})

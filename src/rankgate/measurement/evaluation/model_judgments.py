@@ -1,0 +1,391 @@
+"""Score runs by the judgments of a model, too, and check what people's judgments it saw.
+
+First come judgments of people that a model saw before it judged, and checks of the user's
+statement. People's judgments correct a model only where the model judged without them. A model
+that was shown them, as examples or in training, repeats them: it errs less in these queries
+than elsewhere, and people's judgments do not correct its errors elsewhere.
+
+Then comes the scoring of runs by the judgments of a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data import read_qrels
+from rankgate.data.column_map import map_columns
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.stats.weighted_means import chance_of_sample, estimate_population
+
+if TYPE_CHECKING:
+    from rankgate.data import Qrels
+    from rankgate.data.collection import Collection
+    from rankgate.data.input_types import ColumnsLike, QrelsLike
+    from rankgate.data.query_sample import Sample
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.evaluation.scored_system import Scorer
+
+
+NONE, UNKNOWN = "none", "unknown"
+
+_PAIR = ("query_id", "doc_id")
+_FEWEST_JUDGMENTS = 30  # judgments; agreement on so few shows nothing
+_AGREEMENT = 0.9
+"""Cohen's kappa from which a model of unknown training is refused. People agree with each other,
+and models that saw no labels with people, at about .2 to .8."""
+_FEWEST_QUERIES = 10  # judged queries, at least, to compare their grades with those of the others
+_CHANCE_BY_LABEL = {UNKNOWN: 0.01}
+_DECLARED_CHANCE = 0.001
+_MOST_ERRORS = 5.0  # standard errors, where queries had unequal chances
+
+
+@dataclass(frozen=True)
+class ModelSaw:
+    """People's judgments that a model saw before it judged.
+
+    Attributes:
+        label: none, unknown, or the name of the judgments that it saw.
+        query_ids: the queries of these judgments.
+        left_out: how many queries of the model were left out because of them.
+        agreement: Cohen's kappa of the model's grades with people's; None where it is undefined.
+        difference: how the model's grades of judged queries differ from those of the others, by
+            more than chance; empty where they do not.
+    """
+
+    label: str = UNKNOWN
+    query_ids: tuple[str, ...] = ()
+    left_out: int = 0
+    agreement: float | None = None
+    difference: str = ""
+
+    @classmethod
+    def of(cls, saw: QrelsLike | ModelSaw, columns: ColumnsLike | None = None) -> ModelSaw:
+        """Read the word none or unknown, or judgments.
+
+        Raises:
+            InputError: judgments that cannot be read.
+        """
+        if isinstance(saw, ModelSaw):
+            return saw
+        if isinstance(saw, str) and saw in {NONE, UNKNOWN}:
+            return cls(saw)
+        judgments = read_qrels(map_columns(saw, columns, "qrels"))
+        queries = judgments.table["query_id"].unique().sort()
+        return cls(judgments.name, tuple(queries.to_list()))
+
+    @property
+    def condition(self) -> str:
+        """The condition under which a corrected interval holds, without a full stop."""
+        if self.label == NONE:
+            return (
+                "the interval holds only if the model saw none of people's judgments of these "
+                "queries, as --predicted-saw none states"
+            )
+        if self.label == UNKNOWN:
+            return (
+                "the interval holds only if the model saw none of people's judgments of these "
+                "queries, as examples or in training; state it with --predicted-saw none, or give "
+                "the judgments that it saw (--predicted-saw FILE)"
+            )
+        return (
+            f"the {self.left_out:,} queries whose judgments the model saw ({self.label}) are left "
+            "out; the interval holds only if it saw no others of these queries"
+        )
+
+    def without_seen(self, judgments: Qrels) -> Qrels:
+        """The judgments of the queries that the model did not see.
+
+        Raises:
+            UsageError: the model saw all queries.
+        """
+        if not self.query_ids:
+            return judgments
+        table = judgments.table.filter(~pl.col("query_id").is_in(self.query_ids))
+        if not len(table):
+            raise UsageError(
+                f"the model saw people's judgments of every query of {judgments.name} "
+                f"({self.label}), so that nothing corrects it; let people judge queries that it "
+                "did not see, drawn at random.",
+                code="model-saw-judgments",
+            )
+        return replace(judgments, table=table)
+
+    def unseen_part(self, system: ScoredRun) -> ScoredRun:
+        """A scored system without the queries that the model saw."""
+        if not self.query_ids:
+            return system
+        unseen = ~pl.col("query_id").is_in(self.query_ids)
+        return replace(
+            system,
+            scores=system.scores.filter(unseen),
+            lists=system.lists.filter(unseen),
+            queries=system.queries.filter(unseen),
+        )
+
+    def checked(self, people: Qrels, model: Qrels) -> ModelSaw:
+        """Add the agreement of the model with people, on the judgments of both.
+
+        Raises:
+            UsageError: the model repeats people's judgments; or it agrees with them as closely as
+                no rater does, and it is not known what it saw.
+        """
+        joined = people.table.join(model.table, on=_PAIR, suffix="_model")
+        if len(joined) < _FEWEST_JUDGMENTS:
+            return self
+        if (joined["grade"] == joined["grade_model"]).all():
+            raise UsageError(
+                f"the predicted judgments repeat all {len(joined):,} of people's: the model saw "
+                "them, or the files are the same; let it judge without them.",
+                code="model-saw-judgments",
+            )
+        kappa = _kappa(joined)
+        if self.label == UNKNOWN and kappa is not None and kappa >= _AGREEMENT:
+            raise UsageError(
+                f"the predicted judgments agree with people's {len(joined):,} far more closely "
+                f"than raters do who do not see each other's grades (kappa {kappa:.2f}; "
+                f"{_AGREEMENT} is the limit where it is not known what the model saw): it probably "
+                "saw them. Give the judgments that it saw, as --predicted-saw FILE, or state that "
+                "it saw none with --predicted-saw none.",
+                code="model-saw-judgments",
+            )
+        return replace(self, agreement=kappa)
+
+    def with_difference(
+        self, judged: Sequence[str], models: Sequence[ScoredRun], sample: Sample
+    ) -> ModelSaw:
+        """Compare the model's grades of the queries that people judged with those of the others.
+
+        Judged queries are a random sample, so that a model that saw nothing of them grades them as
+        it grades the others. Compared are, by query, the mean, the spread and the shares of the
+        lowest and the highest of the model's grades among the documents that the systems show:
+        Hotelling's (1931) distance of the two means, by resampling which queries were judged. By
+        chance they differ once in a hundred samples, once in a thousand where it is stated what
+        the model saw.
+
+        Args:
+            judged: queries that people judged.
+            models: the systems by the model's judgments.
+            sample: how queries were drawn.
+        """
+        names, grades = _grades_by_query([system.lists for system in models])
+        in_sample = np.isin(names, list(judged))
+        if in_sample.sum() < _FEWEST_QUERIES or in_sample.all():
+            return self
+        if sample.table is None:
+            p = chance_of_sample(grades, in_sample)
+            if p >= _CHANCE_BY_LABEL.get(self.label, _DECLARED_CHANCE):
+                return self
+            size = f"p = {p:.1g}"
+        else:
+            weights, strata = sample.weights(names[in_sample].tolist())
+            sizes = sample.sizes(names.tolist())
+            estimates = [
+                estimate_population(column, weights, strata) for column in grades[in_sample].T
+            ]
+            distance = max(
+                abs(estimate.mean - mean) / max(estimate.sampled_error, 1e-12)
+                for estimate, mean in zip(estimates, sizes @ grades / sizes.sum(), strict=True)
+            )
+            if distance <= _MOST_ERRORS:
+                return self
+            size = f"{distance:.1f} standard errors"
+        judged_mean, other_mean = grades[in_sample][:, 0].mean(), grades[~in_sample][:, 0].mean()
+        text = (
+            "the model grades the queries that people judged otherwise than the others (mean "
+            f"grade {judged_mean:.3f} and {other_mean:.3f}; with their spread, and the shares of "
+            f"its lowest and highest grade: {size}): it saw people's judgments of some of them, or "
+            "the queries are no random sample. Give the judgments that it saw, as --predicted-saw "
+            "FILE, or let it judge all queries in the same way."
+        )
+        return replace(self, difference=text)
+
+    def refuse_different(self) -> None:
+        """Raise an error if the model grades judged queries differently from the others.
+
+        Raises:
+            UsageError: it does.
+        """
+        if self.difference:
+            raise UsageError(self.difference, code="model-saw-judgments")
+
+
+def _grades_by_query(lists: Sequence[pl.DataFrame]) -> tuple[np.ndarray, np.ndarray]:
+    """(N,) queries, and (N, 4) mean, spread, shares of the lowest and highest grade of each."""
+    pairs = pl.concat([table.select(*_PAIR, "grade") for table in lists])
+    pairs = pairs.drop_nulls("grade").unique(_PAIR)
+    grade, low, high = pl.col("grade"), pairs["grade"].min(), pairs["grade"].max()
+    table = (
+        pairs.group_by("query_id")
+        .agg(
+            mean=grade.mean(),
+            spread=grade.std(ddof=0),
+            lowest=(grade == low).mean(),
+            highest=(grade == high).mean(),
+        )
+        .sort("query_id")
+    )
+    return table["query_id"].to_numpy(), table.drop("query_id").to_numpy()
+
+
+def _kappa(joined: pl.DataFrame) -> float | None:
+    """Cohen's kappa of the columns ``grade`` and ``grade_model``."""
+    from rankgate.measurement.stats.rater_agreement import cohen_values  # few ask for it
+
+    grades = np.union1d(joined["grade"].to_numpy(), joined["grade_model"].to_numpy())
+    counts = np.zeros((1, len(grades), len(grades)))
+    people_codes, model_codes = (
+        np.searchsorted(grades, joined[name].to_numpy()) for name in ("grade", "grade_model")
+    )
+    np.add.at(counts[0], (people_codes, model_codes), 1.0)
+    kappa = float(cohen_values(counts, grades)[0])
+    return kappa if np.isfinite(kappa) else None
+
+
+@dataclass(frozen=True)
+class ModelJudgments:
+    """A model's judgments, read, with those that it saw.
+
+    Attributes:
+        judgments: of all queries; those that the model saw judgments of are left out.
+        saw: people's judgments that it saw.
+    """
+
+    judgments: Qrels
+    saw: ModelSaw
+
+    @classmethod
+    def of(cls, collection: Collection) -> ModelJudgments | None:
+        """Read the predicted judgments of a collection; None if it has none.
+
+        Raises:
+            InputError: judgments that cannot be read.
+            UsageError: the model saw all queries.
+        """
+        predicted = collection.predicted
+        if predicted is None:
+            return None
+        model_saw = ModelSaw.of(predicted.saw, collection.columns)
+        judgments = read_qrels(map_columns(predicted.judgments, collection.columns, "qrels"))
+        unseen = model_saw.without_seen(judgments)
+        all_count, unseen_count = (
+            table.table["query_id"].n_unique() for table in (judgments, unseen)
+        )
+        return cls(unseen, replace(model_saw, left_out=all_count - unseen_count))
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """Systems by people's judgments and by a model's.
+
+    Attributes:
+        scorer: of people's judgments of the queries that the model did not see.
+        model_scorer: of the model's.
+        systems: by people's; where they judged a part of the documents, with estimated values.
+        models: the same systems by the model's.
+        saw: what the model saw, with its agreement with people.
+        parts: what the drawn documents add to the values of each system, as
+            ``drawn_documents.PARTS``; empty where people judged whole queries.
+    """
+
+    scorer: Scorer
+    model_scorer: Scorer
+    systems: Sequence[ScoredRun]
+    models: Sequence[ScoredRun]
+    saw: ModelSaw
+    parts: Sequence[pl.DataFrame] = ()
+
+
+def score_by_model(
+    scorer: Scorer,
+    predicted: ModelJudgments,
+    sample: Sample,
+    systems: Sequence[ScoredRun],
+    runs: Sequence[Any],
+) -> ModelScores:
+    """Score runs by judgments that a model made, too.
+
+    Queries whose judgments the model saw are left out on both sides.
+
+    Args:
+        scorer: of people's judgments.
+        predicted: the model's, of all queries.
+        sample: the design of the sample that people judged.
+        systems: the baseline and the candidates, by people's judgments.
+        runs: the runs of the systems.
+
+    Raises:
+        InputError: judgments that lack some of people's.
+        UsageError: they repeat what people judged; as `drawn_documents.corrected`.
+    """
+    judgments = predicted.judgments
+    people = predicted.saw.without_seen(scorer.qrels)
+    _refuse_missing(people, judgments)
+    saw = predicted.saw.checked(people, judgments)
+    systems = [saw.unseen_part(system) for system in systems]
+    unseen = replace(scorer, qrels=people, index=JudgmentIndex.of(people))
+    model = replace(scorer, qrels=judgments, index=JudgmentIndex.of(judgments))
+    models = [model.scored(run) for run in runs]
+    if sample.documents is None:
+        _refuse_partial_judgments(systems, models)
+        judged = people.table["query_id"].unique().to_list()
+        saw = saw.with_difference(judged, models, sample)
+        return ModelScores(unseen, model, systems, models, saw)
+    from rankgate.measurement.evaluation.sampled_documents import correct_runs  # few ask for it
+
+    documents = sample.documents.filter(~pl.col("query_id").is_in(saw.query_ids))
+    ranked = [unseen.ranked(run) for run in runs]
+    results = correct_runs(unseen, judgments, documents, ranked)
+    scored_runs = [
+        replace(result.run, name=system.name, qrels_sha256=system.qrels_sha256)
+        for result, system in zip(results, systems, strict=True)
+    ]
+    return ModelScores(
+        unseen, model, scored_runs, models, saw, [result.parts for result in results]
+    )
+
+
+_MOST_DIFFERENCE = 0.05
+
+
+def _refuse_partial_judgments(systems: Sequence[ScoredRun], models: Sequence[ScoredRun]) -> None:
+    """Check that people did not judge fewer of the first documents than the model.
+
+    Raises:
+        UsageError: the documents that they left out count as irrelevant by people alone.
+    """
+    for people, model in zip(systems, models, strict=True):
+        joined = people.queries.join(model.queries, on="query_id", suffix="_model")
+        people_share, model_share = (
+            float(np.mean(joined[name].fill_null(0.0).to_numpy()))
+            for name in ("judged", "judged_model")
+        )
+        if model_share - people_share > _MOST_DIFFERENCE:
+            raise UsageError(
+                f"of the first {people.depth} documents of {people.name} people judged "
+                f"{people_share:.0%} and the model {model_share:.0%}, in the same queries: what "
+                "people left out counts as irrelevant for them alone; let people judge whole "
+                "lists, or give the chance of each document: --sample FILE with doc_id and "
+                "inclusion, as rankgate pool --strata writes it.",
+                code="sampled-documents",
+            )
+
+
+def _refuse_missing(people: Qrels, model: Qrels) -> None:
+    joined = people.table.join(model.table, on=_PAIR, how="left", suffix="_model")
+    missing = joined.filter(pl.col("grade_model").is_null())
+    if len(missing):
+        query, doc = missing.select(_PAIR).row(0)
+        raise InputError(
+            f"lacks {len(missing):,} of the {len(joined):,} documents that people judged (query "
+            f"{query}, document {doc}, …): a model that judges less where people judged, or only "
+            "what is easy, biases what it is corrected by; let it judge them too.",
+            source=model.name,
+            code="sample-not-subset",
+        )

@@ -1,0 +1,291 @@
+"""Estimate values from a model's judgments of all documents and people's of a random part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.run_sources import score
+
+if TYPE_CHECKING:
+    from rankgate.data import Qrels, Run
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.evaluation.scored_system import Scorer
+
+
+_PAIR = ["query_id", "doc_id"]
+_VALUE = ["query_id", "metric"]
+_CLOSE = 1e-9
+_MOST_ERRORS = 3.5  # standard errors; further once in two thousand samples
+
+EFFECT_SCHEMA = {
+    "query_id": pl.String,
+    "metric": pl.String,
+    "doc_id": pl.String,
+    "inclusion": pl.Float64,
+    "part": pl.Float64,
+}
+"""The change of a query's value where people's grade of a sampled document replaces the model's;
+documents that change nothing are left out."""
+
+
+@dataclass(frozen=True)
+class CorrectedRun:
+    """A system with estimated values of the queries of the sample.
+
+    Attributes:
+        run: the system.
+        parts: the columns of `EFFECT_SCHEMA`.
+    """
+
+    run: ScoredRun
+    parts: pl.DataFrame
+
+
+def correct_runs(
+    scorer: Scorer, model: Qrels, sampled_documents: pl.DataFrame, runs: Sequence[Run]
+) -> list[CorrectedRun]:
+    """Estimate the values that people would find if they judged all documents.
+
+    For a metric that is a sum over documents, M(g) = Σ f(g_d, rank_d), the estimate
+
+        M̂ = M(model) + Σ_{d drawn} (f(people's g_d, rank_d) − f(model's g_d, rank_d)) / π_d
+
+    has the expectation M(people) whatever the model is like, for documents drawn with
+    probabilities π > 0 (the difference estimator: Särndal, Swensson and Wretman 1992, section
+    6.3; per-document labels with per-query metrics: arXiv 2606.05308). Ratios such as nDCG have
+    no such estimate: the ideal ranking depends on documents that were not drawn.
+
+    Args:
+        scorer: of people's judgments of the drawn documents.
+        model: the model's, of all documents.
+        sampled_documents: ``query_id``, ``doc_id`` and ``inclusion``; a row without a document is a
+            query without a sampled document.
+        runs: the systems.
+
+    Raises:
+        InputError: drawn documents that people did not judge, others that they did.
+        UsageError: a metric that is no sum over documents; documents that were not drawn at
+            random as far as the model can tell.
+    """
+    _refuse_metrics(scorer)
+    graded = _join_grades(scorer.qrels, model, sampled_documents)
+    model_grades = model.table.select(*_PAIR, "grade").join(
+        sampled_documents, on="query_id", how="semi"
+    )
+    mixed_scorer = _with_table(scorer, _replace_grades(model_grades, graded))
+    ranked = [mixed_scorer.index.ranked(run).in_memory() for run in runs]
+    scored_runs = [mixed_scorer.scored(run) for run in ranked]
+    _refuse_nonrandom(
+        model_grades, graded, pl.concat([scored.lists for scored in scored_runs]), scorer.qrels.name
+    )
+    return [
+        _correct_run(scorer, model_grades, graded, run, scored)
+        for run, scored in zip(ranked, scored_runs, strict=True)
+    ]
+
+
+def measure_effects(
+    scorer: Scorer, model: Qrels, lists: pl.DataFrame, runs: Sequence[Run]
+) -> list[pl.DataFrame]:
+    """`EFFECT_SCHEMA` of each system for documents with the opposite of the model's grade.
+
+    The opposite is the highest grade of the model for a document of the lower half of its scale,
+    the lowest for another. Inclusion is 1.
+
+    Args:
+        scorer: the scorer; its metrics must be sums over documents.
+        model: judgments of all documents.
+        lists: ``query_id`` and ``doc_id`` of these documents.
+        runs: the systems.
+
+    Raises:
+        UsageError: a metric that is no sum over documents.
+    """
+    _refuse_metrics(scorer)
+    model_grades = model.table.select(*_PAIR, "grade")
+    low, high = model_grades["grade"].min(), model_grades["grade"].max()
+    opposite = pl.when(pl.col("grade") - low > high - pl.col("grade")).then(low).otherwise(high)
+    graded = model_grades.join(lists, on=_PAIR, how="semi").select(
+        *_PAIR,
+        pl.lit(1.0).alias("inclusion"),
+        opposite.cast(pl.Float64).alias("grade"),
+        pl.col("grade").alias("grade_model"),
+    )
+    tables = []
+    for run in runs:
+        before = _score_values(scorer, model_grades, run).rename({"value": "before"})
+        tables.append(_measure_parts(scorer, model_grades, graded, run, before))
+    return tables
+
+
+def _correct_run(
+    scorer: Scorer, model_grades: pl.DataFrame, graded: pl.DataFrame, run: Run, mixed: ScoredRun
+) -> CorrectedRun:
+    before = _score_values(scorer, model_grades, run).rename({"value": "before"})
+    parts = _measure_parts(scorer, model_grades, graded, run, before)
+    sums = parts.group_by(_VALUE).agg(
+        (pl.col("part") / pl.col("inclusion")).sum().alias("more"), pl.col("part").sum()
+    )
+    table = mixed.scores.join(before, on=_VALUE, how="left", maintain_order="left").join(
+        sums, on=_VALUE, how="left", maintain_order="left"
+    )
+    table = table.with_columns(pl.col("more", "part").fill_null(0.0))
+    inconsistent = table.filter(
+        (pl.col("before") + pl.col("part") - pl.col("value")).abs() > _CLOSE
+    )
+    open_ = table.filter(pl.col("before").is_null() & (pl.col("part") != 0))
+    if len(inconsistent) or len(open_):
+        query, metric = pl.concat([inconsistent, open_]).select(_VALUE).row(0)
+        raise UsageError(
+            f"{metric} of query {query} is no sum over documents with this convention: a grade "
+            "counts by the best grade of the query, or some documents leave it without a value; "
+            f"set its parameters, as in RBP(gain='binary'), or choose another metric.",
+            code="unsupported-metric",
+        )
+    value = pl.when(pl.col("value").is_not_null()).then(pl.col("before") + pl.col("more"))
+    scores = table.with_columns(value.alias("value")).select(mixed.scores.columns)
+    labelled_run = replace(
+        mixed, scores=scores, qrels=scorer.qrels.name, qrels_sha256=scorer.qrels.sha256
+    )
+    return CorrectedRun(labelled_run, parts)
+
+
+def _measure_parts(
+    scorer: Scorer, model_grades: pl.DataFrame, graded: pl.DataFrame, run: Run, before: pl.DataFrame
+) -> pl.DataFrame:
+    """Measure `EFFECT_SCHEMA` by a copy of the query for each document.
+
+    In a copy people's grade of that one document replaces the model's.
+    """
+    differing = graded.filter(pl.col("grade") != pl.col("grade_model")).join(
+        run.table.select(_PAIR), on=_PAIR, how="semi", maintain_order="left"
+    )
+    if not len(differing):
+        return pl.DataFrame(schema=EFFECT_SCHEMA)
+    turn = pl.int_range(pl.len()).over("query_id")
+    differing = differing.with_columns(pl.format("{}\t{}", "query_id", turn).alias("copy"))
+    turns = differing.select("query_id", "copy", replaced="doc_id", people="grade")
+    grade = pl.when(pl.col("doc_id") == pl.col("replaced")).then("people").otherwise("grade")
+    copies = model_grades.join(turns, on="query_id").select(
+        pl.col("copy").alias("query_id"), "doc_id", grade.alias("grade")
+    )
+    rows = run.table.join(turns, on="query_id", maintain_order="left").select(
+        pl.col("copy").alias("query_id"), "doc_id", "score"
+    )
+    sorted_rows = rows.sort("query_id", maintain_order=True)
+    copied = replace(run, pieces=lambda: iter([sorted_rows]), rankings=None, queries=None)
+    after = _score_values(scorer, copies, copied).rename({"query_id": "copy"})
+    joined = after.join(differing, on="copy").join(before, on=_VALUE)
+    change = (pl.col("value") - pl.col("before")).alias("part")
+    return joined.select(*_VALUE, "doc_id", "inclusion", change).filter(pl.col("part") != 0)
+
+
+def _score_values(scorer: Scorer, table: pl.DataFrame, run: Run) -> pl.DataFrame:
+    index = _with_table(scorer, table).index
+    scores = score(index, run, list(scorer.metrics), scorer.how, strict=False)
+    return scores.table.select(*_VALUE, "value")
+
+
+def _with_table(scorer: Scorer, table: pl.DataFrame) -> Scorer:
+    qrels = replace(scorer.qrels, table=table, unjudged=())
+    return replace(scorer, qrels=qrels, index=JudgmentIndex.of(qrels), builder=None)
+
+
+def _replace_grades(model_grades: pl.DataFrame, people_grades: pl.DataFrame) -> pl.DataFrame:
+    """The model's grades, with people's grades of some documents."""
+    replacements = people_grades.select(*_PAIR, pl.col("grade").alias("people"))
+    return model_grades.join(replacements, on=_PAIR, how="left", maintain_order="left").select(
+        *_PAIR, pl.coalesce("people", "grade").alias("grade")
+    )
+
+
+def _join_grades(people: Qrels, model: Qrels, sampled_documents: pl.DataFrame) -> pl.DataFrame:
+    """The drawn documents with ``grade`` (people's) and ``grade_model``.
+
+    Raises:
+        InputError: drawn documents that people did not judge, others that they did.
+    """
+    documents = sampled_documents.drop_nulls("doc_id")
+    if len(wrong := documents.join(people.table, on=_PAIR, how="anti")):
+        query, document = wrong.row(0)[:2]
+        problem = (
+            f"lacks {len(wrong):,} drawn documents (query {query}, document {document}, …): people "
+            "must judge all that were drawn, or those that they left out bias the estimate."
+        )
+        raise InputError(problem, source=people.name, code="sample-not-judged")
+    if len(wrong := people.table.join(documents, on=_PAIR, how="anti")):
+        query, document = wrong.row(0)[:2]
+        problem = (
+            f"has {len(wrong):,} documents that were not drawn (query {query}, document "
+            f"{document}, …): nobody knows their chance; take them out, or add their rows to the "
+            "sample."
+        )
+        raise InputError(problem, source=people.name, code="not-in-sample")
+    grades = people.table.select(*_PAIR, "grade")
+    model_grades = model.table.select(*_PAIR, pl.col("grade").alias("grade_model"))
+    return documents.join(grades, on=_PAIR).join(model_grades, on=_PAIR).sort(_PAIR)
+
+
+def _refuse_metrics(scorer: Scorer) -> None:
+    """Check that values are sums over documents.
+
+    Raises:
+        UsageError: those that are not.
+    """
+    unsupported = [label for label, metric in scorer.metrics if not metric.additive]
+    unsupported += [] if scorer.builder is None else scorer.builder.metrics
+    if unsupported:
+        raise UsageError(
+            f"{', '.join(unsupported)}: documents were sampled, and a value that is no sum over "
+            "documents (a ratio to an ideal ranking or to all relevant documents, the first "
+            "relevant one) has no unbiased estimate from a part of them; use DCG@10, SDCG@10, P@10 "
+            "or RBP, or draw whole queries.",
+            code="unsupported-metric",
+        )
+
+
+def _refuse_nonrandom(
+    model_grades: pl.DataFrame, graded: pl.DataFrame, lists: pl.DataFrame, source: str
+) -> None:
+    """Check that the sample and the model agree on the first documents of the lists.
+
+    Raises:
+        UsageError: how many there are, or the sum of their grades, differ by more than chance
+            would have it once in a thousand samples.
+    """
+    listed_documents = model_grades.join(lists, on=_PAIR, how="semi")
+    sampled = graded.join(listed_documents, on=_PAIR, how="semi")
+    chance = sampled["inclusion"].to_numpy()
+    lowest_chance = float(graded["inclusion"].to_numpy().min(initial=1.0))
+    for name, population, sample in (
+        ("documents", np.ones(len(listed_documents)), np.ones(len(sampled))),
+        (
+            "grades by the model",
+            listed_documents["grade"].to_numpy(),
+            sampled["grade_model"].to_numpy(),
+        ),
+    ):
+        estimate = float((sample / chance).sum())
+        variance = max(
+            float(((1 - chance) * (sample / chance) ** 2).sum()),
+            (1 / lowest_chance - 1) * float((population**2).sum()),
+        )
+        if abs(estimate - population.sum()) > _MOST_ERRORS * np.sqrt(variance) + _CLOSE * max(
+            1, population.sum()
+        ):
+            raise UsageError(
+                f"{source}: the documents that people judged are no random sample with these "
+                "probabilities: of the first documents of the lists they stand for "
+                f"{estimate:,.1f} {name}, and the model judged {population.sum():,.1f}; each "
+                "document that the model judged needs a chance to be drawn (rankgate pool "
+                "--strata).",
+                code="sample-not-random",
+            )

@@ -1,0 +1,98 @@
+"""Evaluate rankings that are dictionaries, without making a table of them.
+
+Only judged documents need a rank, and a document's rank is one more than the number of scores
+above its own. So the names of the other documents, by far the most, are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+from rankgate.data import read_qrels
+from rankgate.data.run import Rankings
+from rankgate.measurement.scoring import CONVENTIONS
+from rankgate.measurement.scoring.alignment.aligned_run import without_unjudged
+from rankgate.measurement.scoring.alignment.dict_alignment import align_mapping
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.alignment.kernel_inputs import Block
+from rankgate.measurement.scoring.job_values import fill_undefined
+from rankgate.measurement.scoring.scoring_plan import Plan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.measurement.evaluation.trec.trec_columns import Column
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks
+
+
+_CONVENTION = CONVENTIONS["pytrec_eval"]
+
+
+@dataclass(frozen=True)
+class DictEvaluator:
+    """Judgments ready to evaluate rankings, as trec_eval 9 does.
+
+    Attributes:
+        judgments: ``{query_id: {doc_id: grade}}``, at least one query, no query without grades.
+        columns: what to compute.
+        judged_only: documents without a judgment leave the rankings.
+        index: the index of the judgments.
+    """
+
+    judgments: Mapping[str, Mapping[str, int]]
+    columns: tuple[Column, ...]
+    judged_only: bool
+    index: JudgmentIndex
+
+    @classmethod
+    def of(
+        cls,
+        judgments: Mapping[str, Mapping[str, int]],
+        columns: Sequence[Column],
+        *,
+        judged_only: bool = False,
+    ) -> DictEvaluator:
+        """Index judgments; raises InputError as `read_qrels` does."""
+        index = JudgmentIndex.of(read_qrels(judgments))
+        return cls(judgments, tuple(columns), judged_only, index)
+
+    def evaluate(
+        self, run: Mapping[str, Mapping[str, float]]
+    ) -> tuple[list[str], list[NDArray[np.float64] | None]]:
+        """The values of a run.
+
+        Returns:
+            The judged queries of the run, in its order, and for each column its values,
+            ``(T,)``, or None where it has no numbers.
+        """
+        queries = [query for query in run if query in self.judgments]
+        if not queries:
+            return [], [None] * len(self.columns)
+        rankings = Rankings.of({query: run[query] for query in queries}, "run", finite=False)
+        aligned = align_mapping(rankings, self.index, _CONVENTION.alignment)
+        if self.judged_only:
+            aligned = without_unjudged(aligned)
+        plain = [column.metrics if column.kind != "relstring" else () for column in self.columns]
+        values = iter(self._values(aligned, [metric for group in plain for metric in group]))
+        means = [
+            np.mean([next(values) for _ in group], axis=0) if group else None for group in plain
+        ]
+        return queries, means
+
+    def _values(self, aligned: JudgedRanks, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
+        """The values of each metric, in the order of the queries."""
+        plan = Plan.of([(str(metric), metric) for metric in metrics], [_CONVENTION])
+        (jobs,), mode = plan.jobs, plan.way(_CONVENTION)
+        block_values = plan.measure(Block(mode, aligned, self.index)).parts[0]
+        present, retrieved = aligned.present, aligned.retrieved
+        return [
+            fill_undefined(
+                values.value, values.lacking, present=present, retrieved=retrieved, job=job
+            )[0]
+            for values, job in zip(block_values.values, jobs, strict=True)
+        ]

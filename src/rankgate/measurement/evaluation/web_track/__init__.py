@@ -1,1 +1,0 @@
-"""The programs of the TREC web track: ndeval and gdeval."""

@@ -1,1 +1,0 @@
-"""Documents of explanations: tables and sentences."""

@@ -1,1 +1,0 @@
-"""Fusion methods, a small function each: by scores, by ranks, by votes, and trained ones."""

@@ -1,0 +1,330 @@
+"""The input of kernels: the judged documents of a block of queries, by rank.
+
+Only judged documents are in a block; unjudged ones matter through the ranks they occupy. So
+the cost of a kernel follows the judgments, not the length of the lists.
+
+After the block come the steps that decompose a value, which are contributions of documents and
+the normaliser, and exact sums of floats, independent of order and batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankgate.core.frozen import dataclass
+
+Floats = NDArray[np.float64]
+Ranks = NDArray[np.int32]
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+PAD = 2**31 - 1
+"""The rank of a padded cell: behind every document."""
+_MANY_ROWS = 1024  # rows from which on adding column by column is quicker
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """One block of T whole queries; J judged and retrieved, I judged, both at least 1.
+
+    Arrays are read-only.
+
+    Attributes:
+        rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
+        grade: ``(T, J)`` grades at those ranks, padded with 0. A negative grade
+            is raw here and means: in the pool, but unjudged.
+        known: ``(T, J)`` whether a judgment says so; False where the grade was
+            imputed, and in the padding.
+        first: ``(T, J)`` first rank of the document's group of equal scores.
+        last: ``(T, J)`` last rank of that group.
+        ideal: ``(T, I)`` grades of all judged documents, highest first, padded with 0.
+        below: ``(T, N)`` negative grades of the pool, lowest first, padded with 0.
+        retrieved: ``(T,)`` documents in the list.
+        judged: ``(T,)`` judged documents, those with a grade of 0 or more.
+        pooled: ``(T,)`` those, and the documents with a negative grade.
+        relevant: ``(T,)`` judged documents with a grade of `level` or more.
+        relevant_retrieved: ``(T,)`` those of them in the list.
+        level: the grade from which `relevant` and `relevant_retrieved` count.
+    """
+
+    rank: Ranks
+    grade: Floats
+    known: Flags
+    first: Ranks
+    last: Ranks
+    ideal: Floats
+    below: Floats
+    retrieved: Counts
+    judged: Counts
+    pooled: Counts
+    relevant: Counts
+    relevant_retrieved: Counts
+    level: float = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.name != "level":  # kernels share the block: none may write into it
+                getattr(self, field.name).setflags(write=False)
+
+    @property
+    def documents(self) -> Counts:
+        """Count documents that are judged, also below 0, or retrieved, ``(T,)``."""
+        missed_count = self.judged - count(self.hits(0))
+        low = np.maximum(count(self.below < 0) - count(self.grade < 0), 0)
+        documents: Counts = self.retrieved + missed_count + low
+        return documents
+
+    def hits(self, rel: float, cutoff: int | None = None) -> Flags:
+        """True for rows that are relevant and, with a cutoff, among the first ranks.
+
+        Ranks ascend, so ranks up to k are in the first k columns: with a
+        cutoff the answer is ``(T, min(J, k))``, without one ``(T, J)``.
+        """
+        level = max(rel, 0)
+        is_hit: Flags = self.grade[:, :cutoff] >= level
+        if cutoff is not None:
+            is_hit &= self.rank[:, :cutoff] <= cutoff
+        if level == 0:  # only then does the padding, graded 0, reach the level
+            is_hit &= self.rank[:, :cutoff] < PAD
+        return is_hit
+
+    def at_level(self, rel: float) -> Judged:
+        """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
+        if rel == self.level:
+            return self
+        # The zeros that pad `ideal` are no documents: from level 0 on, all judged are relevant.
+        relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
+        relevant_retrieved = count(self.hits(rel))
+        return replace(self, relevant=relevant, relevant_retrieved=relevant_retrieved, level=rel)
+
+    def from_grade(self, least: float, instead: float = 0) -> Judged:
+        """The same block where grades from 0 up to ``least`` are another one."""
+        if least <= 0:
+            return self
+        grade, ideal = (
+            np.where((grades >= 0) & (grades < least), instead, grades)
+            for grades in (self.grade, self.ideal)
+        )
+        return replace(self, grade=grade, ideal=ideal)
+
+
+def count(rows: Flags) -> Counts:
+    """Count True along the last axis, ``(T, J) -> (T,)``."""
+    counts: Counts = np.count_nonzero(rows, axis=-1)
+    return counts
+
+
+def total(terms: Floats) -> Floats:
+    """The sum along the last axis, ``(T, J) -> (T,)``, the same to the bit under any padding.
+
+    Added strictly from left to right: `numpy.sum` pairs its terms by the length
+    of the row, so that trailing zeros would move the last bit.
+    """
+    if not terms.shape[-1]:
+        return np.zeros(terms.shape[:-1])
+    added: Floats
+    if len(terms) < _MANY_ROWS or terms.dtype != np.float64:
+        added = np.cumsum(terms, axis=-1)[..., -1]
+        return added
+    added = terms[..., 0].copy()  # in the same order, many rows at a time
+    for column in range(1, terms.shape[-1]):
+        added += terms[..., column]
+    return added
+
+
+def ratio(numerator: Floats | Counts, denominator: Floats | Counts) -> Floats:
+    """``part / whole``, undefined (NaN) where there is nothing to divide by."""
+    quotient: Floats = np.full(numerator.shape, np.nan)
+    return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+
+
+def block(
+    grades: Sequence[Sequence[float | None]],
+    ideal: Sequence[Sequence[float]] | None = None,
+    *,
+    rel: float = 1,
+) -> Judged:
+    """A block from plain lists: the grades of each ranking, best rank first.
+
+    Args:
+        grades: for each query the grades in rank order; None is an unjudged document.
+        ideal: for each query the grades of all judged documents, in any order;
+            without it, the grades in the ranking are all there are.
+        rel: the smallest grade that counts as relevant.
+
+    >>> block([[3, None, 0]]).rank
+    array([[1, 3]], dtype=int32)
+    """
+    rows = [[(i, g) for i, g in enumerate(row, start=1) if g is not None] for row in grades]
+    pools = [[g for _, g in row] for row in rows] if ideal is None else ideal
+    sorted_grades = [sorted((g for g in pool if g >= 0), reverse=True) for pool in pools]
+    rank = np.full((len(rows), max([1, *map(len, rows)])), PAD, dtype=np.int32)
+    grade = np.zeros(rank.shape)
+    ideals = np.zeros((len(rows), max([1, *map(len, sorted_grades)])))
+    for t, (row, pool) in enumerate(zip(rows, sorted_grades, strict=True)):
+        rank[t, : len(row)] = [i for i, _ in row]
+        grade[t, : len(row)] = [g for _, g in row]
+        ideals[t, : len(pool)] = pool
+    negative_grades = [sorted(g for g in pool if g < 0) for pool in pools]
+    below = np.zeros((len(rows), max([0, *map(len, negative_grades)])))
+    for t, low in enumerate(negative_grades):
+        below[t, : len(low)] = low
+    zeros = np.zeros(len(rows), dtype=np.int64)
+    judged = Judged(
+        rank=rank,
+        grade=grade,
+        known=rank < PAD,
+        first=rank,
+        last=rank,
+        ideal=ideals,
+        below=below,
+        retrieved=np.array([len(row) for row in grades], dtype=np.int64),
+        judged=np.array([len(pool) for pool in sorted_grades], dtype=np.int64),
+        pooled=np.array([len(pool) for pool in pools], dtype=np.int64),
+        relevant=zeros,
+        relevant_retrieved=zeros,
+        level=np.nan,
+    )
+    return judged.at_level(rel)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The terms of a metric: a sum of gains times weights, over a norm for each query.
+
+        value = Σ_j gainⱼ · weightⱼ / norm
+
+    Attributes:
+        gain: ``(T, J)``, what each judged document retrieved is worth.
+        weight: ``(T, J)``, how much that counts where it is; 0 behind a cutoff.
+        norm: ``(T,)``, what the sum is divided by; 0 where the metric has no value.
+        weighed: what the weight is called.
+        summed: what the sum is called.
+        divisor: what the norm is called, empty where it is 1 and is not shown.
+        ideal: ``(T, I)`` gains and weights of the ideal ranking, where the norm is their sum.
+    """
+
+    gain: Floats
+    weight: Floats
+    norm: Floats
+    weighed: str = "weight"
+    summed: str = "sum"
+    divisor: str = ""
+    ideal: tuple[Floats, Floats] | None = None
+
+    @property
+    def value(self) -> Floats:
+        """The value of each query, ``(T,)``; NaN if there is none."""
+        quotient: Floats = np.full(self.norm.shape, np.nan)
+        weighted_sum = total(self.gain * self.weight)
+        return np.divide(weighted_sum, self.norm, out=quotient, where=self.norm != 0)
+
+
+def cutoff_weight(judged: Judged, cutoff: int | None) -> Floats:
+    """The plainest weight: 1 for a document up to the cutoff, 0 behind it, ``(T, J)``."""
+    last = PAD - 1 if cutoff is None else cutoff
+    weight: Floats = (judged.rank <= last).astype(np.float64)
+    return weight
+
+
+def weight_until_hit(judged: Judged, cutoff: int | None, rel: float) -> Floats:
+    """The weight 1 down to the first relevant document, and 0 below it."""
+    hits = judged.hits(rel)
+    hits_above: Counts = np.cumsum(hits, axis=-1) - hits
+    weight: Floats = np.where(hits_above == 0, cutoff_weight(judged, cutoff), 0)
+    return weight
+
+
+def relevance_gain(judged: Judged, rel: float) -> Floats:
+    """The plainest gain: 1 for a relevant document, 0 for another, ``(T, J)``."""
+    return judged.hits(rel).astype(np.float64)
+
+
+_UNIT = 1074 + 53  # a sum is a whole number of 2^-1127: that of no float is finer
+_HALF = 26
+_LOW = (1 << _HALF) - 1
+
+
+def exact_sum(values: NDArray[np.float64]) -> int:
+    """The sum of finite values as a whole number of units; such sums add up exactly.
+
+    >>> one, two = (exact_sum(np.array(each)) for each in ([0.1, 0.2], [0.3]))
+    >>> nearest_float(one + two) == nearest_float(two + one) == 0.6
+    True
+    """
+    fraction, exponent = np.frexp(values)
+    integers = np.ldexp(fraction, 53).astype(np.int64)  # value = whole · 2^(exponent − 53)
+    total = 0
+    for power in np.unique(exponent).tolist():
+        same_exponent = integers[exponent == power]
+        high, low = (
+            int((same_exponent >> _HALF).sum()),
+            int((same_exponent & _LOW).sum()),
+        )  # neither overflows
+        total += ((high << _HALF) + low) << (power - 53 + _UNIT)
+    return total
+
+
+def nearest_float(total: int) -> float:
+    """The float nearest to a sum.
+
+    >>> nearest_float(exact_sum(np.array([1e16, 1.0, -1e16])))
+    1.0
+    """
+    return total / (1 << _UNIT)
+
+
+@dataclass(frozen=True)
+class ExactMean:
+    """A mean over values that come in batches: two of them add up to the same, to the bit.
+
+    Attributes:
+        total: the sum of the values, each by its weight, in units.
+        weight: the sum of the weights, in units.
+        undefined: how many values are not finite; they make the sum undefined.
+    """
+
+    total: int = 0
+    weight: int = 0
+    undefined: int = 0
+
+    @classmethod
+    def of(
+        cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+    ) -> ExactMean:
+        """The mean of values that have weights, or all the same.
+
+        Args:
+            values: ``(n,)``.
+            weights: ``(n,)``.
+        """
+        is_finite = np.isfinite(values)
+        all_weights = np.ones(len(values)) if weights is None else weights
+        weighted_values = values if weights is None else values * weights
+        undefined = len(values) - int(np.count_nonzero(is_finite))
+        return cls(exact_sum(weighted_values[is_finite]), exact_sum(all_weights), undefined)
+
+    def __add__(self, other: ExactMean) -> ExactMean:
+        """The mean over both."""
+        return ExactMean(
+            self.total + other.total, self.weight + other.weight, self.undefined + other.undefined
+        )
+
+    @property
+    def sum(self) -> float:
+        """The sum of the values; NaN where one is not finite."""
+        return float("nan") if self.undefined else nearest_float(self.total)
+
+    @property
+    def count(self) -> float:
+        """The sum of the weights: how many values, where all weigh the same."""
+        return nearest_float(self.weight)
+
+    @property
+    def value(self) -> float:
+        """The mean; NaN of nothing."""
+        return self.sum / self.count if self.weight else float("nan")

@@ -1,0 +1,258 @@
+"""Every built-in metric in the order of listing, and trec_eval's spellings of metric names.
+
+First comes the catalogue. Then come trec_eval's spellings: ``ndcg_cut_5,10``, ``P.5,10``,
+``rbp.p=0.5``, ``set_F.2``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics.browsing import BROWSING_METRICS
+from rankgate.measurement.metrics.graded.cascade_metrics import ERR, nERR
+from rankgate.measurement.metrics.graded.dcg import CG, DCG, RnDCG, nDCG, nDCGRel
+from rankgate.measurement.metrics.graded.grade_sums import NCG, SDCG, AvgGrade, Hits
+from rankgate.measurement.metrics.graded.ntcir_metrics import (
+    NCUguBR,
+    NCUguP,
+    NCUrbBR,
+    NCUrbP,
+    O,
+    PMeasure,
+    PPlus,
+    Q,
+)
+from rankgate.measurement.metrics.graded.rank_biased import RBP, Compat, RBPResid
+from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
+from rankgate.measurement.metrics.ranking.average_precision import AP, AR, GMAP, IPrec, IPrec11
+from rankgate.measurement.metrics.ranking.incomplete_judgments import (
+    Bpref,
+    GMBpref,
+    JudgedAt,
+    NumUnjudged,
+    Unjudged,
+    infAP,
+)
+from rankgate.measurement.metrics.ranking.pair_metrics import (
+    AUC,
+    GAUC,
+    LRAP,
+    OPA,
+    Accuracy,
+    CoverageError,
+    RankingLoss,
+)
+from rankgate.measurement.metrics.ranking.precision_recall_metrics import (
+    F,
+    P,
+    R,
+    RelP,
+    Rprec,
+    RprecMult,
+    Success,
+)
+from rankgate.measurement.metrics.ranking.reciprocal_rank import ARR, RR
+from rankgate.measurement.metrics.ranking.set_metrics import (
+    FallOut,
+    NumNonrelJudgedRet,
+    NumQ,
+    NumRel,
+    NumRelRet,
+    NumRet,
+    SetAP,
+    SetF,
+    SetP,
+    SetR,
+    SetRelP,
+    Utility,
+)
+from rankgate.measurement.metrics.ranking.trec_experimental import BinG, G, Yaap
+
+if TYPE_CHECKING:
+    from rankgate.measurement.metrics.metric_declaration import Metric
+
+
+CATALOGUE: tuple[Metric, ...] = (
+    nDCG,
+    AP,
+    RR,
+    P,
+    R,
+    F,
+    Success,
+    Rprec,
+    ERR,
+    RBP,
+    Bpref,
+    JudgedAt,
+    Unjudged,
+    CG,
+    DCG,
+    NCG,
+    Hits,
+    AvgGrade,
+    IPrec,
+    IPrec11,
+    RelP,
+    RprecMult,
+    AR,
+    ARR,
+    infAP,
+    GMAP,
+    GMBpref,
+    RBPResid,
+    nERR,
+    Q,
+    O,
+    PMeasure,
+    PPlus,
+    NCUguP,
+    NCUguBR,
+    NCUrbP,
+    NCUrbBR,
+    SDCG,
+    Compat,
+    Accuracy,
+    LRAP,
+    OPA,
+    AUC,
+    GAUC,
+    RankingLoss,
+    CoverageError,
+    FallOut,
+    nDCGRel,
+    RnDCG,
+    G,
+    BinG,
+    Yaap,
+    Utility,
+    SetP,
+    SetR,
+    SetF,
+    SetRelP,
+    SetAP,
+    NumQ,
+    NumRet,
+    NumRel,
+    NumRelRet,
+    NumNonrelJudgedRet,
+    NumUnjudged,
+    *BROWSING_METRICS,
+)
+
+by_name: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})
+"""The catalogue by canonical name."""
+
+
+_RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+_TENTHS = tuple(f"{i / 10:.2f}" for i in range(11))
+_FIFTHS = tuple(f"{i / 5:.2f}" for i in range(1, 11))
+
+CUTS: Mapping[str, tuple[str, ...]] = {
+    "P": _RANKS,
+    "recall": _RANKS,
+    "ndcg_cut": _RANKS,
+    "map_cut": _RANKS,
+    "relative_P": _RANKS,
+    "success": ("1", "5", "10"),
+    "unj": ("5", "10", "20"),
+    "Rprec_mult": _FIFTHS,
+    "iprec_at_recall": _TENTHS,
+}
+"""The names that are a family, one metric a cutoff, with the cutoffs of the bare name."""
+
+_IMPLIED_PARAMETERS: Mapping[str, Mapping[str, object]] = {
+    "rbp": {"gain": "scaled", "p": 0.9},
+    "rbp_resid": {"p": 0.9, "tail": "holes"},
+    **{
+        f"prefs_{name}_{suffix}": {"over": population}
+        for name in ("simp", "pair", "avgjg", "avgjg_Rnonrel", "num_prefs_ful")
+        for suffix, population in (("ret", "retrieved"), ("imp", "implied"))
+    },
+}
+"""Parameters that a name of trec_eval implies."""
+
+_UTILITY = ("found", "noise", "missed", "avoided")
+
+
+METRICS_BY_TREC_NAME: Mapping[str, Metric] = {
+    name: metric(**_IMPLIED_PARAMETERS.get(name, {}))
+    for metric in (*CATALOGUE, *PREFERENCE_METRICS)
+    for name in metric.trec
+}
+"""The metric of each name that trec_eval has."""
+
+
+def parse_trec_name(text: str) -> list[tuple[str, Metric]] | None:
+    """The metrics that a trec_eval spelling names, each with its label; None if it is not one.
+
+    The label keeps the separator that was written: ``P.5,10`` gives ``P.5`` and
+    ``P.10``. A bare family name gives its usual cutoffs: ``P`` gives ``P_5`` to ``P_1000``.
+
+    Raises:
+        UsageError: the name is trec_eval's, but what follows it cannot be read.
+    """
+    for name in sorted(METRICS_BY_TREC_NAME, key=len, reverse=True):  # rbp_resid goes before rbp
+        metric = METRICS_BY_TREC_NAME[name]
+        if text == name:
+            cutoffs = CUTS.get(name)
+            return (
+                _metrics_at_cutoffs(f"{name}_", metric, cutoffs, text)
+                if cutoffs
+                else [(text, metric)]
+            )
+        prefix, argument = text[: len(name) + 1], text[len(name) + 1 :]
+        if argument and prefix in (f"{name}_", f"{name}."):
+            if name in CUTS:
+                return _metrics_at_cutoffs(prefix, metric, argument.split(","), text)
+            bound_metric = _bind_argument(name, metric, argument, text)
+            if bound_metric is not None:
+                return [(text, bound_metric)]
+    return None
+
+
+def _metrics_at_cutoffs(
+    prefix: str, metric: Metric, cutoffs: Sequence[str], text: str
+) -> list[tuple[str, Metric]]:
+    """A metric for each cutoff, with the prefix and the cutoff as its label."""
+    is_rank = metric.at == "cutoff"
+    return [(prefix + cutoff, metric @ _number(cutoff, text, whole=is_rank)) for cutoff in cutoffs]
+
+
+def _bind_argument(name: str, metric: Metric, argument: str, text: str) -> Metric | None:
+    """Bind the parameter after the name; None where the name takes no parameter."""
+    if name == "set_F":  # trec_eval's parameter is the square of beta
+        square = _number(argument, text)
+        if square < 0:
+            raise UsageError(
+                f"{text}: the parameter of set_F is beta squared, 0 or more.",
+                code="invalid-parameter",
+            )
+        return metric(beta=math.sqrt(square))
+    if name == "utility":
+        numbers = [_number(number_text, text) for number_text in argument.split(",")]
+        if len(numbers) != len(_UTILITY):
+            raise UsageError(
+                f"{text}: utility takes four numbers, such as utility.1,-1,0,0.",
+                code="invalid-parameter",
+            )
+        return metric(**dict(zip(_UTILITY, numbers, strict=True)))
+    if "p" in metric.parameters:
+        return metric(p=_number(argument.removeprefix("p="), text))
+    if "gain" in metric.parameters and "=" in argument:
+        pairs = [pair_text.partition("=")[::2] for pair_text in argument.split(",")]
+        return metric(gain={_number(level, text): _number(gain, text) for level, gain in pairs})
+    return None
+
+
+def _number(word: str, text: str, *, whole: bool = False) -> float:
+    try:
+        return int(word) if whole else float(word)
+    except ValueError:
+        raise UsageError(
+            f"{text}: {word!r} is not a {'whole ' * whole}number.", code="invalid-parameter"
+        ) from None

@@ -1,0 +1,388 @@
+"""Precision, recall, success, and the F measure at a cutoff.
+
+Precision is the share of relevant documents among the retrieved. Recall and success look at
+relevant documents among the first k. The F measure at a cutoff puts precision and recall in
+one number.
+"""
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from rankgate.core.declare import Cutoff, Range
+from rankgate.measurement.metrics.judged_block import (
+    Counts,
+    Floats,
+    Judged,
+    Steps,
+    count,
+    cutoff_weight,
+    ratio,
+    relevance_gain,
+    weight_until_hit,
+)
+from rankgate.measurement.metrics.metric_declaration import Metric
+
+Places = Literal["cutoff", "returned", "judged"]
+_TREC = "trec_eval; Buckley & Voorhees, in: TREC: Experiment and Evaluation, MIT Press 2005, ch. 3"
+
+
+def precision(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff"
+) -> Floats:
+    """Share of the first k places that hold a relevant document.
+
+        P@k = |relevant at ranks ≤ k| / k
+
+    Args:
+        judged: the block.
+        cutoff: k.
+        rel: the smallest grade that counts as relevant.
+        denominator: k, regardless of the length of the list (`cutoff`, trec_eval), min(k, length of
+            the list) (`returned`), or the judged documents among those (`judged`).
+
+    Returns:
+        ``(T,)``; 0 for an empty list under `cutoff`, NaN under the other two.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> precision(block([[1, 0, None, 1]]), cutoff=4)
+    array([0.5])
+    """
+    return ratio(count(judged.hits(rel, cutoff)), _places(judged, cutoff, denominator))
+
+
+def precision_steps(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff"
+) -> Steps:
+    """Precision as a count of relevant documents over the places."""
+    names = {"cutoff": "k", "returned": "min(k, retrieved)", "judged": "judged within k"}
+    return Steps(
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff),
+        _places(judged, cutoff, denominator).astype(np.float64),
+        summed="relevant within k",
+        divisor=names[denominator],
+    )
+
+
+def _places(judged: Judged, cutoff: int, denominator: Places) -> Counts:
+    """The divisor of precision, ``(T,)``."""
+    if denominator == "judged":
+        return count(judged.hits(0, cutoff) & judged.known[:, :cutoff])
+    if denominator == "returned":
+        return np.minimum(judged.retrieved, cutoff)
+    return np.full(judged.retrieved.shape, cutoff)
+
+
+def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
+    """Precision over the best that the query allows.
+
+        RelP@k = |relevant at ranks ≤ k| / min(k, R)
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> relative_precision(block([[1, 0, None, 1]]), cutoff=10)
+    array([1.])
+    """
+    judged = judged.at_level(rel)
+    hits = count(judged.hits(rel, cutoff))
+    return ratio(hits, np.minimum(judged.relevant, cutoff))
+
+
+def relative_precision_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
+    """Relative precision as a count of relevant documents over the most there could be."""
+    reachable = np.minimum(judged.at_level(rel).relevant, cutoff).astype(np.float64)
+    return Steps(
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff),
+        reachable,
+        summed="relevant within k",
+        divisor="min(k, R)",
+    )
+
+
+def r_precision(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None) -> Floats:
+    """Precision at the rank that a perfect ranking would need.
+
+        Rprec = |relevant at ranks ≤ R| / R
+
+    Args:
+        judged: the block.
+        rel: the smallest grade that counts as relevant.
+        cutoff: k; with it ranks behind k do not count, though R does in full.
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> r_precision(block([[1, 0, None, 1]]))
+    array([0.5])
+    """
+    relevant = judged.at_level(rel).relevant
+    hits = judged.hits(rel, cutoff)
+    return ratio(count(hits & (judged.rank[:, :cutoff] <= relevant[:, None])), relevant)
+
+
+def r_precision_steps(judged: Judged, *, rel: float = 1, cutoff: Cutoff | None = None) -> Steps:
+    """R-precision as a count of the relevant documents in the first R places."""
+    relevant = judged.at_level(rel).relevant
+    return Steps(
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff) * (judged.rank <= relevant[:, None]),
+        relevant.astype(np.float64),
+        summed="relevant within R",
+        divisor="R",
+    )
+
+
+def r_precision_multiple(
+    judged: Judged, *, multiple: Annotated[float, Range(0)], rel: float = 1
+) -> Floats:
+    """Precision at a multiple of R, rounded up past a tenth as trec_eval does.
+
+        RprecMult@m = |relevant at ranks ≤ c| / c,   c = ⌊m·R + 0.9⌋
+
+    Returns:
+        ``(T,)``; 0 where c is 0, NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> r_precision_multiple(block([[1, 0, None, 1]]), multiple=0.5)
+    array([1.])
+    """
+    judged = judged.at_level(rel)
+    cutoffs = np.floor(multiple * judged.relevant + 0.9).astype(np.int64)
+    value = np.nan_to_num(_precision_at(judged, cutoffs, rel))
+    return np.where(judged.relevant > 0, value, np.nan)
+
+
+def _precision_at(judged: Judged, cutoffs: Counts, rel: float) -> Floats:
+    """Precision at a cutoff of each query's own, ``(T,)``; NaN where that is 0."""
+    hits = judged.hits(rel) & (judged.rank <= cutoffs[:, None])
+    return ratio(count(hits), cutoffs)
+
+
+P = Metric(
+    "P",
+    precision,
+    title="The share of the first k places that hold a relevant document.",
+    formula="P@k = |relevant at ranks ≤ k| / k",
+    aliases=("precision", "prec"),
+    trec=("P",),
+    steps=precision_steps,
+    source=_TREC,
+    sees="how many of the first k documents are relevant",
+    blind_to="their order within the first k, their grades above rel, and how many relevant "
+    "documents exist: with fewer than k of them it cannot reach 1",
+    prefix_only=True,
+    whole_list_when=(("denominator", "retrieved"),),
+    ideal_order_optimal=True,
+    additive=True,
+    bounds="exact",
+)
+RelP = Metric(
+    "RelP",
+    relative_precision,
+    title="Precision at k over the best precision at k that the query allows.",
+    formula="RelP@k = |relevant at ranks ≤ k| / min(k, R)",
+    aliases=("relative_precision", "R_cap", "capped_recall", "calibrated_recall"),
+    trec=("relative_P",),
+    steps=relative_precision_steps,
+    source=_TREC,
+    sees="how many of the relevant documents that fit into k places are there; recall over what k "
+    "places can hold is the same number",
+    blind_to="the order within the first k and the grades above rel",
+    prefix_only=True,
+    bounds="safe",
+)
+Rprec = Metric(
+    "Rprec",
+    r_precision,
+    title="Precision at rank R, R being the number of relevant documents of the query.",
+    formula="Rprec = |relevant at ranks ≤ R| / R",
+    aliases=("r_precision", "R-precision"),
+    trec=("Rprec",),
+    steps=r_precision_steps,
+    at=None,
+    source=_TREC,
+    sees="whether the first R places are filled with the R relevant documents",
+    blind_to="the order within the first R, and everything behind them; R itself grows with "
+    "every judgment that is added",
+)
+RprecMult = Metric(
+    "RprecMult",
+    r_precision_multiple,
+    title="Precision at a multiple of R, the number of relevant documents of the query.",
+    formula="RprecMult@m = |relevant at ranks ≤ c| / c,   c = ⌊m·R + 0.9⌋",
+    trec=("Rprec_mult",),
+    at="multiple",
+    source=_TREC,
+    sees="the share of relevant documents in a prefix scaled to the query",
+    blind_to="the order within that prefix and everything behind it",
+)
+
+
+Wanted = Literal["relevant", "reachable", "retrieved"]
+
+
+def recall(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
+) -> Floats:
+    """Share of the relevant documents found in the first k places.
+
+        R@k = |relevant at ranks ≤ k| / R
+
+    Args:
+        judged: the block.
+        cutoff: k.
+        rel: the smallest grade that counts as relevant.
+        denominator: R (`relevant`); min(k, R) (`reachable`), which some tools call recall
+            too, see RelP; or only the relevant documents in the whole list (`retrieved`).
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> recall(block([[1, 0, None, 1]]), cutoff=2)
+    array([0.5])
+    """
+    divisor = _divisor(judged.at_level(rel), cutoff, denominator)
+    return ratio(count(judged.hits(rel, cutoff)), divisor)
+
+
+def recall_steps(
+    judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
+) -> Steps:
+    """Recall as a count of relevant documents over those there are."""
+    names = {"relevant": "R", "reachable": "min(k, R)", "retrieved": "relevant retrieved"}
+    return Steps(
+        relevance_gain(judged, rel),
+        cutoff_weight(judged, cutoff),
+        _divisor(judged.at_level(rel), cutoff, denominator).astype(np.float64),
+        summed="relevant within k",
+        divisor=names[denominator],
+    )
+
+
+def _divisor(judged: Judged, cutoff: int, denominator: Wanted) -> Counts:
+    """The divisor of recall, ``(T,)``."""
+    if denominator == "reachable":
+        return np.minimum(judged.relevant, cutoff)
+    return judged.relevant_retrieved if denominator == "retrieved" else judged.relevant
+
+
+def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Floats:
+    """1 if a relevant document is in the first k places, else 0.
+
+        Success@k = 1 if |relevant at ranks ≤ k| > 0, else 0
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document, which nothing can satisfy.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> success(block([[0, 1], [0, None, 1]]), cutoff=2)
+    array([1., 0.])
+    """
+    judged = judged.at_level(rel)
+    has_hit = judged.hits(rel, cutoff).any(axis=-1)
+    return np.where(judged.relevant > 0, has_hit, np.nan)
+
+
+def success_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
+    """Success as the contribution of the first relevant document."""
+    has_relevant = judged.at_level(rel).relevant > 0
+    return Steps(
+        relevance_gain(judged, rel),
+        weight_until_hit(judged, cutoff, rel),
+        has_relevant.astype(np.float64),
+    )
+
+
+R = Metric(
+    "R",
+    recall,
+    title="The share of the relevant documents that the first k places hold.",
+    formula="R@k = |relevant at ranks ≤ k| / R",
+    aliases=("recall",),
+    trec=("recall",),
+    steps=recall_steps,
+    source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, "
+    "1966; trec_eval",
+    sees="how many of the known relevant documents are within the first k",
+    blind_to="their order, their grades above rel, and relevant documents nobody judged: "
+    "R counts the judged ones only",
+    prefix_only=True,
+    whole_list_when=(("denominator", "retrieved"),),
+    ideal_order_optimal=True,
+    bounds="safe",
+)
+Success = Metric(
+    "Success",
+    success,
+    title="Whether at least one relevant document is in the first k places.",
+    formula="Success@k = [ |relevant at ranks ≤ k| > 0 ]",
+    aliases=("hit_rate", "hit", "HR"),
+    trec=("success",),
+    steps=success_steps,
+    source="Craswell, Success at n, in: Encyclopedia of Database Systems, 2009, "
+    "doi:10.1007/978-0-387-39940-9_1090; trec_eval",
+    sees="whether the reader finds anything at all in the first k",
+    blind_to="where in the first k it is, and whether there is more than one",
+    prefix_only=True,
+    ideal_order_optimal=True,
+    bounds="exact",
+)
+
+
+def f_measure(
+    judged: Judged, *, cutoff: Cutoff, beta: Annotated[float, Range(0)] = 1.0, rel: float = 1
+) -> Floats:
+    """Weighted harmonic mean of P@k and R@k; recall weighs beta times as much.
+
+        F@k = (1 + β²)·P·R / (β²·P + R) = (1 + β²)·|relevant at ranks ≤ k| / (β²·R + k)
+
+    where the second R is the number of relevant documents.
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> f_measure(block([[1, 0, None, 1]]), cutoff=4)  # P = 1/2, R = 1
+    array([0.66666667])
+    """
+    judged = judged.at_level(rel)
+    hits = count(judged.hits(rel, cutoff))
+    weight = beta * beta
+    value: Floats = (1 + weight) * hits / (weight * judged.relevant + cutoff)
+    return np.where(judged.relevant > 0, value, np.nan)
+
+
+def f_measure_steps(
+    judged: Judged, *, cutoff: Cutoff, beta: Annotated[float, Range(0)] = 1.0, rel: float = 1
+) -> Steps:
+    """The F measure as weighted hits over what they are counted against."""
+    relevant, weight = judged.at_level(rel).relevant, beta * beta
+    return Steps(
+        relevance_gain(judged, rel),
+        (1 + weight) * cutoff_weight(judged, cutoff),
+        np.where(relevant > 0, weight * relevant + cutoff, 0),
+        weighed="1 + β²",
+        divisor="β²·R + k",
+    )
+
+
+F = Metric(
+    "F",
+    f_measure,
+    title="The weighted harmonic mean of precision and recall at k.",
+    formula="F@k = (1 + β²)·P@k·R@k / (β²·P@k + R@k)",
+    aliases=("F1", "f_measure", "f1_score"),
+    steps=f_measure_steps,
+    source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7",
+    sees="how many of the first k are relevant, against both k and the number of relevant",
+    blind_to="the order within the first k and the grades above rel",
+    prefix_only=True,
+    ideal_order_optimal=True,
+    bounds="safe",
+)

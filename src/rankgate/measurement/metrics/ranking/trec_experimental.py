@@ -1,0 +1,148 @@
+"""Experimental metrics of trec_eval that are not published elsewhere."""
+
+import numpy as np
+
+from rankgate.measurement.metrics.graded.gains_ideals import (
+    Gain,
+    Levels,
+    ideal_gains,
+    retrieved_gains,
+)
+from rankgate.measurement.metrics.judged_block import (
+    Floats,
+    Judged,
+    Steps,
+    ratio,
+    relevance_gain,
+    total,
+)
+from rankgate.measurement.metrics.metric_declaration import Metric
+
+
+def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact") -> Floats:
+    """Gain of each document, discounted by the gain that the ranks above it wasted.
+
+        G = Σ_i gᵢ / log₂(2 + cost(i) − got(i)) / Σ_j ideal_j
+
+    where got(i) is the gain retrieved up to rank i and cost(i) that of the ideal
+    ranking, in which each place is worth at least 1.
+
+    Returns:
+        ``(T,)``; NaN where the ideal is worth nothing.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> gain_against_cost(block([[0, 1]])).round(4)  # 1 / log₂(2 + 2 − 1)
+    array([0.6309])
+    """
+    gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
+    return ratio(total(gains / discount), total(best_gains))
+
+
+def gain_against_cost_steps(
+    judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact"
+) -> Steps:
+    """Gains, each with its discount, over the gain of the ideal ranking."""
+    gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
+    return Steps(gains, 1 / discount, total(best_gains), weighed="discount", divisor="ideal gain")
+
+
+def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats, Floats, Floats]:
+    """Gains, their discounts (1 without a gain), and the gains of the ideal ranking."""
+    gains = retrieved_gains(judged, gain)
+    best_gains = ideal_gains(judged, gain, levels=levels)
+    gain_sums = np.cumsum(gains, axis=-1)
+    # behind the judged documents each place costs 1: counted, so that padding has no part in it
+    ideal_rank = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
+    costs = np.take_along_axis(
+        np.cumsum(np.maximum(best_gains, 1), axis=-1), ideal_rank - 1, axis=-1
+    )
+    # no ranking gains more than the ideal one, but imputed grades and truncated ideals might
+    wasted_gain = np.maximum(costs + (judged.rank - ideal_rank) - gain_sums, 0)
+    discount = np.log2(2 + wasted_gain, out=np.ones(gains.shape), where=gains != 0)
+    return gains, discount, best_gains
+
+
+def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
+    """As G with relevant or not: each relevant document discounted by the others above it.
+
+        BinG = 1/R · Σ_{j-th relevant at rank i} 1 / log₂(2 + i − j)
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> binary_gain(block([[0, 1]])).round(4)  # 1 / log₂3
+    array([0.6309])
+    """
+    return binary_gain_steps(judged, rel=rel).value
+
+
+def binary_gain_steps(judged: Judged, *, rel: float = 1) -> Steps:
+    """Relevant documents, each discounted by the others above it."""
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel)
+    nonrelevant_above = judged.rank - np.cumsum(hits, axis=-1)
+    return Steps(
+        relevance_gain(judged, rel),
+        1 / np.log2(2.0 + nonrelevant_above),
+        judged.relevant.astype(np.float64),
+        weighed="discount",
+        divisor="R",
+    )
+
+
+def yaap(judged: Judged, *, rel: float = 1) -> Floats:
+    """Average precision as log odds: Yaap = ln( (1 + s) / (1 + R − s) ), s = R·AP.
+
+    Returns:
+        ``(T,)``, not bounded; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> yaap(block([[1]])).round(4)  # ln 2
+    array([0.6931])
+    """
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel)
+    precision_sum = total(np.where(hits, np.cumsum(hits, axis=-1) / judged.rank, 0))
+    odds: Floats = (1 + precision_sum) / (1 + np.maximum(judged.relevant - precision_sum, 0))
+    return np.where(judged.relevant > 0, np.log(odds), np.nan)
+
+
+G = Metric(
+    "G",
+    gain_against_cost,
+    title="The gain of each document, discounted by the gain wasted above it.",
+    formula="G = Σ_i gᵢ / log₂(2 + cost(i) − got(i)) / Σ_j ideal_j",
+    trec=("G",),
+    steps=gain_against_cost_steps,
+    at=None,
+    source="trec_eval (experimental)",
+    sees="grades, and how much a reader had to go through in vain before each",
+    blind_to="unjudged documents, which count as not relevant; rel has no effect on it. Not every "
+    "improvement raises it: grades 1, 1, 2, 3 score more than 1, 1, 3, 2",
+)
+BinG = Metric(
+    "BinG",
+    binary_gain,
+    title="Relevant documents, each discounted by the non-relevant ones above it.",
+    formula="BinG = 1/R · Σ_{j-th relevant at rank i} 1 / log₂(2 + i − j)",
+    trec=("binG",),
+    steps=binary_gain_steps,
+    at=None,
+    source="trec_eval (experimental)",
+    sees="how many non-relevant documents are above each relevant one",
+    blind_to="grades above rel",
+)
+Yaap = Metric(
+    "Yaap",
+    yaap,
+    title="Average precision on the scale of log odds.",
+    formula="Yaap = ln( (1 + s) / (1 + R − s) ),   s = Σ_{relevant at rank i} P@i",
+    trec=("yaap",),
+    at=None,
+    low=float("-inf"),
+    high=None,
+    source="trec_eval; after Robertson, CIKM 2006, doi:10.1145/1183614.1183630",
+    sees="what AP sees, with differences near 0 and 1 spread out",
+    blind_to="grades above rel; its bounds grow with R, so queries have unequal weights",
+)

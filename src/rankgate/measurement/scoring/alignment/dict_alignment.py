@@ -1,0 +1,150 @@
+"""Alignment of dictionaries: only judged documents are looked up.
+
+A document's rank is one more than the number of scores above its own, so the names of all other
+documents, by far the most, are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.data.table_rows import sort_ranges
+from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks, apply_depth
+from rankgate.measurement.scoring.alignment.row_order import TieRanks, sort_keys, sort_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.run import Rankings
+    from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+    from rankgate.measurement.scoring.convention import Alignment, Ties
+
+
+def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> JudgedRanks:
+    """Give the judged documents of some queries their ranks, by score and above any bound."""
+    query_codes = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
+    is_judged = query_codes >= 0
+    codes, lengths, scores = query_codes[is_judged], rankings.lengths[is_judged], rankings.scores
+    if not is_judged.all():
+        scores = scores[np.repeat(is_judged, rankings.lengths)]
+    if how.precision == "float32":
+        with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
+            scores = scores.astype(np.float32)
+    rows = [
+        row
+        for row, has_judgments in zip(rankings.rows, is_judged.tolist(), strict=True)
+        if has_judgments
+    ]
+    # Python's own dictionaries find documents faster than any join would hash their names again
+    owner, document_scores, judgment = _find_judged(rows, codes, index)
+    query_of_score = np.repeat(np.arange(len(codes)), lengths)
+    starts = np.cumsum(lengths) - lengths
+    sorted_keys = sort_keys(query_of_score, scores, len(codes))
+    sort_ranges(sorted_keys, starts)
+    has_ties = bool((sorted_keys[1:] == sorted_keys[:-1]).any())
+    with np.errstate(over="ignore"):
+        document_keys = sort_keys(owner, document_scores.astype(scores.dtype), len(codes))
+    # sorted keys begin with the query: the keys on the left in the same query are the scores above
+    scores_above = np.searchsorted(sorted_keys, document_keys) - starts[owner]
+    tie_ranks = TieRanks(scores_above + 1, scores_above + 1, scores_above + 1)
+    if has_ties:
+        tie_ranks.last[:] = (
+            np.searchsorted(sorted_keys, document_keys, side="right") - starts[owner]
+        )
+        names = index.strings(judgment)
+        _rank_ties(
+            tie_ranks, _TieGroups(rows, starts, scores, how.ties), owner, document_scores, names
+        )
+    # kernels add up gains by rank, and a sum in another order could differ in its last bit
+    row_order = np.argsort(owner * (len(scores) + 1) + tie_ranks.rank, kind="stable")
+    aligned = JudgedRanks(
+        codes=codes,
+        present=np.ones(len(codes), bool),
+        retrieved=lengths,
+        owner=owner[row_order],
+        rank=tie_ranks.rank[row_order],
+        first=tie_ranks.first[row_order],
+        last=tie_ranks.last[row_order],
+        grade=index.grades[judgment][row_order],
+        row=row_order,
+        judgment=judgment[row_order],
+        ties=sort_rows(query_of_score, scores, len(codes)).ties if has_ties else 0,
+        unknown=int((~is_judged).sum()),
+    )
+    return apply_depth(aligned, how)
+
+
+def _find_judged(
+    rows: list[Mapping[str, float]], codes: NDArray[np.int64], index: JudgmentIndex
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """The judged documents that were retrieved: their query, score and place in the index."""
+    owner, judgment = index.rows(codes)
+    names = index.strings(judgment)
+    ends = np.cumsum(np.bincount(owner, minlength=len(rows))).tolist()
+    scores: list[float] = []
+    unknown = repeat(np.nan)  # no score is NaN
+    begin = 0
+    for row, end in zip(rows, ends, strict=True):
+        scores.extend(map(row.get, names[begin:end], unknown))
+        begin = end
+    document_scores = np.fromiter(scores, np.float64, len(scores))
+    is_retrieved = ~np.isnan(document_scores)
+    return owner[is_retrieved], document_scores[is_retrieved], judgment[is_retrieved]
+
+
+class _TieGroups:
+    """Groups of equal scores, sorted on first use.
+
+    A run may have many groups without a judged document; their names are never sorted.
+    """
+
+    def __init__(
+        self,
+        rows: list[Mapping[str, float]],
+        starts: NDArray[np.int64],
+        scores: NDArray[np.floating],
+        ties: Ties,
+    ) -> None:
+        self._rows, self._starts, self._scores, self._ties = rows, starts, scores, ties
+        self._groups: dict[tuple[int, float], tuple[int, dict[str, int]]] = {}
+
+    def precise(self, score: float) -> float:
+        """A score in the precision that scores are compared in."""
+        with np.errstate(over="ignore"):
+            return float(self._scores.dtype.type(score))
+
+    def group(self, query: int, score: float) -> tuple[int, dict[str, int]]:
+        """The scores above, and the place of each document of the group, from 0."""
+        if (query, score) not in self._groups:
+            names = list(self._rows[query])
+            begin = self._starts[query]
+            scores = self._scores[begin : begin + len(names)]
+            tied_names = [names[i] for i in np.flatnonzero(scores == score)]
+            if self._ties != "file_order":
+                tied_names.sort(key=str.encode, reverse=self._ties == "doc_id_desc")
+            scores_above = int(np.count_nonzero(scores > score))
+            self._groups[query, score] = (
+                scores_above,
+                {name: i for i, name in enumerate(tied_names)},
+            )
+        return self._groups[query, score]
+
+
+def _rank_ties(
+    tie_ranks: TieRanks,
+    tied: _TieGroups,
+    owner: NDArray[np.int64],
+    document_scores: NDArray[np.float64],
+    names: list[str],
+) -> None:
+    """Put documents of equal keys at their ranks, in place."""
+    for i in np.flatnonzero(tie_ranks.last > tie_ranks.first).tolist():
+        score = document_scores[i]
+        scores_above, places = tied.group(int(owner[i]), tied.precise(score))
+        tie_ranks.first[i], tie_ranks.last[i] = scores_above + 1, scores_above + len(places)
+        tie_ranks.rank[i] = scores_above + 1 + places[names[i]]

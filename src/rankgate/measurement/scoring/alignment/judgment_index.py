@@ -1,0 +1,429 @@
+"""An index of judgments by query, and the refusal of swapped arguments.
+
+First comes the refusal of judgments given as the run, and the run as judgments. Then comes the
+index, with look-up by id, by number or by subtopic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.data import read_qrels
+from rankgate.data.memory.ids import NOT_FOUND, Ids, find_positions
+from rankgate.data.memory.matrices import MatrixInput, is_source, make_source
+from rankgate.data.qrels import QRELS_SCHEMA, Qrels
+from rankgate.data.read import refuse_forked
+from rankgate.data.table_rows import (
+    RowLocation,
+    hash_pairs,
+    range_starts,
+    sort_ranges,
+    split_ranges,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.input_types import QrelsLike
+    from rankgate.data.run import Pieces, Run
+
+    Codes = NDArray[np.int64]
+    Rows = NDArray[Any]
+    Flags = NDArray[np.bool_]
+
+
+_MOST_GRADES = 10  # different grades at most
+_HIGHEST_GRADE = 100  # grade
+_SAMPLE_SIZE = 1 << 16  # rows
+_SCORE_SHARE = 0.9  # share of the rows that are like scores
+
+
+def refuse_exchanged(
+    grades: NDArray[np.float64], offsets: NDArray[np.int64], name: str, run: Run
+) -> None:
+    """Check that the grades are not a system's scores, and the scores not grades.
+
+    Grades are few whole numbers, of which queries repeat some or have 0; scores have fractions,
+    and hardly any is there twice in a query.
+
+    Args:
+        grades: of the judgments, query after query.
+        offsets: where each query's begin.
+        name: of the judgments.
+        run: the run.
+
+    Raises:
+        InputError: each of them looks like the other.
+    """
+    if not _like_scores(grades[:_SAMPLE_SIZE], offsets):
+        return
+    rows = next(iter(run.pieces()), None)
+    if rows is not None and _like_grades(rows.head(_SAMPLE_SIZE)):
+        problem = (
+            f"its scores are few whole numbers, like grades, and the grades of {name} are "
+            "fractions without repeats, like scores; the judgments come first, then the run. If "
+            "this order is right, write the scores with fractions."
+        )
+        raise InputError(problem, source=run.place.label, code="exchanged-arguments")
+
+
+def _like_scores(grades: NDArray[np.float64], offsets: NDArray[np.int64]) -> bool:
+    if not len(grades) or (grades == np.floor(grades)).mean() > 1 - _SCORE_SHARE:
+        return False
+    owner = np.searchsorted(offsets, np.arange(len(grades)), "right")
+    return pl.DataFrame({"query": owner, "grade": grades}).n_unique() >= _SCORE_SHARE * len(grades)
+
+
+def _like_grades(rows: pl.DataFrame) -> bool:
+    scores = rows["score"]
+    are_small_integers = (scores == scores.floor()).all() and scores.is_between(
+        0, _HIGHEST_GRADE
+    ).all()
+    repeats = (scores == 0).any() or rows.select("query_id", "score").is_duplicated().any()
+    return bool(are_small_integers and repeats and scores.n_unique() <= _MOST_GRADES)
+
+
+_PAIR = ["query_id", "doc_id"]
+_PIECE = 1 << 20  # judgments that are hashed at one time
+
+_Ranked = TypeVar("_Ranked", bound="Run | MatrixInput")
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The documents of judgments as numbers.
+
+    Attributes:
+        items: ``(n,)``, the code of each grade's document.
+        ids: what the codes are called.
+        by_row: ``(U,)``, the query of each row of the judgments' own matrix, `NOT_FOUND` where it
+            has none; None where queries go by names.
+    """
+
+    items: Codes
+    ids: Ids
+    by_row: Codes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subtopics:
+    """The subtopics that the relevant judgments of an index answer.
+
+    Attributes:
+        judgment: ``(r,)``, the place in the index of each relevant judgment; by query, the
+            documents of each by falling id.
+        starts: ``(T + 1,)``, where those of each query begin.
+        grades: ``(r, S)``, how well each answers each subtopic, numbered by query.
+        place: ``(n,)``, for each judgment of the index its place among these; -1 for none.
+        weights: ``(T, S)``, what each subtopic weighs; None where all weigh the same.
+    """
+
+    judgment: Codes
+    starts: Codes
+    grades: NDArray[np.float32]
+    place: Codes
+    weights: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class JudgmentIndex:
+    """Judgments by query; ids, numbers and subtopics are indexed on first use.
+
+    Attributes:
+        given: the judgments as they were read.
+        query_ids: ``(T,)``, every judged query once, in byte order.
+        offsets: ``(T + 1,)``, where each query's judgments begin.
+        grades: all grades, query after query, the best first.
+        subtopics: which subtopics each judgment answers, where a plan asks for it.
+    """
+
+    given: Qrels | MatrixInput
+    query_ids: pl.Series
+    offsets: Codes
+    grades: NDArray[np.float64]
+    subtopics: Subtopics | None = None
+    _rows: Rows | None = field(default=None, repr=False)
+    _numbers: _Numbers | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, qrels: QrelsLike, *, subtopics: bool = False) -> JudgmentIndex:
+        """Read judgments and index them; arguments as of `read_qrels`.
+
+        Raises:
+            InputError, DuplicateError: an error in the judgments, with file and line.
+        """
+        refuse_forked()
+        if isinstance(qrels, JudgmentIndex):
+            return qrels
+        if is_source(qrels):
+            return cls.of_matrix(make_source(qrels, "qrels"))
+        return cls.of(read_qrels(qrels, subtopics=subtopics))
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> JudgmentIndex:
+        """Index judgments by id; by subtopic, the best grade of each document counts."""
+        table = qrels.by_document().table
+        starts = range_starts(table["query_id"])
+        range_queries = table["query_id"].gather(starts)
+        unjudged = pl.Series(qrels.unjudged, dtype=pl.String)
+        if unjudged.is_empty() and (range_queries[1:] > range_queries[:-1]).all():
+            query_ids, codes = range_queries, np.arange(len(range_queries))
+        else:
+            query_ids = pl.concat([range_queries, unjudged]).unique().sort()
+            codes = _find_queries(range_queries, query_ids, *_by_hash(query_ids))
+        lengths = np.diff(starts, append=len(table))
+        offsets, grades = _offsets(codes, len(query_ids), lengths), table["grade"].to_numpy()
+        rows = _best_first(starts, codes, grades)
+        if not _is_in_order(rows):
+            grades = grades[rows]
+        return cls(qrels, query_ids, offsets, grades, _rows=rows)
+
+    @classmethod
+    def of_matrix(cls, source: MatrixInput) -> JudgmentIndex:
+        """Index a matrix or lists; users without judgments are not among the queries.
+
+        Raises:
+            InputError, DuplicateError: as `read_grades`.
+        """
+        from rankgate.data.memory_tables import read_grades
+
+        owner, items, grades = read_grades(source)
+        judged = np.flatnonzero(np.bincount(owner, minlength=source.users.size))
+        names = source.users.names.gather(judged)
+        rows = judged[names.arg_sort().to_numpy()]
+        by_row = np.full(source.users.size, NOT_FOUND)
+        by_row[rows] = np.arange(len(rows))
+        range_starts = np.flatnonzero(np.append(True, np.diff(owner)))[: len(owner)]
+        row_order = _best_first(range_starts, by_row[owner[range_starts]], grades)
+        offsets = _offsets(by_row[owner], len(rows))
+        query_of_row = by_row if source.users.given is None else None
+        query_ids = source.users.names.gather(rows).alias("query_id")
+        numbers = _Numbers(items[row_order], source.items, query_of_row)
+        return cls(source, query_ids, offsets, grades[row_order], _numbers=numbers)
+
+    @classmethod
+    def without_queries(cls, name: str = "qrels") -> JudgmentIndex:
+        """The index of a batch of users without judgments."""
+        rows = pl.DataFrame(schema=QRELS_SCHEMA)
+        nothing = Qrels(rows, name, unjudged=("",), place=RowLocation(name))  # Qrels need something
+        none = np.zeros(0, np.int64)
+        return cls(nothing, rows["query_id"], np.zeros(1, np.int64), np.zeros(0), _rows=none)
+
+    @property
+    def name(self) -> str:
+        """The name of the judgments."""
+        return self.given.name
+
+    @cached_property
+    def qrels(self) -> Qrels:
+        """The judgments as a table, one grade a document."""
+        return self.by_subtopic.by_document()
+
+    @cached_property
+    def by_subtopic(self) -> Qrels:
+        """The judgments by subtopic, if they were read so."""
+        return read_qrels(self.given, subtopics=True)
+
+    def ranked(self, run: _Ranked) -> _Ranked:
+        """Rankings by ids; scores of a model have those of the judgments' rows, in their order.
+
+        If several columns could hold the ids of documents, the one with judged ids is used.
+
+        Raises:
+            InputError: as ``Run.of_rows``; the run looks like judgments, and they like a run.
+        """
+        if isinstance(run, MatrixInput):
+            return run
+        if run.by_row:
+            return cast("_Ranked", run.of_rows(self.by_subtopic.table))
+        identified = self._with_judged_ids(run) if run.readings else run
+        refuse_exchanged(self.grades, self.offsets, self.name, identified)
+        return cast("_Ranked", identified)
+
+    def _with_judged_ids(self, run: Run) -> Run:
+        """Select the one column of ids that are judged; keep the run if several are, or none."""
+        judged = [reading for reading in run.readings.values() if self.judges(reading)]
+        if not judged or not all(_same_rows(judged[0], reading) for reading in judged[1:]):
+            return run
+        return replace(run, pieces=judged[0], readings={})
+
+    def judges(self, reading: Pieces) -> bool:
+        """True if any document of some rows is judged for its query."""
+        try:
+            return any(np.isin(hash_pairs(frame), self.pairs).any() for frame in reading())
+        except InputError:  # no ids, such as fractions
+            return False
+
+    @property
+    def doc_ids(self) -> pl.Series:
+        """The document of each grade; `documents` takes less memory for some of them."""
+        return self.documents(slice(None))
+
+    def documents(self, positions: Codes | slice) -> pl.Series:
+        """The documents of some grades."""
+        if self._rows is not None:
+            return self.qrels.table["doc_id"].gather(self._rows[positions])
+        return self.numbers.ids.names.gather(self.numbers.items[positions]).alias("doc_id")
+
+    def strings(self, rows: Codes) -> list[str]:
+        """The documents of some grades as Python strings."""
+        if self._rows is None:
+            return self.documents(rows).to_list()
+        doc_ids = self.qrels.documents
+        return [doc_ids[row] for row in self._rows[rows].tolist()]
+
+    @cached_property
+    def pairs(self) -> NDArray[np.uint64]:
+        """A hash of the query and document of each grade."""
+        if self._rows is not None:
+            ids, out = self.qrels.table.select(_PAIR), np.empty(len(self._rows), np.uint64)
+            for begin in range(0, len(out), _PIECE):
+                window = slice(begin, begin + _PIECE)
+                out[window] = hash_pairs(ids[self._rows[window]])
+            return out
+        owner = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
+        return hash_pairs(pl.DataFrame([self.query_ids.gather(owner), self.doc_ids]))
+
+    @cached_property
+    def numbers(self) -> _Numbers:
+        """The documents as numbers."""
+        if self._numbers is not None:
+            return self._numbers
+        names = (doc_ids := self.doc_ids).unique()
+        return _Numbers(find_positions(doc_ids, names), Ids(len(names), names))
+
+    @cached_property
+    def _hashes(self) -> tuple[NDArray[np.uint64], Codes]:
+        return _by_hash(self.query_ids)
+
+    def codes(self, query_ids: pl.Series) -> Codes:
+        """The place of each query in ``query_ids``; -1 for one without judgments."""
+        if len(query_ids):  # most runs have the queries in the order of their names, and all
+            first = int(self.query_ids.search_sorted(query_ids[0]))
+            if self.query_ids.slice(first, len(query_ids)).equals(query_ids):
+                return np.arange(first, first + len(query_ids))
+        return _find_queries(query_ids, self.query_ids, *self._hashes)
+
+    def places_of(self, users: Ids) -> Codes:
+        """The query of each user of a matrix, `NOT_FOUND` where a user has no judgments."""
+        by_row = self.numbers.by_row
+        if by_row is None or users.given is not None:
+            return find_positions(users.names, self.query_ids)
+        out = np.full(users.size, NOT_FOUND)
+        shared = min(users.size, len(by_row))
+        out[:shared] = by_row[:shared]
+        return out
+
+    def rows(self, codes: Codes) -> tuple[Codes, Codes]:
+        """The judgments of some queries: the place of each one's query in ``codes``, its row."""
+        lengths = self.offsets[codes + 1] - self.offsets[codes]
+        owner = np.repeat(np.arange(len(codes)), lengths)
+        first = np.repeat(self.offsets[codes] - np.cumsum(lengths) + lengths, lengths)
+        return owner, first + np.arange(len(owner))
+
+    @cached_property
+    def lowest_positive(self) -> float:
+        """The lowest grade above 0; infinity where there is none."""
+        return float(self.grades.min(where=self.grades > 0, initial=np.inf))
+
+    def best(self, codes: Codes) -> NDArray[np.float64]:
+        """The best grade of some queries, ``(t,)``; minus infinity for one without a judgment."""
+        out = np.full(len(codes), -np.inf)
+        has_judgments = self.offsets[codes + 1] > self.offsets[codes]
+        out[has_judgments] = self.grades[self.offsets[codes[has_judgments]]]
+        return out
+
+
+def _same_rows(reading: Pieces, other_reading: Pieces) -> bool:
+    return all(left.equals(right) for left, right in zip(reading(), other_reading(), strict=True))
+
+
+def _offsets(owner: Codes, T: int, lengths: Codes | None = None) -> Codes:
+    offsets = np.zeros(T + 1, np.int64)
+    np.cumsum(np.bincount(owner, lengths, T), out=offsets[1:], dtype=np.int64)
+    return offsets
+
+
+def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Rows:
+    """Rows by query, the best grade first; those of one grade in the order that they had.
+
+    Args:
+        starts: the first row of each range of rows of one query.
+        heads: the query of each range.
+        grades: of each row.
+    """
+    if (heads[1:] > heads[:-1]).all():
+        return _sort_ranges(starts, grades)
+    range_order = np.argsort(heads, kind="stable")
+    lengths = np.diff(starts, append=len(grades))[range_order]
+    begins = np.cumsum(lengths) - lengths
+    rows = np.repeat(starts[range_order] - begins, lengths)
+    rows += np.arange(len(rows))
+    first = np.flatnonzero(np.append(True, np.diff(heads[range_order])))
+    return rows.astype(_row_type(len(rows)))[_sort_ranges(begins[first], grades[rows])]
+
+
+def _sort_ranges(starts: Codes, grades: NDArray[np.float64]) -> Rows:
+    """Rows by query and falling grade, if each query has one range of rows, in order."""
+    levels, out = np.unique(grades[:_SAMPLE_SIZE]), np.empty(len(grades), _row_type(len(grades)))
+    for first, after, begin, end in split_ranges(starts, len(grades)):
+        range_grades, low = grades[begin:end], (end - begin).bit_length()
+        query = np.repeat(np.arange(after - first), np.diff(starts[first:after], append=end))
+        level = np.minimum(np.searchsorted(levels, range_grades), len(levels) - 1)
+        if np.array_equal(levels[level], range_grades):
+            # query, grade and row in one number: sorting such is several times faster
+            keys = (query * len(levels) - level) << low
+            keys += np.arange(len(range_grades))
+            sort_ranges(keys, starts[first:after] - begin)
+            rows = keys & ((1 << low) - 1)
+        else:
+            rows = np.lexsort((-range_grades, query))  # many different grades
+        np.add(rows, begin, out=out[begin:end])
+    return out
+
+
+def _row_type(count: int) -> type[np.int32 | np.int64]:
+    """The narrowest integer type for so many rows."""
+    return np.int32 if count < 1 << 31 else np.int64
+
+
+def _is_in_order(rows: Rows) -> bool:
+    """True if rows are in the order of their table."""
+    if len(rows) and rows[-1] != len(rows) - 1:
+        return False
+    parts = ((begin, rows[begin : begin + _PIECE]) for begin in range(0, len(rows), _PIECE))
+    return all(
+        np.array_equal(block, np.arange(begin, begin + len(block))) for begin, block in parts
+    )
+
+
+def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:
+    """The hashes of queries, rising, and the place of each."""
+    hashes = query_ids.hash().to_numpy()
+    by_hash = np.argsort(hashes)
+    return hashes[by_hash], by_hash
+
+
+def _find_queries(
+    wanted_ids: pl.Series, query_ids: pl.Series, hashes: NDArray[np.uint64], by_hash: Codes
+) -> Codes:
+    """The place of each wanted id, by its hash, confirmed on the string."""
+    if not len(by_hash):
+        return np.full(len(wanted_ids), -1)
+    wanted_hashes = wanted_ids.hash().to_numpy()
+    rising = np.argsort(wanted_hashes)  # neighbours look into neighbouring memory
+    found_at = np.empty(len(wanted_hashes), np.int64)
+    found_at[rising] = np.searchsorted(hashes, wanted_hashes[rising])
+    candidates = by_hash[np.minimum(found_at, len(by_hash) - 1)]
+    is_match = (query_ids.gather(candidates) == wanted_ids).to_numpy()
+    if is_match.all() or len(np.unique(hashes)) == len(hashes):
+        return np.where(is_match, candidates, -1)
+    slow = {query: position for position, query in enumerate(query_ids.to_list())}  # two hashes met
+    return np.array([slow.get(query, -1) for query in wanted_ids.to_list()], np.int64)

@@ -1,0 +1,288 @@
+"""The first documents of each list, cut at a rank, with ranks and grades; runs as lists.
+
+First come the cut of rankings at a rank, and the first documents of each list, with ranks and
+grades. Then come names of runs after their files, without duplicates, and runs as ranked
+lists, with or without judgments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
+from rankgate.data import read_run
+from rankgate.data.qrels import Qrels
+from rankgate.measurement.scoring.alignment.aligned_run import align_batch, sort_retrieved
+from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+from rankgate.measurement.scoring.alignment.row_order import rank_rows, sort_keys
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.run import Batch, Batches, Run
+    from rankgate.data.run_scores import ScoredRun
+    from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun
+    from rankgate.measurement.scoring.alignment.kernel_inputs import RankingMode
+    from rankgate.measurement.scoring.alignment.row_order import SortedRows
+    from rankgate.measurement.scoring.convention import Alignment, Convention
+
+    Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TopRows:
+    """The first documents of each query, in no order.
+
+    Attributes:
+        row: ``(n,)``, their rows among those that were ranked.
+        owner: ``(n,)``, the query of each.
+        rank: ``(n,)``, its rank, from 1.
+        retrieved: ``(T,)``, how many documents each query has that count.
+    """
+
+    row: Codes
+    owner: Codes
+    rank: Codes
+    retrieved: Codes
+
+
+def first(aligned_run: AlignedRun, how: Alignment, depth: int | None) -> TopRows:
+    """The documents down to a rank, judged or not.
+
+    Args:
+        aligned_run: the rows of whole queries.
+        how: how rankings are formed; a depth of the convention counts as well.
+        depth: the last rank; None is the whole list.
+    """
+    depth = min((k for k in (depth, how.depth) if k is not None), default=None)
+    retrieved_run, sorted_rows = sort_retrieved(replace(aligned_run, rows=None), how)
+    rows = _candidate_rows(sorted_rows, retrieved_run.owner, depth)
+    owner = retrieved_run.owner[rows]
+    rank = rank_rows(sorted_rows, rows, owner, retrieved_run.doc_ids, how.tie_order).rank
+    if depth is not None:
+        within = rank <= depth
+        rows, owner, rank = rows[within], owner[within], rank[within]
+    retrieved = np.bincount(retrieved_run.owner, minlength=len(retrieved_run.codes))
+    if how.depth is not None:
+        retrieved = np.minimum(retrieved, how.depth)
+    return TopRows(
+        rows if retrieved_run.rows is None else retrieved_run.rows[rows], owner, rank, retrieved
+    )
+
+
+def _candidate_rows(sorted_rows: SortedRows, owner: Codes, cutoff: int | None) -> Codes:
+    """Rows that include all down to a cutoff, and few others."""
+    if cutoff is None:
+        return np.arange(sorted_rows.size)
+    counts = np.bincount(owner, minlength=len(sorted_rows.starts))
+    lengths = np.minimum(counts, cutoff)
+    has_rows = lengths > 0
+    last = sorted_rows.starts + lengths - 1
+    if sorted_rows.keys is not None:  # they rise with the position
+        _, scores, sorted_keys = sorted_rows.keys
+        limit = np.zeros(len(counts), np.uint64)
+        limit[has_rows] = sorted_keys[last[has_rows]]
+        return np.flatnonzero(sort_keys(owner, scores, len(counts)) <= limit[owner])
+    if sorted_rows.heads is not None:  # equal scores are together: to the end of the last group
+        ends = np.append(sorted_rows.heads[1:], sorted_rows.size)
+        group = np.searchsorted(sorted_rows.heads, last[has_rows], side="right") - 1
+        lengths[has_rows] = ends[group] - sorted_rows.starts[has_rows]
+    begin = np.repeat(sorted_rows.starts - np.cumsum(lengths) + lengths, lengths)
+    return sorted_rows.at(begin + np.arange(len(begin)))
+
+
+SCHEMA = {
+    "query_id": pl.String,
+    "rank": pl.Int64,
+    "doc_id": pl.String,
+    "grade": pl.Float64,
+    "retrieved": pl.Int64,
+}
+"""The columns of `tops`."""
+
+
+def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
+    """The documents down to a rank, in the order in which the convention puts them.
+
+    Args:
+        run: the run; it is read once, batch by batch.
+        index: judgments; queries without any are left out.
+        how: the convention.
+        depth: the last rank.
+
+    Returns:
+        the columns of `SCHEMA` by query and rank: `grade` is null for a document without a grade
+        of 0 or more, `retrieved` is how many documents the list has in all.
+
+    Raises:
+        InputError: as ``Run.batches``.
+    """
+    grade = pl.when(pl.col("grade") >= 0).then("grade").alias("grade")
+    return top_rows_with_scores(run, index, how, depth).with_columns(grade).select(*SCHEMA)
+
+
+def top_rows_with_scores(
+    run: Run, index: JudgmentIndex, how: Convention | RankingMode, depth: int | None
+) -> pl.DataFrame:
+    """Like `tops`, with ``score`` too, and grades below 0 unchanged; a depth of None is all."""
+
+    def over(batches: Batches) -> list[pl.DataFrame]:
+        return [_top_of_batch(batch, index, how, depth) for batch in batches(how.duplicates)]
+
+    schema = {**SCHEMA, "score": pl.Float64}
+    return pl.concat([pl.DataFrame(schema=schema), *run.over_queries(over)]).sort(
+        "query_id", "rank"
+    )
+
+
+def _top_of_batch(
+    batch: Batch, index: JudgmentIndex, how: Convention | RankingMode, depth: int | None
+) -> pl.DataFrame:
+    aligned_run = align_batch(batch, index)
+    top = first(aligned_run, how.alignment, depth)
+    grades = np.full(len(aligned_run.scores), np.nan)
+    grades[aligned_run.row] = aligned_run.grade
+    rows = top.row if aligned_run.rows is None else aligned_run.rows[top.row]
+    return pl.DataFrame(
+        {
+            "query_id": index.query_ids.gather(aligned_run.codes[top.owner]),
+            "rank": top.rank,
+            "doc_id": batch.frame["doc_id"].gather(rows),
+            "grade": grades[top.row],
+            "retrieved": top.retrieved[top.owner],
+            "score": batch.frame["score"].gather(rows),
+        },
+        schema={**SCHEMA, "score": pl.Float64},
+    ).with_columns(pl.col("grade").fill_nan(None))
+
+
+def distinct_names(names: Sequence[str], places: Sequence[Any]) -> list[str]:
+    """Make equal names different: by the shortest folder, by the whole file name, else by number.
+
+    Args:
+        names: of runs.
+        places: the sources of the runs; paths, or anything else.
+
+    >>> distinct_names(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])
+    ['old/x', 'new/x', 'y']
+    >>> distinct_names(["smith", "smith"], ["smith.bm25.gz", "smith.rm3.gz"])
+    ['smith.bm25', 'smith.rm3']
+    >>> distinct_names(["x", "x"], ["x.run", "x.run"])
+    ['x', 'x#2']
+    """
+    result = list(names)
+    for i, name in enumerate(names):
+        twins = [j for j, other_name in enumerate(names) if other_name == name]
+        if len(twins) == 1:
+            continue
+        files = all(isinstance(places[j], str | Path) for j in twins)
+        longer = _longer_name(i, {j: Path(str(places[j])) for j in twins}, name) if files else None
+        number = twins.index(i) + 1
+        result[i] = longer or (name if number == 1 else f"{name}#{number}")
+    return result
+
+
+def refuse_baseline_again(baseline: object, candidates: Sequence[object]) -> None:
+    """Check that the file of the baseline is not given as a candidate too.
+
+    Raises:
+        UsageError: it is, by the same or another path.
+    """
+    for candidate in candidates:
+        if (
+            _is_file(baseline)
+            and _is_file(candidate)
+            and Path(str(baseline)).samefile(str(candidate))
+        ):
+            raise UsageError(
+                f"{candidate}: this file is the baseline too; name the run of another system.",
+                code="baseline-is-candidate",
+            )
+
+
+def _is_file(source: object) -> bool:
+    return isinstance(source, str | Path) and Path(source).is_file()
+
+
+def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[Any]) -> list[ScoredRun]:
+    """Make names of scored systems distinct; arguments as of `distinct_names`."""
+    names = distinct_names([system.name for system in systems], places)
+    return [
+        system if system.name == name else replace(system, name=name)
+        for system, name in zip(systems, names, strict=True)
+    ]
+
+
+def _longer_name(index: int, paths: dict[int, Path], name: str) -> str | None:
+    """A name that no twin has: with folders, or the file's name; None if there is none.
+
+    The same file twice, and a file next to another of the same name, have none.
+    """
+    parts = {j: path.absolute().parts for j, path in paths.items()}
+    for up in range(1, max(map(len, parts.values()))):
+        tails = {j: path_parts[-1 - up : -1] for j, path_parts in parts.items()}
+        if sum(tail == tails[index] for tail in tails.values()) == 1:
+            return "/".join([*tails[index], name])
+    files = {j: path.name.removesuffix(".gz").removesuffix(".zst") for j, path in paths.items()}
+    return files[index] if sum(file == files[index] for file in files.values()) == 1 else None
+
+
+_NO_DOCUMENT = "\x1f"  # no document has this id
+
+RANKS = {"system": pl.String, "query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64}
+"""The columns of ranked lists."""
+
+
+def read_named_runs(runs: Sequence[Any]) -> list[Run]:
+    """Runs with names that differ.
+
+    Raises:
+        InputError: a run that cannot be read.
+        UsageError: no run.
+    """
+    if not runs:
+        raise UsageError("no run; give at least one.", code="missing-input")
+    named_runs = [
+        read_run(source, None if isinstance(source, str | Path) else f"run{i}")
+        for i, source in enumerate(runs, 1)
+    ]
+    names = distinct_names([run.name for run in named_runs], runs)
+    return [replace(run, name=name) for run, name in zip(named_runs, names, strict=True)]
+
+
+def rank_runs(
+    runs: Sequence[Run],
+    depth: int,
+    how: Convention,
+) -> pl.DataFrame:
+    """The first documents of every query of every run, in the order that the convention makes.
+
+    Returns:
+        the columns of `RANKS`.
+    """
+    parts = [pl.DataFrame(schema=RANKS)]
+    for run in runs:
+        step(run.name)
+        queries = run.table["query_id"].unique()
+        if len(queries):
+            result = rank_run(run, queries, depth, how)
+            parts.append(result.select(pl.lit(run.name).alias("system"), pl.all()))
+    return pl.concat(parts)
+
+
+def rank_run(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.DataFrame:
+    """``query_id``, ``doc_id``, ``rank`` of the first documents of these queries of a run."""
+    empty_judgments = pl.DataFrame({"query_id": queries}).with_columns(
+        pl.lit(_NO_DOCUMENT).alias("doc_id"), pl.lit(0.0).alias("grade")
+    )
+    return tops(run, JudgmentIndex.of(Qrels(empty_judgments)), how, depth).select(
+        "query_id", "doc_id", "rank"
+    )

@@ -1,0 +1,243 @@
+"""Item and user data as codes and arrays, for metrics on lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.data.memory.ids import find_positions
+from rankgate.measurement.metrics.lists import NONE, Listed
+from rankgate.measurement.metrics.lists.listed import Ragged, pad_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.logs.large_logs import UserItems
+    from rankgate.measurement.metrics.lists.listed import Codes, Flags, Floats
+
+
+_BLOCK = 1 << 22  # codes that are counted at one time
+
+__all__ = [
+    "Catalogue",
+    "count_codes",
+    "find_positions",
+    "group_codes",
+    "label_shares",
+    "number_columns",
+    "pad_by_row",
+]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Items with their codes, and tables over them; the same for every system.
+
+    Attributes:
+        items: ``(I,)``, the catalogue, each id once, in byte order; its place is its code.
+        queries: ``(T,)``, the users or queries with lists, in byte order.
+        seen: ``(I,)``, people who had each item in training.
+        people: how many there are.
+        tables: data on items by the need of metrics, ``(I, ·)``: features, shares of
+          categories, codes of groups.
+        relevant: ``(T, ·)``, codes of the relevant items of each user.
+        history: ``(T, ·)``, of those that each had in training.
+        baseline: ``(T, ·)``, of the lists of a simple system.
+        judged: ``(T,)``, whether each user has judgments; None is all of them.
+    """
+
+    items: pl.Series
+    queries: pl.Series
+    seen: Codes | None = None
+    people: int = 0
+    tables: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    relevant: Ragged | None = None
+    history: Ragged | None = None
+    baseline: Codes | None = None
+    judged: Flags | None = None
+
+    def matrix(self, pairs: pl.DataFrame) -> Codes:
+        """The items of each user as codes, in the order of the rows, padded behind, ``(T, ·)``.
+
+        Args:
+            pairs: ``query_id`` and ``doc_id``; other users and items are left out.
+        """
+        row = find_positions(pairs["query_id"], self.queries)
+        known_rows = np.flatnonzero(row != NONE)
+        code = find_positions(pairs["doc_id"].gather(known_rows), self.items)
+        row, code = row[known_rows][code != NONE], code[code != NONE]
+        if (row[1:] < row[:-1]).any():
+            row_order = np.argsort(row, kind="stable")
+            row, code = row[row_order], code[row_order]
+        return pad_by_row(row, code, len(self.queries))
+
+    def learned(self, train: UserItems, *, history: bool = True) -> Catalogue:
+        """Add training data: how many users had each item, and the items of each user.
+
+        Args:
+            train: who met which item.
+            history: whether what users had is wanted.
+        """
+        catalogue_code = find_positions(train.items, self.items).astype(np.int32)
+        is_known = catalogue_code != NONE
+        seen_counts = np.zeros(len(self.items), np.int64)
+        seen_counts[catalogue_code[is_known]] = count_codes(train.item, len(catalogue_code))[
+            is_known
+        ]
+        result = replace(self, seen=seen_counts, people=train.people)
+        if not history:
+            return result
+        had = Ragged.of(train.item, train.starts).mapped(catalogue_code)
+        return replace(result, history=had.at(find_positions(self.queries, train.users)))
+
+    def with_items(self, ids: pl.Series) -> Catalogue:
+        """Add items without data; the catalogue has no users yet.
+
+        Args:
+            ids: of the items; those that are in the catalogue already change nothing.
+        """
+        items = pl.concat([self.items, ids.alias(self.items.name)]).unique().sort()
+        new_code = find_positions(self.items, items)
+
+        def moved(values: NDArray[Any]) -> NDArray[Any]:
+            codes = values.ndim == 1 and values.dtype.kind == "i" and values is not self.seen
+            wider = np.full((len(items), *values.shape[1:]), NONE if codes else 0, values.dtype)
+            wider[new_code] = values
+            return wider
+
+        return replace(
+            self,
+            items=items,
+            seen=None if self.seen is None else moved(self.seen),
+            tables={need: moved(values) for need, values in self.tables.items()},
+        )
+
+    def listed(
+        self,
+        lists: pl.DataFrame,
+        earlier: pl.DataFrame | None = None,
+        drawn: Sequence[pl.DataFrame] = (),
+    ) -> Listed:
+        """The lists of one system, with the data that metrics need.
+
+        Args:
+            lists: ``query_id`` and ``doc_id``, the best first.
+            earlier: those of the same system at an earlier time.
+            drawn: others that it may show just as well.
+        """
+        return Listed(
+            self.matrix(lists),
+            len(self.items),
+            self.seen,
+            self.people,
+            self.relevant,
+            self.history,
+            self.baseline,
+            None if earlier is None else self.matrix(earlier),
+            self.tables.get("features"),
+            self.tables.get("categories"),
+            self.tables.get("groups"),
+            drawn=_stack([self.matrix(sample) for sample in drawn]),
+            judged=self.judged,
+            tables=self.tables,
+        )
+
+
+def pad_by_row(owner: NDArray[Any], codes: NDArray[Any], T: int) -> Codes:
+    """Codes by row, padded behind, ``(T, ·)``, in 32 bits.
+
+    Args:
+        owner: ``(n,)``, the row of each, rising.
+        codes: ``(n,)``.
+        T: rows.
+    """
+    return pad_rows(codes, count_codes(owner, T))
+
+
+def count_codes(codes: NDArray[Any], size: int) -> Codes:
+    """Count each code, ``(size,)``; block by block, as counting copies to 64 bits."""
+    out = np.zeros(size, np.int64)
+    for begin in range(0, len(codes), _BLOCK):
+        out += np.bincount(codes[begin : begin + _BLOCK], minlength=size)
+    return out
+
+
+def rows_at(codes: NDArray[Any], row: Codes) -> Codes:
+    """Rows of a matrix of codes; an empty row for `NONE`.
+
+    Args:
+        codes: ``(T, ·)``.
+        row: ``(t,)``, places among the rows.
+    """
+    if np.array_equal(row, np.arange(len(codes))):
+        return codes
+    selected_rows = codes.take(row, axis=0, mode="wrap") if len(codes) else _empty(len(row), codes)
+    selected_rows[row == NONE] = NONE
+    return selected_rows
+
+
+def _empty(rows: int, codes: NDArray[Any]) -> NDArray[Any]:
+    return np.full((rows, codes.shape[1]), NONE, codes.dtype)
+
+
+def _stack(matrices: list[Codes]) -> Codes | None:
+    """Stack matrices of codes, the narrow ones padded, ``(T, R, ·)``; None without matrices."""
+    if not matrices:
+        return None
+    width = max(matrix.shape[1] for matrix in matrices)
+    padded = [
+        np.pad(matrix, ((0, 0), (0, width - matrix.shape[1])), constant_values=NONE)
+        for matrix in matrices
+    ]
+    return np.stack(padded, axis=1)
+
+
+def label_shares(
+    items: pl.Series, doc_ids: pl.Series, labels: pl.Series
+) -> tuple[Floats, list[str]]:
+    """The share of each label in each item, ``(I, G)``, and the labels in byte order.
+
+    Args:
+        items: the catalogue.
+        doc_ids: items, each once.
+        labels: for each of them its labels between bars, as MovieLens writes genres, or null.
+    """
+    rows = pl.DataFrame({"row": find_positions(doc_ids, items), "word": labels.cast(pl.String)})
+    item_labels = rows.with_columns(pl.col("word").str.split("|")).explode("word")
+    item_labels = item_labels.with_columns(pl.col("word").str.strip_chars()).filter(
+        (pl.col("row") >= 0) & (pl.col("word") != "")
+    )
+    names = item_labels["word"].unique().sort()
+    shares = np.zeros((len(items), len(names)))
+    shares[item_labels["row"].to_numpy(), find_positions(item_labels["word"], names)] = 1
+    total = shares.sum(axis=1, keepdims=True)
+    out: Floats = np.divide(shares, total, out=np.zeros(shares.shape), where=total > 0)
+    return out, names.to_list()
+
+
+def group_codes(items: pl.Series, doc_ids: pl.Series, names: pl.Series) -> tuple[Codes, list[str]]:
+    """The code of each item's group, ``(I,)``, and the groups in byte order."""
+    group_names = names.cast(pl.String)
+    groups = group_names.drop_nulls().unique().sort()
+    code_of_item = dict(
+        zip(doc_ids.to_list(), find_positions(group_names, groups).tolist(), strict=True)
+    )
+    codes: Codes = np.array([code_of_item.get(item, NONE) for item in items.to_list()], np.int64)
+    return codes, groups.to_list()
+
+
+def number_columns(
+    items: pl.Series, doc_ids: pl.Series, columns: Mapping[str, pl.Series]
+) -> Floats:
+    """Columns of numbers, a row for each item of the catalogue, 0 where unknown."""
+    out = np.zeros((len(items), len(columns)))
+    rows = find_positions(doc_ids, items)
+    valid = rows >= 0
+    for column, values in enumerate(columns.values()):
+        out[rows[valid], column] = values.fill_null(0).to_numpy()[valid]
+    return out

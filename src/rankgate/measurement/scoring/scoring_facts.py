@@ -1,0 +1,319 @@
+"""Facts measured on blocks, and cautions about judgments and runs that do not fit.
+
+Facts are the counts behind the means. The cautions are about judgments and runs that do not
+fit each other: without shared ids, grades below relevance. A caution is one sentence under a
+code; every result that was scored carries those of its run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.data.run import NUMBERED
+from rankgate.data.run_scores import Counts
+from rankgate.measurement.metrics.metric_declaration import RANKING
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.run_scores import RunScores
+    from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks
+    from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+    from rankgate.measurement.scoring.alignment.kernel_inputs import Block, BlockSource, RankingMode
+    from rankgate.measurement.scoring.convention import Convention
+    from rankgate.measurement.scoring.job_values import JobValues
+    from rankgate.measurement.scoring.scoring_job import Job
+
+    Codes = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockValues:
+    """The values of one block.
+
+    Attributes:
+        way: how rankings were formed.
+        codes: ``(t,)``, the place of each query in the judgments.
+        present: ``(t,)``, whether the run has it.
+        retrieved: ``(t,)``, documents retrieved that count.
+        lacking: ``(t,)``, whether it has no relevant document.
+        shares: by cutoff the share of judged documents, ``(t,)``; NaN for an empty ranking.
+        values: of each job of the way.
+        ties, unknown, against_scores: as of `JudgedRanks`.
+        judged_documents: how many judged documents were retrieved.
+    """
+
+    way: RankingMode
+    codes: Codes
+    present: Flags
+    retrieved: Codes
+    lacking: Flags
+    shares: dict[int, Floats]
+    values: tuple[JobValues, ...]
+    ties: int
+    unknown: int
+    against_scores: int
+    judged_documents: int
+
+    @classmethod
+    def of(cls, block: Block, values: tuple[JobValues, ...], cutoffs: Sequence[int]) -> BlockValues:
+        """Collect the values of a block and the facts of its rankings."""
+        aligned = block.aligned
+        return cls(
+            block.way,
+            aligned.codes,
+            aligned.present,
+            aligned.retrieved,
+            block.judgments.best(aligned.codes) < 1,
+            {k: _judged_share(aligned, k) for k in cutoffs},
+            values,
+            aligned.ties,
+            aligned.unknown,
+            aligned.against_scores,
+            len(aligned.owner),
+        )
+
+
+@dataclass(eq=False)
+class Facts:
+    """Facts of all queries under one way to form rankings, for every metric."""
+
+    present: Flags
+    retrieved: Codes
+    lacking: Flags
+    shares: dict[int, Floats]
+    ties: int = 0
+    unknown: int = 0
+    against_scores: int = 0
+    judged_documents: int = 0
+
+    @classmethod
+    def of(cls, blocks: Sequence[BlockValues], T: int, cutoffs: Sequence[int]) -> Facts:
+        """Combine the facts of blocks with one ranking mode."""
+        judged_shares = {k: np.full(T, np.nan) for k in cutoffs}
+        facts = cls(np.zeros(T, bool), np.zeros(T, np.int64), np.zeros(T, bool), judged_shares)
+        for block in blocks:
+            facts.ties += block.ties
+            facts.unknown += block.unknown
+            facts.against_scores += block.against_scores
+            facts.judged_documents += block.judged_documents
+            facts.present[block.codes] |= block.present
+            facts.retrieved[block.codes] = block.retrieved
+            facts.lacking[block.codes] = block.lacking
+            for k, share in judged_shares.items():
+                share[block.codes] = block.shares[k]
+        return facts
+
+    def known_shares(self, is_counted: Flags) -> dict[int, Floats]:
+        """The shares of judged documents by cutoff, without queries whose ranking is empty."""
+        judged_shares = {k: share[is_counted] for k, share in self.shares.items()}
+        return {k: share[~np.isnan(share)] for k, share in judged_shares.items()}
+
+    def counts(self, is_counted: Flags, zeros: int, cautions: Mapping[str, str]) -> Counts:
+        """The counts behind the means, and what the reader should know of the inputs."""
+        judged_shares = self.known_shares(is_counted)
+        return Counts(
+            queries=int(is_counted.sum()),
+            missing=int((~self.present).sum()),
+            zero_result=int((self.present & (self.retrieved == 0)).sum()),
+            without_relevant=int(self.lacking[is_counted].sum()),
+            unknown_queries=self.unknown,
+            ties_broken=self.ties,
+            against_scores=self.against_scores,
+            zeros_relevant=zeros,
+            cautions=cautions,
+            judged_at={
+                k: float(share.mean()) if len(share) else np.nan
+                for k, share in judged_shares.items()
+            },
+        )
+
+    def refuse(self, source: BlockSource, how: Convention) -> None:
+        """Raise an error if no query is scored, or where the convention asks for one."""
+        query_ids, label = source.judgments.query_ids, source.label
+        if not self.present.any():
+            raise InputError(_no_shared_query(source), source=label, code="queries-differ")
+        if how.missing == "error" and not self.present.all():
+            query = query_ids[int(np.argmin(self.present))]
+            problem = f"query '{query}' has judgments and no results; {how.name} stops here."
+            raise InputError(problem, source=label, code="missing-query")
+        empty = self.lacking & (self.present | (how.missing != "leave_out"))
+        if how.no_relevant == "error" and empty.any():
+            query = query_ids[int(np.argmax(empty))]
+            problem = f"query '{query}' has no relevant document; {how.name} stops here."
+            raise InputError(problem, source=label, code="no-relevant-document")
+        if how.unknown == "error" and self.unknown:
+            problem = (
+                f"{self.unknown} queries have results and no judgments; {how.name} stops here."
+            )
+            raise InputError(problem, source=label, code="unknown-query")
+
+
+def zeros_relevant(jobs: Sequence[Job], index: JudgmentIndex) -> int:
+    """Judgments of grade 0 that a default of the convention, and not the user, makes relevant."""
+
+    def zero_counts(job: Job) -> bool:
+        arguments = {**job.defaults, **dict(job.metric.given)}
+        by_level = job.level <= 0 and "rel" not in dict(job.metric.given)
+        return by_level or (arguments.get("gain") == "judged" and "gain" in job.defaults)
+
+    ranking_jobs = (job for job in jobs if job.metric.view == RANKING)
+    return int((index.grades == 0).sum()) if any(map(zero_counts, ranking_jobs)) else 0
+
+
+def _no_shared_query(source: BlockSource) -> str:
+    """The sentence for a run and judgments that share no query."""
+    first_queries = source.first_rows()["query_id"].unique(maintain_order=True).head(3)
+    run_queries = ", ".join(f"'{query}'" for query in first_queries)
+    judged_queries = ", ".join(f"'{query}'" for query in source.judgments.query_ids.head(3))
+    remedy = source.cautions.get(NUMBERED, "check that both use the same ids")
+    return (
+        f"no query of this run has judgments: it has queries such as {run_queries}, "
+        f"the judgments {judged_queries}; {remedy}."
+    )
+
+
+def _judged_share(aligned: JudgedRanks, k: int) -> Floats:
+    """Judged documents among the first k over the documents there; NaN for an empty ranking."""
+    judged_owner = aligned.owner[(aligned.rank <= k) & (aligned.grade >= 0)]
+    judged = np.bincount(judged_owner, minlength=len(aligned.codes))
+    places = np.minimum(aligned.retrieved, k)
+    out: Floats = np.full(len(places), np.nan)
+    return np.divide(judged, places, out=out, where=places > 0)
+
+
+NO_SHARED_DOCUMENT = "no-shared-document"
+"""The code of the caution that no document of a run is judged for its query."""
+
+_SAMPLE_SIZE = 1 << 16  # judgments
+
+
+def input_cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> dict[str, str]:
+    """The cautions about the judgments and the run, by code."""
+    return dict(_cautions(source, facts, jobs))
+
+
+def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterator[tuple[str, str]]:
+    yield from source.cautions.items()
+    if facts.retrieved.any() and not facts.judged_documents:
+        yield NO_SHARED_DOCUMENT, _no_shared_document(source)
+    lowest = source.judgments.lowest_positive
+    names = [job.label for job in jobs if _counts_from(job, above=lowest)]
+    if names and lowest < 1:
+        text = (
+            f"judgments have grades below 1, such as {lowest:g}: only grades of 1 and more count "
+            f"as relevant in {', '.join(names)}; set rel, such as rel={lowest:g}, if these do too"
+        )
+        yield "grades-below-relevant", text
+
+
+def _counts_from(job: Job, *, above: float) -> bool:
+    """True if a metric counts relevant documents by a default level above a grade."""
+    user_level = "rel" in dict(job.metric.given)
+    return "rel" in job.metric.parameters and not user_level and job.level > above
+
+
+def _no_shared_document(source: BlockSource) -> str:
+    rows = source.first_rows()
+    query = source.judgments.codes(rows["query_id"]) >= 0
+    doc_ids = rows.filter(pl.Series(query))["doc_id"]
+    return _no_shared_document_text(doc_ids, source.judgments.documents(slice(0, _SAMPLE_SIZE)))
+
+
+def _no_shared_document_text(ranked: pl.Series, judged: pl.Series) -> str:
+    return (
+        f"no document of the run is judged for its query: it has {_quoted(ranked)}, the judgments "
+        f"{_quoted(judged)}; check that both use the same ids"
+    )
+
+
+def _quoted(ids: pl.Series) -> str:
+    return ", ".join(f"'{id_}'" for id_ in ids.unique(maintain_order=True).head(3))
+
+
+@dataclass(frozen=True)
+class BatchCautions:
+    """The cautions of batches of whole queries, which add up in any order.
+
+    Attributes:
+        texts: by code, the first text in byte order.
+        judged_documents: how many judged documents all batches retrieved.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    judged_documents: int = 0
+
+    @classmethod
+    def of(cls, scores: RunScores) -> BatchCautions:
+        """The cautions of scores that were made with ``exact``."""
+        return cls(dict(scores.counts.cautions), scores.parts.judged_documents)
+
+    def __add__(self, other: BatchCautions) -> BatchCautions:
+        """Combine the cautions of two sets of batches."""
+        texts = dict(self.texts)
+        for code, text in other.texts.items():
+            texts[code] = min(text, texts.get(code, text))
+        return BatchCautions(texts, self.judged_documents + other.judged_documents)
+
+    @property
+    def of_run(self) -> dict[str, str]:
+        """The cautions of all batches: one judged document is enough for a run."""
+        dropped = {NO_SHARED_DOCUMENT} if self.judged_documents else set()
+        return {code: self.texts[code] for code in sorted(self.texts.keys() - dropped)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cautions as plain values."""
+        return {"texts": dict(self.texts), "judged_documents": self.judged_documents}
+
+
+def refuse_no_shared_document(name: str, cautions: Mapping[str, str]) -> None:
+    """Check that a run has a judged document, where values of 0 would decide or be a cause.
+
+    Args:
+        name: the name of the run.
+        cautions: of its scores.
+
+    Raises:
+        InputError: it has none.
+    """
+    if text := cautions.get(NO_SHARED_DOCUMENT):
+        raise InputError(f"{text}.", source=name, code="documents-differ")
+
+
+def refuse_strange_documents(name: str, rows: pl.DataFrame, judged: pl.DataFrame) -> None:
+    """Check that a run has a judged document, where nothing is scored.
+
+    Args:
+        name: the name of the run.
+        rows: its ``query_id`` and ``doc_id``, of judged queries.
+        judged: ``query_id`` and ``doc_id``.
+
+    Raises:
+        InputError: it has none.
+    """
+    shared = rows.join(judged, on=["query_id", "doc_id"], how="semi")
+    if len(rows) and shared.is_empty():
+        cautions = {NO_SHARED_DOCUMENT: _no_shared_document_text(rows["doc_id"], judged["doc_id"])}
+        refuse_no_shared_document(name, cautions)
+
+
+def first_cautions(scores: Iterable[RunScores]) -> dict[str, str]:
+    """The cautions of one run under several conventions: the first text of each code."""
+    cautions: dict[str, str] = {}
+    for result in scores:
+        cautions = {**result.counts.cautions, **cautions}
+    return cautions
+
+
+def with_run_name(name: str, cautions: Mapping[str, str]) -> list[str]:
+    """The sentences of a run's cautions."""
+    return [f"{name}: {text}." for text in cautions.values()]

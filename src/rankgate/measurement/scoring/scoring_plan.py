@@ -1,0 +1,258 @@
+"""Plans of what to compute, and measurements that merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.data.run_scores import MeanParts, RunScores
+from rankgate.measurement.metrics.judged_block import ExactMean
+from rankgate.measurement.metrics.metric_declaration import LISTS, RANKING, SEQUENCES
+from rankgate.measurement.scoring.alignment.kernel_inputs import Block, BlockSource, RankingMode
+from rankgate.measurement.scoring.job_values import (
+    JobValues,
+    compute_values,
+    fill_undefined,
+    mean_of_parts,
+    parts,
+    sum_terms,
+)
+from rankgate.measurement.scoring.scoring_facts import (
+    BlockValues,
+    Facts,
+    input_cautions,
+    zeros_relevant,
+)
+from rankgate.measurement.scoring.scoring_job import Job
+
+if TYPE_CHECKING:
+    from rankgate.data.run import Duplicates
+    from rankgate.measurement.metrics.lists.list_metric import ListMetric
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
+    from rankgate.measurement.scoring.convention import Convention
+    from rankgate.measurement.scoring.list_values import ListBlock, ListValues
+
+
+JUDGED_CUTOFF = 10
+"""The cutoff of the share of judged documents in every result."""
+
+
+class Source(BlockSource, Protocol):
+    """Rankings that are measured: a file, a frame, a dictionary, a matrix, lists."""
+
+    @property
+    def duplicates(self) -> Duplicates | None:
+        """The one way to treat duplicates, where rankings have none; else None."""
+
+    @property
+    def zero(self) -> pl.Series:
+        """Queries that ran and returned nothing."""
+
+    def blocks(self, plan: Plan) -> Iterator[Block]:
+        """The blocks of a plan; each query that retrieved anything is in one for each way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Metrics under conventions.
+
+    Attributes:
+        conventions: the conventions to score under.
+        jobs: for each of them the metrics of rankings and of subtopics, and those with a view of
+            their own.
+        duplicates: the rule for all ranking modes, if no document is ranked twice.
+        lists: the metrics on lists by label, which follow the only convention of such a plan.
+    """
+
+    conventions: tuple[Convention, ...]
+    jobs: tuple[tuple[Job, ...], ...]
+    duplicates: Duplicates | None = None
+    lists: Mapping[str, ListMetric] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        metrics: Sequence[tuple[str, Metric]],
+        conventions: Sequence[Convention],
+        duplicates: Duplicates | None = None,
+    ) -> Plan:
+        """The plan for metrics under conventions, each with its label."""
+        lists = {
+            name: cast("ListMetric", metric) for name, metric in metrics if metric.view == LISTS
+        }
+        ranking_metrics = [pair for pair in metrics if pair[1].view not in {LISTS, SEQUENCES}]
+        jobs = tuple(
+            tuple(Job.of(*pair, convention) for pair in ranking_metrics)
+            for convention in conventions
+        )
+        assert not lists or len(conventions) == 1, "lists are formed by one convention"
+        return cls(tuple(conventions), jobs, duplicates, lists)
+
+    def way(self, how: Convention) -> RankingMode:
+        """The ranking mode of a convention."""
+        return RankingMode(self.duplicates or how.duplicates, how.alignment)
+
+    @cached_property
+    def ways(self) -> Mapping[RankingMode, tuple[Job, ...]]:
+        """The jobs of every ranking mode; a mode without jobs is still needed for counts."""
+        grouped: dict[RankingMode, list[Job]] = {
+            self.way(convention): [] for convention in self.conventions
+        }
+        for job in (job for convention_jobs in self.jobs for job in convention_jobs):
+            grouped.setdefault(self.way(job.how), []).append(job)
+        return {mode: tuple(jobs) for mode, jobs in grouped.items()}
+
+    def by_rule(self) -> Iterator[tuple[Duplicates, list[RankingMode]]]:
+        """The ranking modes by their rule for duplicates: each rule needs its own reading."""
+        for rule in dict.fromkeys(mode.duplicates for mode in self.ways):
+            yield rule, [mode for mode in self.ways if mode.duplicates == rule]
+
+    @cached_property
+    def cutoffs(self) -> Mapping[Duplicates, tuple[int, ...]]:
+        """The cutoffs for shares of judged documents, by the rule for duplicates."""
+        cutoffs_by_rule: dict[Duplicates, set[int]] = {
+            mode.duplicates: {JUDGED_CUTOFF} for mode in self.ways
+        }
+        for mode, jobs in self.ways.items():
+            rank_cutoffs = [job.cutoff for job in jobs if job.metric.view == RANKING]
+            cutoffs_by_rule[mode.duplicates] |= {
+                cutoff for cutoff in rank_cutoffs if cutoff is not None
+            }
+        return {rule: tuple(sorted(cuts)) for rule, cuts in cutoffs_by_rule.items()}
+
+    def depth(self, mode: RankingMode) -> int | None:
+        """The depth to which rankings are needed; None is to their end."""
+        depths = [None if mode.alignment.judged_only else JUDGED_CUTOFF]
+        depths += [job.depth for job in self.ways[mode]]
+        finite_depths = [depth for depth in depths if depth is not None]
+        return max(finite_depths) if len(finite_depths) == len(depths) else None
+
+    def measure(self, block: Block | ListBlock) -> Measurement:
+        """The values of a block of whole queries, or of the lists of whole users.
+
+        Raises:
+            UsageError: a kernel of the user's own fails, and the error names a query; a metric on
+              lists lacks an input.
+        """
+        if not isinstance(block, Block):
+            return Measurement(self, lists=block.measure(self.lists))
+        jobs = self.ways[block.way]
+        values = compute_values(block, jobs)
+        block_values = BlockValues.of(block, values, self.cutoffs[block.way.duplicates])
+        return Measurement(self, (block_values,))
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Measured values; merged measurements have different queries.
+
+    Attributes:
+        plan: the plan.
+        parts: the values of each block.
+        lists: the values of metrics on lists; None before the first block of lists.
+    """
+
+    plan: Plan
+    parts: tuple[BlockValues, ...] = ()
+    lists: ListValues | None = None
+
+    def merge(self, other: Measurement) -> Measurement:
+        """Combine two measurements."""
+        lists = self.lists or other.lists
+        if self.lists is not None and other.lists is not None:
+            lists = self.lists.merge(other.lists)
+        return Measurement(self.plan, self.parts + other.parts, lists)
+
+    def scores(self, source: Source, *, strict: bool = True) -> list[RunScores]:
+        """The scores under each convention.
+
+        Args:
+            source: the source that was measured.
+            strict: whether it is an error that the run has no judged query.
+
+        Raises:
+            InputError: that error; the convention refuses missing or unknown queries, or queries
+                without relevant documents.
+        """
+        return [self.score(i, source, strict=strict) for i in range(len(self.plan.conventions))]
+
+    def score(
+        self, i: int, source: Source, *, strict: bool = True, exact: bool = False
+    ) -> RunScores:
+        """The scores under one of the conventions; arguments as of `scores`.
+
+        Args:
+            i: the position of the convention.
+            source: the source that was measured.
+            strict: as of `scores`.
+            exact: True to keep the parts of means too, for batches to add up.
+        """
+        convention, index = self.plan.conventions[i], source.judgments
+        facts = self._facts(self.plan.way(convention), index)
+        if strict or facts.present.any():
+            facts.refuse(source, convention)
+        is_counted = (
+            facts.present if convention.missing == "leave_out" else np.ones_like(facts.present)
+        )
+        values, reason_codes, means = {}, {}, {}
+        made_of: dict[str, tuple[ExactMean, int]] = {}
+        for job in self.plan.jobs[i]:
+            job_values = self._values(job, len(index.query_ids))
+            values[job.label], reason_codes[job.label] = fill_undefined(
+                job_values.value[is_counted],
+                job_values.lacking[is_counted],
+                present=facts.present[is_counted],
+                retrieved=facts.retrieved[is_counted],
+                job=job,
+            )
+            weight = None if job_values.weight is None else job_values.weight[is_counted]
+            hit = None if job_values.hit is None else job_values.hit[is_counted]
+            mean_inputs = values[job.label], reason_codes[job.label], job
+            means[job.label] = mean_of_parts(parts(*mean_inputs, weight, hit), job, facts.unknown)
+            if exact:
+                hits = 0 if hit is None else int(np.count_nonzero(hit))
+                made_of[job.label] = ExactMean.of(*sum_terms(*mean_inputs, weight)), hits
+        zeros = zeros_relevant(self.plan.jobs[i], index)
+        cautions = input_cautions(source, facts, self.plan.jobs[i])
+        counts = facts.counts(is_counted, zeros, cautions)
+        judged_shares = facts.known_shares(is_counted) if exact else {}
+        lists = self.lists.parts if exact and self.lists is not None else None
+        judged_at = {k: ExactMean.of(share) for k, share in judged_shares.items()}
+        mean_parts = MeanParts(made_of, judged_at, lists, facts.judged_documents)
+        query_ids = index.query_ids.filter(pl.Series(is_counted))
+        scores = RunScores(
+            source.name,
+            source.tag,
+            query_ids,
+            values,
+            reason_codes,
+            means,
+            counts,
+            convention.to_dict(),
+            parts=mean_parts,
+        )
+        return scores if self.lists is None else self.lists.added_to(scores)
+
+    def _facts(self, mode: RankingMode, index: JudgmentIndex) -> Facts:
+        return Facts.of(
+            [block for block in self.parts if block.way == mode],
+            len(index.query_ids),
+            self.plan.cutoffs[mode.duplicates],
+        )
+
+    def _values(self, job: Job, T: int) -> JobValues:
+        """The values of one job for all queries."""
+        mode = self.plan.way(job.how)
+        job_index = next(i for i, mode_job in enumerate(self.plan.ways[mode]) if mode_job is job)
+        job_values = JobValues.empty(job, T)
+        for block in self.parts:
+            if block.way == mode:
+                job_values.put(block.codes, block.values[job_index])
+        return job_values

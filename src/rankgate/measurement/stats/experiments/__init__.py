@@ -1,1 +1,0 @@
-"""Statistics of controlled experiments: numbers of arms in, estimates and bounds out."""

@@ -1,0 +1,312 @@
+"""Corrections of several p-values, Welch's tests of groups, and comparisons of many systems.
+
+First come corrections of several p-values that are looked at together, then tests of equal
+means of several groups, by Welch. Last come many systems on the same queries: one model of
+them all, and every pair of them.
+
+Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.measurement.stats.paired_tests import Floats
+
+
+Correction = Literal["holm", "bonferroni", "hochberg", "bh", "by", "none"]
+
+CORRECTIONS: dict[str, str] = {
+    "holm": "Holm 1979; holds the chance of any false alarm",
+    "bonferroni": "Bonferroni; as Holm, with less power",
+    "hochberg": "Hochberg 1988; as Holm, for tests that are not negatively dependent",
+    "bh": "Benjamini and Hochberg 1995; holds the expected share of false alarms",
+    "by": "Benjamini and Yekutieli 2001; as bh, under any dependence",
+    "none": "each p-value as it is",
+}
+"""The guarantee of each correction."""
+
+
+def correct(p_value: Floats, method: Correction = "holm") -> Floats:
+    """Adjusted p-values: reject where they are at most alpha.
+
+    Bonferroni m·p; Holm max over smaller p of (m−i+1)·p₍ᵢ₎; Hochberg min over larger p of the
+    same; BH min over larger p of m·p₍ᵢ₎/i; BY the same times Σ 1/i. All at most 1. NaN stay NaN
+    and do not count.
+
+    Args:
+        p_value: any shape.
+        method: one of `CORRECTIONS`.
+
+    Raises:
+        UsageError: no such correction.
+    """
+    if method not in CORRECTIONS:
+        raise UsageError(
+            f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.",
+            code="unknown-choice",
+        )
+    p_values = np.asarray(p_value, dtype=np.float64)
+    is_defined = ~np.isnan(p_values)
+    adjusted = p_values.copy()
+    if is_defined.any():
+        adjusted[is_defined] = corrected_rows(p_values[is_defined], method)
+    return adjusted
+
+
+def corrected_rows(p_value: Floats, method: Correction) -> Floats:
+    """Adjusted p-values, each row of the last axis its own family; none is NaN.
+
+    Args:
+        p_value: (…, m).
+        method: one of `CORRECTIONS`.
+    """
+    m = p_value.shape[-1]
+    if method == "none":
+        return p_value
+    if method == "bonferroni":
+        return np.asarray(np.minimum(1.0, p_value * m), np.float64)
+    order = np.argsort(p_value, axis=-1, kind="stable")
+    ranked, rank = np.take_along_axis(p_value, order, axis=-1), np.arange(1, m + 1)
+    if method == "holm":
+        adjusted = np.maximum.accumulate((m - rank + 1) * ranked, axis=-1)
+    else:
+        steps = (m - rank + 1.0) if method == "hochberg" else m / rank
+        scale = (1 / rank).sum() if method == "by" else 1.0
+        upwards = (steps * scale * ranked)[..., ::-1]
+        adjusted = np.minimum.accumulate(upwards, axis=-1)[..., ::-1]
+    in_input_order = np.empty_like(adjusted)
+    np.put_along_axis(in_input_order, order, adjusted, axis=-1)
+    return np.asarray(np.minimum(1.0, in_input_order), np.float64)
+
+
+def one_way(groups: Sequence[Floats]) -> float:
+    """The p-value of H₀, all means are equal, by Welch's one-way analysis of variance (Welch 1951).
+
+    Groups with fewer than two numbers or no spread are left out; NaN where fewer than two are
+    left.
+    """
+    from scipy.special import fdtrc
+
+    usable = [group for group in groups if len(group) > 1 and np.ptp(group) > 0]
+    k = len(usable)
+    if k < 2:  # nothing to compare
+        return float("nan")
+    n = np.array([len(group) for group in usable], np.float64)
+    means = np.array([group.mean() for group in usable])
+    weight = n / np.array([group.var(ddof=1) for group in usable])
+    share = weight / weight.sum()
+    grand_mean = (share * means).sum()
+    lost = ((1 - share) ** 2 / (n - 1)).sum()
+    between_variance = (weight * (means - grand_mean) ** 2).sum() / (k - 1)
+    f = between_variance / (1 + 2 * (k - 2) / (k**2 - 1) * lost)
+    return float(fdtrc(k - 1, (k**2 - 1) / (3 * lost), f))
+
+
+def mean_difference(
+    first: Floats, second: Floats, level: float = 0.95
+) -> tuple[float, float, float, float]:
+    """The difference of the means of two groups, first − second, its interval, and p (Welch 1947).
+
+    NaN for all but the difference where a group has fewer than two numbers, or neither any spread.
+
+    >>> [round(each, 4)
+    ...  for each in mean_difference(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))]
+    [-1.0, -6.977, 4.977, 0.4921]
+    """
+    from scipy.special import stdtr, stdtrit
+
+    nan = float("nan")
+    delta = float(first.mean() - second.mean()) if len(first) and len(second) else nan
+    if min(len(first), len(second)) < 2:  # one number has no spread
+        return delta, nan, nan, nan
+    parts = np.array([group.var(ddof=1) / len(group) for group in (first, second)])
+    if not parts.sum():
+        return delta, nan, nan, nan
+    df = parts.sum() ** 2 / (parts**2 / (np.array([len(first), len(second)]) - 1)).sum()
+    error = float(np.sqrt(parts.sum()))
+    half_width = float(stdtrit(df, (1 + level) / 2)) * error
+    return delta, delta - half_width, delta + half_width, float(2 * stdtr(df, -abs(delta) / error))
+
+
+_BLOCK = 1 << 22  # values shuffled at once
+_LARGE = 1 << 15  # values from which on rows are turned, not shuffled
+_TABLE = 1 << 12  # sums of turned rows that are looked up
+_EXACT = 500  # pairs up to which each p is computed by itself
+_GRID = 400
+
+
+@dataclass(frozen=True)
+class TwoWay:
+    """Two-way analysis of variance without replication: value = system + query + residual.
+
+    Attributes:
+        ms_system, ms_query, ms_residual: mean squares.
+        df_system, df_query, df_residual: degrees of freedom.
+        f: ms_system / ms_residual; NaN where the residual is 0.
+        p_value: of H₀: all systems have the same mean.
+    """
+
+    ms_system: float
+    ms_query: float
+    ms_residual: float
+    df_system: int
+    df_query: int
+    df_residual: int
+    f: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Every pair of systems, with one level for all of them.
+
+    Attributes:
+        delta: (S, S) mean of the row's system minus that of the column's.
+        p_value: (S, S), corrected for all pairs; 1 on the diagonal.
+        low, high: (S, S) simultaneous intervals of delta; NaN where the method has none.
+        method: how.
+    """
+
+    delta: Floats
+    p_value: Floats
+    low: Floats
+    high: Floats
+    method: str
+
+
+def anova(matrix: Floats) -> TwoWay:
+    """Two-way ANOVA; with two systems F is the square of the paired t (Carterette, TOIS 2012)."""
+    from scipy.special import fdtrc
+
+    n, systems = matrix.shape
+    grand_mean, by_system, by_query = matrix.mean(), matrix.mean(axis=0), matrix.mean(axis=1)
+    residual = matrix - by_query[:, None] - by_system[None, :] + grand_mean
+    df = (systems - 1, n - 1, (systems - 1) * (n - 1))
+    ms_system = n * ((by_system - grand_mean) ** 2).sum() / max(df[0], 1)
+    ms_query = systems * ((by_query - grand_mean) ** 2).sum() / max(df[1], 1)
+    ms_residual = (residual**2).sum() / max(df[2], 1)
+    tiny = np.finfo(float).eps * max(float((matrix**2).mean()), np.finfo(float).tiny)
+    is_defined = df[2] > 0 and ms_residual > tiny
+    f = float(ms_system / ms_residual) if is_defined else float("nan")
+    p = float(fdtrc(df[0], df[2], f)) if is_defined else float("nan")
+    return TwoWay(float(ms_system), float(ms_query), float(ms_residual), *df, f, p)
+
+
+def tukey(matrix: Floats, level: float = 0.95) -> Pairwise:
+    """Tukey's HSD with the two-way residual, so that queries are paired.
+
+    q = |difference| / √(ms_residual / n), by the studentised range of S means and
+    (n−1)(S−1) degrees of freedom (Carterette 2012). The test that ignores the pairing, as ranx
+    and scipy.stats.tukey_hsd compute it, sees far less.
+    """
+    from rankgate.measurement.stats.studentized_range import quantile
+
+    result, (n, systems) = anova(matrix), matrix.shape
+    mean = matrix.mean(axis=0)
+    delta = mean[:, None] - mean[None, :]
+    error = np.sqrt(result.ms_residual / n)
+    if np.isnan(result.f):
+        p = np.where(delta == 0, 1.0, np.nan)
+        return Pairwise(delta, p, np.full_like(delta, np.nan), np.full_like(delta, np.nan), "tukey")
+    p = _tail(np.abs(delta) / error, systems, result.df_residual)
+    np.fill_diagonal(p, 1.0)
+    half_width = quantile(level, systems, result.df_residual) * error
+    return Pairwise(delta, p, delta - half_width, delta + half_width, "tukey")
+
+
+def randomised_tukey(
+    matrices: Sequence[Floats], *, samples: int = 10_000, seed: int = 0
+) -> list[Pairwise]:
+    """Shuffle systems within each query; a pair is as far apart as the widest range of means.
+
+    p = (c + 1)/(samples + 1), c the shuffles whose range of means is at least the pair's
+    difference (Carterette 2012; Sakai 2018). It needs no normal residuals. A large matrix has
+    the values of each query put into a drawn order once, and turned by a drawn step each time:
+    turns are a group, so the test keeps its level (Hemerik and Goeman, TEST 2018), and their
+    sums can be looked up. Matrices of one shape, such as those of several metrics, are shuffled by
+    the same draws, which take most of the time; the result of each is that of the matrix alone.
+    """
+    ranges: dict[int, Floats] = {}
+    for shape in dict.fromkeys(matrix.shape for matrix in matrices):
+        places = [i for i, matrix in enumerate(matrices) if matrix.shape == shape]
+        same_shape = [matrices[i] for i in places]
+        if same_shape[0].size < _LARGE:
+            range_lists = _shuffled_ranges(same_shape, samples, seed)
+        else:
+            range_lists = [_rotated_ranges(matrix, samples, seed) for matrix in same_shape]
+        ranges |= dict(zip(places, range_lists, strict=True))
+    return [_pairwise_test(matrix, np.sort(ranges[i])) for i, matrix in enumerate(matrices)]
+
+
+def _pairwise_test(matrix: Floats, ranges: Floats) -> Pairwise:
+    """Every pair's share of ranges, which rise, that are at least its difference."""
+    mean = matrix.mean(axis=0)
+    delta = mean[:, None] - mean[None, :]
+    tolerance = 1e-12 * np.abs(matrix).sum() / len(matrix)
+    exceed_count = len(ranges) - np.searchsorted(ranges, np.abs(delta) - tolerance, side="left")
+    p = (exceed_count + 1) / (len(ranges) + 1)
+    np.fill_diagonal(p, 1.0)
+    none = np.full_like(delta, np.nan)
+    return Pairwise(delta, p, none, none, "randomised tukey")
+
+
+def _shuffled_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
+    """The range of means of each shuffle, of matrices of one shape."""
+    rng = np.random.default_rng(seed)
+    shape, size = matrices[0].shape, matrices[0].size
+    step = max(1, _BLOCK // size)
+    cells = np.arange(size).reshape(shape)
+    range_lists = [np.empty(samples) for _ in matrices]
+    for begin in range(0, samples, step):
+        block = slice(begin, min(begin + step, samples))
+        shuffles = rng.permuted(np.broadcast_to(cells, (block.stop - begin, *shape)), axis=2)
+        for matrix, ranges in zip(matrices, range_lists, strict=True):
+            means = np.take(matrix, shuffles).mean(axis=1)
+            ranges[block] = means.max(axis=1) - means.min(axis=1)
+    return range_lists
+
+
+def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
+    """The range of means of each turning; some rows at once, by a table of all their turnings."""
+    rng = np.random.default_rng(seed)
+    n, systems = matrix.shape
+    shuffled = rng.permuted(matrix, axis=1)
+    doubled = np.concatenate([shuffled, shuffled[:, :-1]], axis=1)
+    turns = np.lib.stride_tricks.sliding_window_view(doubled, systems, axis=1)
+    rows_per_table = max(1, int(np.log(_TABLE) / np.log(systems)))
+    sums = np.zeros((samples, systems))
+    buffer = np.empty_like(sums)
+    for begin in range(0, n, rows_per_table):
+        table = np.zeros((1, systems))
+        for row in turns[begin : begin + rows_per_table]:
+            table = (table[:, None] + row).reshape(-1, systems)
+        draw_index = rng.integers(len(table), size=samples)
+        sums += np.take(table, draw_index, axis=0, out=buffer, mode="clip")  # clip: without a copy
+    return np.asarray(np.ptp(sums, axis=1) / n, np.float64)
+
+
+def _tail(q: Floats, systems: int, df: int) -> Floats:
+    """P(range ≥ q): each by itself, or of many pairs between the points of a fine grid."""
+    from rankgate.measurement.stats.studentized_range import tail
+
+    upper = np.triu_indices(systems, 1)
+    values = q[upper]
+    if values.size <= _EXACT:
+        tails = tail(values, systems, df)
+    else:
+        from scipy.interpolate import PchipInterpolator
+
+        grid = np.linspace(0.0, float(values.max()), _GRID)
+        logs = np.log(np.maximum(tail(grid, systems, df), 1e-300))
+        tails = np.exp(PchipInterpolator(grid, logs)(values))
+    p = np.zeros_like(q)
+    p[upper] = np.clip(tails, 0.0, 1.0)
+    return np.asarray(p + p.T, np.float64)

@@ -1,1 +1,0 @@
-"""Power, and how many queries a difference needs."""

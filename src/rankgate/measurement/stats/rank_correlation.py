@@ -1,0 +1,395 @@
+"""Agreement of two orderings: Pearson, Spearman, Kendall, and rank-biased overlap.
+
+First comes agreement of two orderings of the same things. Values that differ by at most
+`PRECISION` of the largest are equal: means over the same queries that are equal on paper
+differ in their last bits once they are computed.
+
+Then come the correlation of two lists of numbers (Pearson, Spearman, Kendall, with intervals
+and tests) and rank-biased overlap, the top-weighted similarity of two orderings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.measurement.stats.paired_tests import Floats
+
+
+TauTies = Literal["a", "b"]
+
+PRECISION = 1e-10
+"""Relative to the largest absolute value: smaller steps between neighbouring values are ties."""
+
+
+def tau(first: Floats, second: Floats, ties: TauTies = "b") -> float:
+    """Kendall's tau: pairs in the same order minus pairs in opposite order.
+
+    ``a``: over all pairs; ``b``: over the geometric mean of the pairs that either orders (Kendall
+    1945). 1 is the same order, −1 the reverse; NaN for fewer than two things, and under ``b``
+    where one of them ties everything.
+    """
+    n = len(first)
+    upper = np.triu_indices(n, 1)
+    first_signs, second_signs = (
+        np.sign(np.subtract.outer(values, values))[upper]
+        for values in _levels_of_both(first, second)
+    )
+    order_balance = float((first_signs * second_signs).sum())
+    norm = n * (n - 1) / 2
+    if ties == "b":
+        norm = float(np.sqrt(np.count_nonzero(first_signs) * np.count_nonzero(second_signs)))
+    return order_balance / norm if norm else float("nan")
+
+
+def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
+    """τ_AP: as tau, but the top of the list weighs more (Yilmaz, Aslam and Robertson 2008).
+
+    τ_AP = 2/(n−1) Σ_{i=2..n} C(i)/(i−1) − 1, things by the estimate's order, C(i) those before
+    the i-th that the reference puts before it too. It is not symmetric.
+
+    With ties (Urbano and Marrero, ICTIR 2017): ``a`` is the mean over all orders that break the
+    estimate's ties; a tie in the reference is half right. ``b`` leaves pairs that either ties out
+    and is symmetric: the mean of both directions over the things that have a pair.
+
+    Args:
+        estimate: (n,) values, larger is better.
+        reference: (n,) values of the same things.
+        ties: the treatment.
+    """
+    estimate_levels, reference_levels = _levels_of_both(estimate, reference)
+    if len(estimate_levels) < 2:  # nothing is in any order
+        return float("nan")
+    if ties == "a":
+        return _tau_ap_a(estimate_levels, reference_levels)
+    return (
+        _tau_ap_b(estimate_levels, reference_levels) + _tau_ap_b(reference_levels, estimate_levels)
+    ) / 2
+
+
+def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
+    """Of a thing in a group of g ties at places p..p+g−1, each place is as likely as any other."""
+    n = len(estimate)
+    agreement = (np.sign(np.subtract.outer(reference, reference)) + 1) / 2  # row above column
+    is_above = estimate[:, None] > estimate[None, :]
+    is_tied = (estimate[:, None] == estimate[None, :]) & ~np.eye(n, dtype=bool)
+    total = 0.0
+    count_above, group = is_above.sum(axis=0), is_tied.sum(axis=0)
+    agreeing_above, agreeing_ties = (
+        (is_above * agreement).sum(axis=0),
+        (is_tied * agreement).sum(axis=0),
+    )
+    for i in range(n):
+        places = count_above[i] + np.arange(group[i] + 1)  # how many are before it
+        peers = np.arange(group[i] + 1)
+        share = agreeing_ties[i] / group[i] if group[i] else 0.0
+        is_used = places > 0
+        total += float(
+            ((agreeing_above[i] + peers * share)[is_used] / places[is_used]).sum() / len(places)
+        )
+    return 2 * total / (n - 1) - 1
+
+
+def _tau_ap_b(estimate: Floats, reference: Floats) -> float:
+    is_above = estimate[:, None] > estimate[None, :]
+    sign = np.sign(np.subtract.outer(reference, reference))
+    count_above = is_above.sum(axis=0)
+    is_used = count_above > 0
+    if not is_used.any():
+        return float("nan")
+    agreement = (is_above * sign).sum(axis=0)[is_used] / count_above[is_used]
+    return float(agreement.mean())
+
+
+def tie_levels(values: Floats) -> NDArray[np.float64]:
+    """(n,) 0 for the smallest values, 1 for the next larger ones, and so on.
+
+    Sorted values share a level where each is within `PRECISION` of the largest absolute value of
+    the one before it. NaN stays NaN.
+
+    >>> tie_levels(np.array([0.3, 0.1 + 0.2, 0.1])).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    table = np.asarray(values, np.float64)
+    order = np.argsort(table, kind="stable")
+    ranked = table[order]
+    finite = np.abs(ranked[np.isfinite(ranked)])
+    with np.errstate(invalid="ignore"):  # inf - inf
+        step = np.diff(ranked) > PRECISION * finite.max(initial=0.0)
+    level_index = np.empty_like(table)
+    level_index[order] = np.concatenate([[0.0], np.cumsum(step)])[: len(table)]
+    level_index[np.isnan(table)] = np.nan
+    return level_index
+
+
+def _levels_of_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    if len(first) != len(second):
+        raise ValueError(
+            f"{len(first)} values against {len(second)}: orderings are of the same things."
+        )
+    return tie_levels(first), tie_levels(second)
+
+
+_KENDALL = 0.437  # variance of the z of tau, times n − 4 (Fieller, Hartley and Pearson 1957)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A coefficient of n pairs.
+
+    Attributes:
+        value: −1 to 1; NaN where one list has no spread, or there are fewer than 2 pairs.
+        low, high: its interval; NaN where there are too few pairs for one.
+        p_value: of H₀: no association.
+        n: pairs.
+    """
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+
+
+def pearson(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
+    """Return r = Σ(x−x̄)(y−ȳ)/√(Σ(x−x̄)²Σ(y−ȳ)²); interval by Fisher's z, p by Student's t.
+
+    z = atanh r has the standard error 1/√(n − 3) for normal pairs (Fisher 1915).
+
+    >>> [round(x, 4) for x in vars(pearson(np.arange(5.0), np.array([1.0, 3, 2, 5, 4]))).values()]
+    [0.8, -0.2796, 0.9862, 0.1041, 5]
+    """
+    value = product_moment(np.asarray(first, np.float64), np.asarray(second, np.float64))
+    n = len(first)
+    return Correlation(value, *_fisher(value, n, 1.0, 3, level), _student(value, n), n)
+
+
+def spearman(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
+    """Pearson's r of the ranks, ties at their mean rank (Spearman 1904).
+
+    The interval is by Fisher's z with the variance (1 + ρ²/2)/(n − 3) of Bonett and Wright
+    (Psychometrika 65, 2000); p is exact for up to 9 pairs without ties, else by Student's t.
+    """
+    value, n = rank_correlation(first, second), len(first)
+    ends = _fisher(value, n, 1 + value**2 / 2, 3, level)
+    return Correlation(value, *ends, _spearman_p(first, second, value), n)
+
+
+def kendall(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
+    """Kendall's tau b, with the interval by Fisher's z and the variance .437/(n − 4).
+
+    The variance is that of Fieller, Hartley and Pearson (1957), which Bonett and Wright (2000)
+    confirm for tau up to .8. p is exact without ties, else by the normal approximation with the
+    variance for ties (Kendall 1970), as R's cor.test and scipy compute it.
+    """
+    value, n = tau(first, second), len(first)
+    ends = _fisher(value, n, _KENDALL, 4, level)
+    if np.isnan(value):
+        return Correlation(value, *ends, float("nan"), n)
+    from scipy.stats import kendalltau
+
+    p = float(kendalltau(tie_levels(first), tie_levels(second)).pvalue)
+    return Correlation(value, *ends, p, n)
+
+
+def product_moment(first: Floats, second: Floats) -> float:
+    """Pearson's r without an interval; NaN where one list has no spread."""
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float("nan")
+    x, y = first - first.mean(), second - second.mean()
+    r = float((x @ y) / np.sqrt((x @ x) * (y @ y)))
+    return min(1.0, max(-1.0, r))
+
+
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Spearman's rho without an interval; values that differ by rounding only are tied."""
+    from scipy.stats import rankdata
+
+    return product_moment(rankdata(tie_levels(first)), rankdata(tie_levels(second)))
+
+
+def _fisher(
+    value: float, n: int, variance: float, lost_degrees: int, level: float
+) -> tuple[float, float]:
+    """tanh(atanh value ± z √(variance/(n − lost))); the ends meet at −1 and 1."""
+    from scipy.special import ndtri
+
+    if n <= lost_degrees or np.isnan(value):
+        return float("nan"), float("nan")
+    if abs(value) == 1:
+        return value, value
+    half_width = float(ndtri((1 + level) / 2)) * np.sqrt(variance / (n - lost_degrees))
+    middle = np.arctanh(value)
+    return float(np.tanh(middle - half_width)), float(np.tanh(middle + half_width))
+
+
+def _student(value: float, n: int) -> float:
+    from scipy.special import stdtr
+
+    if n < 3 or np.isnan(value):
+        return float("nan")
+    if abs(value) == 1:
+        return 0.0
+    t = value * np.sqrt((n - 2) / (1 - value**2))
+    return float(2 * stdtr(n - 2, -abs(t)))
+
+
+_EXACT = 9  # pairs up to which all orders are counted: 362,880
+
+
+def _spearman_p(first: Floats, second: Floats, value: float) -> float:
+    from scipy.stats import rankdata
+
+    n = len(first)
+    first_ranks, second_ranks = (rankdata(tie_levels(values)) for values in (first, second))
+    has_ties = len(np.unique(first_ranks)) < n or len(np.unique(second_ranks)) < n
+    if has_ties or n > _EXACT or n < 2:
+        return _student(value, n)
+    from itertools import permutations
+
+    orders = np.array(list(permutations(range(1, n + 1))), np.int8)
+    gap = ((orders - np.arange(1, n + 1)) ** 2).sum(axis=1, dtype=np.int64)
+    observed = int(np.rint(((first_ranks - second_ranks) ** 2).sum()))
+    return float(min(1.0, 2 * min((gap <= observed).mean(), (gap >= observed).mean())))
+
+
+RboTies = Literal["w", "a", "b"]
+
+
+@dataclass(frozen=True)
+class RankBiasedOverlap:
+    """Rank-biased overlap of two lists of which only the first items are known.
+
+    Attributes:
+        value: extrapolated: as alike below as above.
+        low: if nothing below is shared.
+        high: if as much below is shared as can be.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def residual(self) -> float:
+        """The uncertainty from unseen items: high − low."""
+        return self.high - self.low
+
+
+def rbo(
+    first: Sequence[Sequence[str]],
+    second: Sequence[Sequence[str]],
+    p: float = 0.9,
+    ties: RboTies = "a",
+) -> RankBiasedOverlap:
+    """RBO = (1 − p)/p · Σ_d p^d · A_d, with A_d the agreement of the first d items.
+
+    An item counts at depth d by how far it is known to be among the first d: ``w`` wholly from
+    the first rank of its tie on, agreement over the mean of both counts (ties are equality);
+    ``a`` by the share of orders that put it there, over d (the mean over all ways to break ties);
+    ``b`` the same over the root of the product of both sums of squares, so that a list with ties
+    agrees wholly with itself. Webber, Moffat and Zobel, TOIS 2010; ties: Corsi and Urbano, SIGIR
+    2024.
+
+    Args:
+        first: groups of tied items, best first; a group of one is no tie.
+        second: the other list.
+        p: in (0, 1); the larger, the deeper it looks.
+        ties: the treatment.
+
+    Raises:
+        ValueError: p outside (0, 1), an empty list, an item that is listed twice.
+    """
+    if not 0 < p < 1:
+        raise ValueError(f"p = {p} is not between 0 and 1.")
+    shorter, longer = sorted((list(map(list, first)), list(map(list, second))), key=_size)
+    s, n = _size(shorter), _size(longer)
+    if not s:
+        raise ValueError("a list without items agrees with nothing.")
+    items = [[item for group in groups for item in group] for groups in (shorter, longer)]
+    if any(len(set(members)) < len(members) for members in items):
+        raise ValueError("an item is listed twice.")
+    position = {item: i for i, item in enumerate(dict.fromkeys(items[0] + items[1]))}
+    short_membership, long_membership = (
+        _membership(groups, position, n, whole=ties == "w") for groups in (shorter, longer)
+    )
+    depth = np.arange(1, n + 1)
+    overlap = (short_membership * long_membership).sum(axis=0)
+    norm = _norm(short_membership, long_membership, s, ties)
+    agreement = float(overlap[s - 1] / norm[s - 1])
+    unseen = long_membership[s:]  # items that the shorter list may hold below its end
+    beyond = np.maximum(depth - s, 0)
+    highest = np.array([unseen[:count, d].sum() for d, count in enumerate(beyond)])
+    item_count = np.maximum((unseen > 0).sum(axis=0), 1)
+    expected_overlap = beyond * agreement * unseen.sum(axis=0) / item_count
+    weight = (1 - p) / p * p**depth
+    last_overlap = float(overlap[-1])
+    tails = _tail_low(last_overlap, n, p), _tail_high(last_overlap, s, n, p)
+    tail = (last_overlap + (n - s) * agreement) / n * p**n
+    return RankBiasedOverlap(
+        float((weight * (overlap + expected_overlap) / norm).sum() + tail),
+        float((weight * overlap / norm).sum() + tails[0]),
+        float((weight * (overlap + highest) / norm).sum() + tails[1]),
+    )
+
+
+def group_ties(scores: Mapping[str, float]) -> list[list[str]]:
+    """Items in groups of equal score (by `tie_levels`), the largest first."""
+    names = sorted(scores)
+    level = dict(zip(names, tie_levels(np.array([scores[name] for name in names])), strict=True))
+    groups: dict[float, list[str]] = {}
+    for item in sorted(names, key=lambda name: (-level[name], name)):
+        groups.setdefault(level[item], []).append(item)
+    return list(groups.values())
+
+
+def _size(groups: Sequence[Sequence[str]]) -> int:
+    return sum(map(len, groups))
+
+
+def _membership(
+    groups: Sequence[Sequence[str]], position: Mapping[str, int], n: int, *, whole: bool
+) -> Floats:
+    """(items, n): how far each item is known to be among the first d."""
+    result = np.zeros((len(position), n))
+    top = 0
+    for group in groups:
+        bottom = top + len(group)
+        tie_shares = np.ones(len(group)) if whole else np.arange(1, len(group) + 1) / len(group)
+        for item in group:
+            result[position[item], top:bottom] = tie_shares
+            result[position[item], bottom:] = 1
+        top = bottom
+    return result
+
+
+def _norm(first: Floats, second: Floats, s: int, ties: RboTies) -> Floats:
+    """(n,) the divisor of the overlap at each depth; the shorter list is full below its end."""
+    depth = np.arange(1, first.shape[1] + 1, dtype=np.float64)
+    if ties == "a":
+        return depth
+    power = 1 if ties == "w" else 2
+    sums = [(membership**power).sum(axis=0) for membership in (first, second)]
+    sums[0] = np.where(depth > s, depth, sums[0])
+    return np.asarray((sums[0] + sums[1]) / 2 if ties == "w" else np.sqrt(sums[0] * sums[1]))
+
+
+def _tail_low(last_overlap: float, n: int, p: float) -> float:
+    """Below both ends nothing is shared any more: Σ_{d>n} p^d · X/d, from −ln(1 − p)."""
+    depth = np.arange(1, n + 1)
+    return (1 - p) / p * last_overlap * float(np.log(1 / (1 - p)) - (p**depth / depth).sum())
+
+
+def _tail_high(last_overlap: float, s: int, n: int, p: float) -> float:
+    """Below both ends everything is shared, until all is."""
+    full_depth = int(np.floor(n + s - last_overlap + 1e-9))  # ties leave sums of shares
+    depth = np.arange(n + 1, full_depth + 1)
+    growing_part = ((2 * depth - n - s + last_overlap) / depth * p**depth).sum()
+    return (1 - p) / p * float(growing_part + p ** (full_depth + 1) / (1 - p))

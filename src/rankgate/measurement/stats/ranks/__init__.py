@@ -1,1 +1,0 @@
-"""Rankings compared: correlations, orders, tests of ranks."""

@@ -1,0 +1,1 @@
+"""Charts of results from logs, clicks and experiments."""

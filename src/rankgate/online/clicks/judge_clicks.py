@@ -1,0 +1,428 @@
+"""Judgments from clicks: fit models, choose one, make grades.
+
+Rates as grades come first: the rule that turns what a click model learned into judgments.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.declare import Count, Range, check_fields
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.input_types import is_on_spark, run_on_spark
+from rankgate.online.clicks.click_judgments import CURVES, JUDGMENTS, MODEL_COLUMNS, ClickJudgments
+from rankgate.online.clicks.click_judgments import RANKS as RANK_COLUMNS
+from rankgate.online.clicks.click_model import (
+    Settings,
+    coec_opensearch,
+    count_clicks_by_pair,
+    fitness,
+    perplexity_over_ranks,
+)
+from rankgate.online.clicks.click_models import MODELS
+from rankgate.online.clicks.packed_searches import (
+    DEFAULT_RANKS,
+    PackedSearches,
+    pack_counts,
+    pack_events,
+    read_counts,
+)
+from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.events import Events, EventsLike
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.data.input_types import QrelsLike
+    from rankgate.online.clicks.click_model import ClickModel, Estimates
+
+
+GradeRule = Literal["relative", "cuts", "quantiles", "value"]
+"""The rule for grades: ``relative`` to the highest of the query, by fixed ``cuts`` of the
+value, by ``quantiles`` of the query's documents, or the value itself."""
+
+CUTS = (0.25, 0.5, 0.75)
+"""The lowest values of grades 1, 2, and so on."""
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How what a click model learned becomes grades; judgments keep it in ``made_by``.
+
+    Attributes:
+        grades: How values become grades: relative to the highest of the query, by fixed cuts of
+            the value, by quantiles of the query's documents, or the value itself.
+        cuts: Where grades begin: the first gives grade 1, the second grade 2, and so on.
+        min_examined: How many impressions of a document must have been looked at, as the model
+            expects, for a judgment.
+
+    Raises:
+        UsageError: No such rule; cuts that do not rise; a number below 0.
+    """
+
+    grades: GradeRule = "relative"
+    cuts: Sequence[float] = CUTS
+    min_examined: Annotated[float, Range(0)] = 10.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, "grades", "min_examined")
+        if not self.cuts or list(self.cuts) != sorted(set(self.cuts)):
+            problem = f"cuts must rise, as in 0.25,0.5,0.75, not {', '.join(map(str, self.cuts))}."
+            raise UsageError(problem, code="invalid-cuts")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule of the grades, as judgments keep it in ``made_by``."""
+        cuts = {} if self.grades == "value" else {"cuts": list(self.cuts)}
+        return {"rule": self.grades, **cuts, "min_examined": self.min_examined}
+
+
+def add_grades(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
+    """Add ``grade`` to pairs with enough evidence; leave others out.
+
+    Args:
+        table: ``query_id``, ``value``, ``examined``.
+        grading: how values become grades.
+    """
+    rule, cuts = grading.grades, grading.cuts
+    with_evidence = table.filter(
+        pl.col("examined") >= grading.min_examined, pl.col("value").is_not_nan()
+    )
+    measure = pl.col("value")
+    if rule == "relative":
+        highest_value = pl.col("value").max().over("query_id")
+        measure = pl.when(highest_value > 0).then(pl.col("value") / highest_value).otherwise(0.0)
+    elif rule == "quantiles":
+        # the share of the query's documents below, ties in the middle; of one document a half
+        rank, count = pl.col("value").rank("average").over("query_id"), pl.len().over("query_id")
+        measure = (rank - 0.5) / count
+    if rule == "value":
+        return with_evidence.with_columns(grade=measure)
+    steps = [(measure >= cut).cast(pl.Float64) for cut in cuts]
+    return with_evidence.with_columns(grade=pl.sum_horizontal(steps))
+
+
+_LEVEL = 0.95
+_MIN_PAIRS = 3  # pairs that a correlation needs
+OPENSEARCH = "coec_opensearch"
+"""COEC with the formula of OpenSearch Search Relevance, to compare with; it predicts no clicks."""
+_FITTED_MODEL = {OPENSEARCH: "dctr"}  # the click model that is fitted in its place
+
+
+def judgments(
+    events: EventsLike | PackedSearches,
+    *,
+    model: str = "auto",
+    models: Sequence[str] = (),
+    ranks: Count = DEFAULT_RANKS,
+    grading: Grading | None = None,
+    prior: Annotated[float, Range(0)] | None = None,
+    no_click: Literal["drop", "all_examined"] | None = None,
+    held_out: Annotated[float, Range(0, 0.9)] = 0.2,
+    human: QrelsLike | None = None,
+    resamples: Annotated[int, Range(0)] = 20,
+    seed: Annotated[int, Range(0)] = 0,
+) -> ClickJudgments:
+    """Learn from clicks what documents are worth, and make judgments of it.
+
+    Args:
+        events: what users did: a folder of events, a table of them, files of logs, ``Events``,
+            packed searches, or click counts (of ``rankgate.spark.click_counts``) as a frame or
+            Parquet files. Clicks of a table on Spark are counted there.
+        model: the click model, such as sdbn; auto takes the one that predicts held-out clicks best.
+        models: the click models that are compared; with auto all by default.
+        ranks: how many ranks of each list count.
+        grading: how values become grades; relative to the highest of the query by default.
+        prior: clicks and non-clicks that are added to each document; by default those of the model:
+            1 in coec, dcm, dbn and ccm, else 0.
+        no_click: what searches without a click say to cascade models: nothing (drop), or that
+            everything was looked at (all_examined); by default what the model's paper says.
+        held_out: the share of searches on which models are compared, and on which a model must
+            predict clicks better than their ranks alone; 0 compares on all searches, without this
+            condition.
+        human: judgments of people, to compare with.
+        resamples: bootstrap samples of sessions, for intervals of the parameters that all documents
+            share, such as how often a rank is looked at; 0 gives none.
+        seed: of the held-out searches and of the resamples.
+
+    Raises:
+        InputError: a log that cannot be read, or without lists.
+        UsageError: no such model.
+        MissingExtraError: DuckDB is not installed.
+    """
+    grading = grading or Grading()
+    names = _model_names(model, models)
+    searches, faults = _read_searches(events, ranks)
+    settings = Settings(prior=prior, no_click=no_click or "")
+    halves = searches.split(held_out, seed) if held_out else None
+    if halves and not all(half.searches for half in halves):
+        halves = None
+    compared, by_rank, unidentified_models = _compare_models(names, searches, halves, settings)
+    candidates = _candidates(compared) if model == "auto" else [model]
+    best, estimates, refused_models = _first_identified_model(
+        candidates, searches, halves, settings
+    )
+    refused = {
+        name: reason for name, reason in unidentified_models.items() if name != best
+    } | refused_models
+    value = coec_opensearch(searches) if best == OPENSEARCH else estimates.relevance
+    table = _pair_table(searches, estimates, value, best)
+    judged = add_grades(table.head(0) if best in refused else table, grading)
+    made_by = {
+        **grading.to_dict(),
+        "model": best,
+        "prior": prior if prior is not None else MODELS[_FITTED_MODEL.get(best, best)].prior,
+        "ranks": ranks,
+        **({"no_click": no_click} if no_click else {}),
+    }
+    return ClickJudgments(
+        best,
+        round(searches.searches),
+        len(searches.pairs),
+        judged.select(pl.col(name).cast(kind) for name, kind in JUDGMENTS.items()),
+        compared,
+        by_rank,
+        _shared_curves(best, estimates, searches, settings, resamples, seed),
+        held_out,
+        made_by,
+        {} if human is None else _agreement_with_people(table, human),
+        faults,
+        refused,
+    )
+
+
+def _model_names(model: str, models: Sequence[str]) -> list[str]:
+    if model == "auto":
+        return [MODELS.named(name).name for name in models] or list(MODELS)
+    if model != OPENSEARCH:
+        MODELS.named(model)
+    compared_models = [MODELS.named(name).name for name in models]
+    return list(dict.fromkeys([*([model] if model != OPENSEARCH else []), *compared_models]))
+
+
+def _candidates(compared: pl.DataFrame) -> list[str]:
+    """The compared models that tell documents apart, the best first.
+
+    Raises:
+        UsageError: there is none.
+    """
+    names = [str(name) for name in compared["model"] if MODELS[name].of_documents]
+    if not names:
+        raise UsageError("no compared model tells documents apart; add dctr.", code="no-model")
+    return names
+
+
+def _first_identified_model(
+    names: Sequence[str],
+    searches: PackedSearches,
+    halves: tuple[PackedSearches, PackedSearches] | None,
+    settings: Settings,
+) -> tuple[str, Estimates, dict[str, str]]:
+    """The first model that this log can teach, on all searches; else the first one.
+
+    Returns:
+        Its name, its estimates, and by name why it, or models before it, make no judgments.
+    """
+    refused: dict[str, str] = {}
+    first_choice: tuple[str, Estimates] | None = None
+    for name in names:
+        model = MODELS[_FITTED_MODEL.get(name, name)]
+        estimates = model.fit(searches, settings)
+        first_choice = first_choice or (name, estimates)
+        reason = estimates.refusal
+        if halves and not reason:
+            reason = _no_better_than_ranks(model, *halves, settings)
+        if not reason:
+            return name, estimates, refused
+        refused[name] = reason
+    assert first_choice is not None
+    return *first_choice, refused
+
+
+def _no_better_than_ranks(
+    model: ClickModel, train: PackedSearches, test: PackedSearches, settings: Settings
+) -> str:
+    """Explain why a model is refused that predicts clicks no better than their ranks do."""
+    if not model.of_documents:
+        return "it does not tell documents apart"
+    documents, ranks = perplexity_over_ranks(model, model.fit(train, settings), train, test)
+    if documents < ranks:
+        return ""
+    return (
+        f"it predicts held-out clicks no better than their ranks alone (perplexity "
+        f"{documents:.4g} against {ranks:.4g}): there are too few clicks to tell documents apart, "
+        "or documents have little to do with clicks; collect more searches"
+    )
+
+
+def _read_searches(
+    events: EventsLike | PackedSearches, ranks: int
+) -> tuple[PackedSearches, tuple[str, ...]]:
+    """Read the searches, and the codes of faults in the log that spoil clicks."""
+    if isinstance(events, PackedSearches):
+        return events, ()
+    events = Events.of(events)
+    if is_on_spark(events.log):
+        return pack_counts(run_on_spark("click_counts", events, ranks), ranks), ()
+    click_counts = read_counts(events.log)
+    if click_counts is not None:
+        return pack_counts(click_counts, ranks), ()
+    with events.open() as log:
+        diagnosis = diagnose_events(log.base, log.manifest)
+        faults = tuple(
+            fault.code for fault in diagnosis.blocking(("clicks", "ranks", "impressions"))
+        )
+        return pack_events(log.base, ranks), faults
+
+
+def _compare_models(
+    names: Sequence[str],
+    searches: PackedSearches,
+    halves: tuple[PackedSearches, PackedSearches] | None,
+    settings: Settings,
+) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, str]]:
+    """Models by how well they predict searches that they have not seen, the best first.
+
+    Returns:
+        Models; perplexities by rank; by model why the searches do not identify it.
+    """
+    train, test = halves or (searches, searches)
+    rows, by_rank, refusals = [], [], {}
+    for name in names:
+        start_time = time.perf_counter()
+        estimates = MODELS[name].fit(train, settings)
+        seconds = time.perf_counter() - start_time
+        if estimates.refusal:
+            refusals[name] = estimates.refusal
+        model_fitness = fitness(MODELS[name], estimates, test)
+        rows.append(
+            {
+                "model": name,
+                "log_likelihood": model_fitness.log_likelihood,
+                "perplexity": model_fitness.perplexity,
+                "seconds": round(seconds, 3),
+            }
+        )
+        by_rank += [
+            {"model": name, "rank": rank, "perplexity": float(perplexity)}
+            for rank, perplexity in enumerate(model_fitness.by_rank, 1)
+            if np.isfinite(perplexity)
+        ]
+    table = pl.DataFrame(rows, schema=MODEL_COLUMNS)
+    return (
+        table.sort("log_likelihood", descending=True),
+        pl.DataFrame(by_rank, schema=RANK_COLUMNS),
+        refusals,
+    )
+
+
+def _pair_table(
+    searches: PackedSearches, estimates: Estimates, value: NDArray[np.float64], model: str
+) -> pl.DataFrame:
+    """Tabulate each pair with the model's interval, else Jeffreys' on expected looks."""
+    from scipy.special import betaincinv
+
+    clicks, impressions = count_clicks_by_pair(searches)
+    if estimates.identified is not None:
+        value = np.where(estimates.identified, value, np.nan)
+    hits = np.clip(value, 0, 1) * estimates.examined
+    misses = np.maximum(estimates.examined - hits, 0)
+    tail = (1 - _LEVEL) / 2
+    low = betaincinv(hits + 0.5, misses + 0.5, tail)
+    high = betaincinv(hits + 0.5, misses + 0.5, 1 - tail)
+    low, high = np.where(hits <= 0, 0.0, low), np.where(misses <= 0, 1.0, high)
+    if estimates.low is not None and estimates.high is not None:
+        low, high = estimates.low, estimates.high
+    satisfied = (
+        np.full(len(impressions), np.nan)
+        if estimates.satisfaction is None
+        else estimates.satisfaction
+    )
+    return searches.pairs.with_columns(
+        impressions=pl.Series(np.round(impressions)).cast(pl.Int64),
+        clicks=pl.Series(np.round(clicks)).cast(pl.Int64),
+        examined=pl.Series(estimates.examined),
+        attractiveness=pl.Series(estimates.attractiveness).fill_nan(None),
+        satisfaction=pl.Series(satisfied).fill_nan(None),
+        value=pl.Series(value),
+        low=pl.Series(low),
+        high=pl.Series(high),
+        model=pl.lit(model),
+    )
+
+
+def _shared_curves(
+    name: str,
+    estimates: Estimates,
+    searches: PackedSearches,
+    settings: Settings,
+    resamples: int,
+    seed: int,
+) -> pl.DataFrame:
+    """Shared parameters; intervals by bootstrap standard errors and Student's t."""
+    from scipy.special import stdtrit
+
+    random = np.random.default_rng(seed)
+    resampled_parameters: list[Mapping[str, NDArray[np.float64]]] = []
+    if estimates.shared and name in MODELS:
+        resampled_parameters = [
+            MODELS[name].fit(searches.resampled(random), settings).shared for _ in range(resamples)
+        ]
+    rows = []
+    for parameter, values in estimates.shared.items():
+        curve = _first_column(values)
+        half_widths = np.full(len(curve), np.nan)
+        if resampled_parameters:
+            samples = np.array(
+                [_first_column(parameters[parameter]) for parameters in resampled_parameters]
+            )
+            with np.errstate(invalid="ignore"):
+                if len(samples) > 1:
+                    quantile = stdtrit(len(samples) - 1, (1 + _LEVEL) / 2)
+                    half_widths = quantile * samples.std(axis=0, ddof=1)
+        linked = np.ones(len(curve), np.bool_)
+        if estimates.linked is not None:
+            linked = _first_column(estimates.linked.reshape(values.shape))
+        rows += [
+            (
+                parameter,
+                rank,
+                float(value),
+                float(max(value - half_width, 0.0)),
+                float(value + half_width),
+            )
+            for rank, (value, half_width, is_linked) in enumerate(
+                zip(curve, half_widths, linked, strict=True), 1
+            )
+            if np.isfinite(value) and is_linked
+        ]
+    table = pl.DataFrame(rows, schema=CURVES, orient="row")
+    return table.with_columns(pl.col("low", "high").fill_nan(None))
+
+
+def _first_column(values: NDArray[Any]) -> NDArray[Any]:
+    """Parameters by rank; of those by rank and click before, without one."""
+    return values if values.ndim == 1 else values[:, 0]
+
+
+def _agreement_with_people(table: pl.DataFrame, human: QrelsLike) -> dict[str, float | None]:
+    """Rank correlation with grades of people on the pairs that both have."""
+    from scipy.stats import kendalltau, spearmanr
+
+    from rankgate.data import read_qrels
+
+    grades = read_qrels(human).table.select("query_id", "doc_id", grade="grade")
+    joined = table.join(grades, on=["query_id", "doc_id"]).filter(pl.col("value").is_not_nan())
+    if len(joined) < _MIN_PAIRS or joined["grade"].n_unique() < 2 or joined["value"].n_unique() < 2:
+        return {"pairs": float(len(joined)), "spearman": None, "kendall": None}
+    model_values, human_grades = joined["value"].to_numpy(), joined["grade"].to_numpy()
+    return {
+        "pairs": float(len(joined)),
+        "spearman": float(spearmanr(model_values, human_grades).statistic),
+        "kendall": float(kendalltau(model_values, human_grades).statistic),
+    }

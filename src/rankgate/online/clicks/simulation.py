@@ -1,0 +1,165 @@
+"""A simulated log: the result of ``simulate``, and its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, fields
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.codec import encode
+from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
+from rankgate.core.present.document_model import make_document as made
+
+VARIANTS = {
+    "variant": pl.String,
+    "searches": pl.Int64,
+    "clicks": pl.Int64,
+    "clicks_per_search": pl.Float64,
+    "expected": pl.Float64,
+}
+RANKS = {
+    "rank": pl.Int64,
+    "simulated": pl.Float64,
+    "expected": pl.Float64,
+    "observed": pl.Float64,
+    "error": pl.Float64,
+}
+
+MIN_PAIRS = 20
+"""Pairs of lists that a check of the order of lists needs."""
+
+
+@dataclass(frozen=True)
+class Simulation(Result):
+    """Simulated clicks, with what is known to be true of them.
+
+    Attributes:
+        user: the declared user, or the click model, that clicked.
+        variants: ``variant``, ``searches``, ``clicks``, ``clicks_per_search``, ``expected``: what
+            is true, from which the simulated value differs by chance alone.
+        by_rank: ``rank``, ``simulated`` and ``expected`` rate of clicks; with a log that was
+            learned from, the rate ``observed`` in searches that were not, and the standard
+            ``error`` of their difference.
+        reliability: of a simulator that was learned: ``ranks`` that differ by more than three
+            standard errors, ``pairs`` of lists of one query, ``agreement``: the share of them that
+            it puts into the order of the log; empty for declared users.
+        seed: of the clicks.
+        output: the file of the events; None if there is none.
+        events: the simulated events; None in a result that was read from JSON.
+    """
+
+    kind: ClassVar[str] = "simulation"
+    label: ClassVar[str] = "Simulated clicks"
+    document_from: ClassVar[str] = "rankgate.online.clicks.simulation:simulation_document"
+    order: ClassVar[int] = 64
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"variants": VARIANTS, "by_rank": RANKS}
+
+    user: str
+    variants: pl.DataFrame
+    by_rank: pl.DataFrame
+    reliability: Mapping[str, float | None]
+    seed: int
+    output: str | None = None
+    events: pl.DataFrame | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def trusted(self) -> bool | None:
+        """True if a learned simulator may compare systems; None for declared users.
+
+        It must not differ from unseen searches at any rank by more than three standard errors, and
+        must put at least three quarters of 20 or more pairs of lists into the log's order.
+        """
+        if not self.reliability:
+            return None
+        agreement = self.reliability["agreement"]
+        pairs = self.reliability["pairs"] or 0
+        agrees = agreement is not None and agreement >= 0.75
+        return bool(agrees and pairs >= MIN_PAIRS and not self.reliability["ranks"])
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """A warning if the simulator failed the check of its reliability."""
+        if self.trusted is not False:
+            return ()
+        return (
+            Notice(
+                "unreliable-simulator",
+                "the simulator did not pass the check of its reliability: use its clicks to test "
+                "software, not to say which system is better",
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, without the events."""
+        encoded_fields = {
+            attribute.name: encode(getattr(self, attribute.name)) for attribute in fields(self)[:-1]
+        }
+        return {**self.head(), **encoded_fields}
+
+    def _table(self) -> pl.DataFrame:
+        return self.variants
+
+
+_RANKS = 10
+
+
+def simulation_document(result: Simulation) -> Document:
+    """Clicks of each variant with the truth, rates by rank, and the check of the simulator."""
+    searches, clicks = result.variants["searches"].sum(), result.variants["clicks"].sum()
+    variants = tuple(
+        (
+            make_printable(row["variant"]),
+            f"{row['searches']:,}",
+            f"{row['clicks']:,}",
+            f"{row['clicks_per_search']:.4f}",
+            f"{row['expected']:.4f}",
+        )
+        for row in result.variants.iter_rows(named=True)
+    )
+    header = ("variant", "searches", "clicks", "clicks a\nsearch", "true\nvalue")
+    return made(
+        f"{searches:,} simulated searches with {clicks:,} clicks, by {result.user}",
+        Table("", Grid(header, variants)),
+        Table("clicks by rank", _ranks(result)),
+        _reliability(result),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        *([f"Written to {make_printable(result.output)}."] if result.output else []),
+    )
+
+
+def _ranks(result: Simulation) -> Grid:
+    observed = result.by_rank["observed"].is_not_null().any()
+    rows = []
+    for row in result.by_rank.head(_RANKS).iter_rows(named=True):
+        cells = [str(row["rank"]), f"{row['simulated']:.4f}", f"{row['expected']:.4f}"]
+        if observed:
+            has_observed = row["observed"] is not None
+            cells += [
+                f"{row['observed']:.4f}" if has_observed else "–",
+                f"{row['error']:.4f}" if has_observed else "–",
+            ]
+        rows.append(tuple(cells))
+    header = ("rank", "simulated", "true\nvalue")
+    more = ("in unseen\nsearches", "standard\nerror") if observed else ()
+    return Grid((*header, *more), tuple(rows))
+
+
+def _reliability(result: Simulation) -> str:
+    reliability = result.reliability
+    if not reliability:
+        return ""
+    order = (
+        "no two lists of a query were shown often enough to compare"
+        if reliability["agreement"] is None
+        else f"{reliability['agreement']:.1%} of {reliability['pairs']:.0f} pairs of lists are in "
+        "the order of the log"
+    )
+    return (
+        f"Check of the simulator: {reliability['ranks']:.0f} ranks differ from unseen searches "
+        f"by more than three standard errors; {order}. "
+        f"{'Passed' if result.trusted else 'Not passed'}."
+    )

@@ -1,0 +1,260 @@
+"""Commands of ``rankgate online`` on clicks: judgments, simulation, replay, policies.
+
+``judgments``: what clicks say of documents. ``simulate``: clicks with a known truth.
+``replay``: a candidate ranking on logged clicks. ``ope``: what another policy would have
+earned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.option_types import FORMAT, DefiningCommand
+from rankgate.core.console.shared_options import backend_options, check_paths, input_paths
+from rankgate.core.console.terminal_output import print_result
+from rankgate.core.present.write_results import FORMS
+from rankgate.online.clicks.click_models import MODELS
+from rankgate.online.clicks.judge_clicks import OPENSEARCH, Grading, judgments
+from rankgate.online.clicks.simulate import simulate
+from rankgate.online.clicks.simulated_users import USERS
+from rankgate.online.commands.log_options import events_argument, events_options
+from rankgate.online.off_policy.estimators import ESTIMATORS
+from rankgate.online.off_policy.evaluate_policy import ope
+from rankgate.online.off_policy.replay import replay
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
+
+
+def _parse_number_list(_ctx: click.Context, _option: click.Parameter, text: str) -> list[float]:
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of numbers, as in 0.2,0.5") from None
+
+
+@click.command(
+    "judgments",
+    cls=DefiningCommand,
+    definitions={"Models": [(model.name, model.title) for model in MODELS.values()]},
+)
+@events_argument
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="QRELS",
+    type=click.Path(writable=True),
+    help="Write the judgments to QRELS; what was found is printed.",
+)
+@click.option(
+    "--to",
+    metavar="FORMAT",
+    type=FORMAT,
+    help="The format of QRELS; by the suffix of its name without it.",
+)
+@verb_options(
+    judgments,
+    "model",
+    "models MODEL",
+    "ranks N",
+    choices={"model": ["auto", *MODELS, OPENSEARCH], "models": list(MODELS)},
+)
+@value_options("grading", Grading, "grades", also={"cuts": "cuts", "min_examined": "min_examined"})
+@click.option(
+    "--cuts",
+    default="0.25,0.5,0.75",
+    show_default=True,
+    metavar="X,X,...",
+    callback=_parse_number_list,
+    help="Where grades begin: the first gives grade 1, the second grade 2, and so on.",
+)
+@verb_options(Grading, "min_examined N")
+@verb_options(
+    judgments,
+    "prior N",
+    "no_click",
+    "held_out SHARE",
+    "human",
+    "resamples N",
+    "seed",
+    choices={"no_click": ["drop", "all_examined"]},
+)
+@events_options("judgments human")
+@shared_options.form(*FORMS)
+@backend_options
+@click.pass_context
+def judgments_command(
+    ctx: click.Context,
+    /,
+    events: Events,
+    target: str | None,
+    to: str | None,
+    form: str,
+    **arguments: Any,
+) -> None:
+    """Make judgments from clicks, by a click model.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, files of logs, or click
+    counts in Parquet. Query ids are the texts of the queries. Exit code 3: the log has too
+    little for the model, and no judgments are written.
+
+    \b
+    rankgate online judgments events
+    rankgate online judgments ubi.ndjson --model sdbn -o qrels.csv
+    rankgate online judgments events --grades quantiles --min-examined 50 -o qrels.csv
+    """
+    check_paths(input_paths(), target)
+    result = judgments(events, **arguments)
+    if target and not result.status:
+        result.write(target, to)
+    print_result(result, form)
+    ctx.exit(result.status)
+
+
+@click.command(
+    "simulate",
+    cls=DefiningCommand,
+    definitions={"Models of users": [(user.name, user.title) for user in USERS.values()]},
+)
+@click.argument("qrels", type=click.Path(), required=False)
+@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN...]")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE.parquet",
+    type=click.Path(writable=True),
+    help="Write the events to FILE.parquet.",
+)
+@verb_options(
+    simulate,
+    "user",
+    "learned_from EVENTS",
+    "model",
+    "searches N",
+    "ranks N",
+    "seed",
+    choices={"user": list(USERS), "model": list(MODELS)},
+)
+@events_options("judgments qrels", "runs runs", log="learned_from")
+@shared_options.form(*FORMS)
+def simulate_command(
+    qrels: str | None, runs: tuple[str, ...], target: str | None, form: str, **arguments: Any
+) -> None:
+    """Simulate clicks of users on the lists of RUNs, or by a click model learned from a log.
+
+    With several RUNs each search is answered by one of them at random, which is its variant. The
+    true rates are printed next to the simulated ones.
+
+    \b
+    rankgate online simulate qrels.txt old.run new.run -o events.parquet
+    rankgate online simulate qrels.txt new.run --user informational --searches 50000
+    rankgate online simulate --learned-from events --model pbm -o more.parquet
+    """
+    check_paths(input_paths(), target)
+    print_result(simulate(qrels, runs, output=target, **arguments), form)
+
+
+def _parse_prices(
+    _ctx: click.Context, _option: click.Parameter, text: str | None
+) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in text.split(",")) if text else ()
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a list of numbers, as in 1,0.6,0.4") from None
+
+
+@click.command("replay")
+@shared_options.run
+@events_argument
+@verb_options(replay, "k N -k", "model")
+@click.option(
+    "--examination",
+    metavar="X,X,...",
+    callback=_parse_prices,
+    help="How often each rank is looked at, relative to the first; estimated without it.",
+)
+@verb_options(replay, "min_support SHARE", "resamples N", "level", "seed")
+@events_options("runs run")
+@shared_options.form(*FORMS)
+@shared_options.output
+@click.pass_context
+def replay_command(
+    ctx: click.Context,
+    /,
+    run: str,
+    events: Events,
+    form: str,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Score the candidate RUN on logged clicks, before a user sees it.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
+    ids in RUN are the texts of the queries. Exit code 3: the log shows too little
+    of the candidate, or nothing tells how often ranks are looked at.
+
+    \b
+    rankgate online replay new.run events
+    rankgate online replay new.run ubi.ndjson -k 5 --format json
+    """
+    result = replay(run, events, **arguments)
+    print_result(result, form, output)
+    ctx.exit(result.status)
+
+
+@click.command(
+    "ope",
+    cls=DefiningCommand,
+    definitions={
+        "Estimators": [(estimator.name, estimator.title) for estimator in ESTIMATORS.values()]
+    },
+)
+@click.argument("log", type=click.Path())
+@click.option(
+    "--target",
+    required=True,
+    metavar="POLICY",
+    help="The policy: uniform over the actions of LOG, or over N as uniform:N; a column of LOG "
+    "with its probability of the logged action; or a file of action, probability and perhaps "
+    "position.",
+)
+@verb_options(ope, "estimators ESTIMATOR --estimator", choices={"estimators": list(ESTIMATORS)})
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="NAME=COLUMN,...",
+    help="What columns of LOG and of the target's table are called: reward=bought,action=offer.",
+)
+@verb_options(ope, "clip", "min_ess N", "max_unsupported SHARE", "level")
+@shared_options.from_formats("logs log")
+@shared_options.form(*FORMS)
+@shared_options.output
+@click.pass_context
+def ope_command(
+    ctx: click.Context,
+    /,
+    log: str,
+    target: str,
+    form: str,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Estimate what another policy would have earned, from a LOG with propensities.
+
+    LOG is a table with a row for each decision: action, reward, propensity; with slates a row for
+    each slot, with slate and position. Exit code 3: the log cannot answer.
+
+    \b
+    rankgate online ope log.csv --target uniform
+    rankgate online ope log.csv --target new_policy --columns reward=bought
+    rankgate online ope slates.parquet --target new.csv --estimator rips
+    """
+    result = ope(log, target, **arguments)
+    print_result(result, form, output)
+    ctx.exit(result.status)

@@ -1,0 +1,133 @@
+"""``rankgate online interleave``: mixed lists, and which system users prefer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup
+from rankgate.core.console.shared_options import check_paths, input_paths
+from rankgate.core.console.terminal_output import print_result
+from rankgate.core.present.write_results import FORMS
+from rankgate.online.clicks.simulated_users import USERS
+from rankgate.online.commands.log_options import events_options, optional_events_argument
+from rankgate.online.interleaving.interleaving_methods import METHODS
+from rankgate.online.interleaving.mixed_lists import mix
+from rankgate.online.interleaving.score_interleaving import preference
+from rankgate.online.interleaving.simulate_tests import sensitivity
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
+
+
+_DEFINED = {"Methods": [(method.name, method.title) for method in METHODS.values()]}
+
+
+@click.group("interleave", cls=FullHelpGroup)
+def interleave_command() -> None:
+    """Mix the lists of systems, and read from clicks which system users prefer.
+
+    \b
+    rankgate online interleave lists old.run new.run -o lists.jsonl
+    rankgate online interleave score shown.jsonl
+    rankgate online interleave sensitivity qrels.txt old.run new.run
+    """
+
+
+@interleave_command.command("lists", cls=DefiningCommand, definitions=_DEFINED)
+@shared_options.runs
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE.jsonl",
+    type=click.Path(),
+    help="Write the lists to FILE.jsonl, one in a line.",
+)
+@verb_options(
+    mix, "method", "length N", "lists N", "depth N", "seed", choices={"method": list(METHODS)}
+)
+@shared_options.from_formats("runs runs")
+@shared_options.form(*FORMS)
+def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any) -> None:
+    """Mix the lists of RUNs for every query that all of them have.
+
+    Each line of the file holds the documents to show, and what scoring needs; add clicks (slots
+    from 1), session and user when it is logged. A service in Python calls
+    rankgate.online.interleave for each request instead.
+
+    \b
+    rankgate online interleave lists old.run new.run -o lists.jsonl
+    rankgate online interleave lists a.run b.run c.run --method probabilistic --lists 20 -o l.jsonl
+    """
+    check_paths(input_paths(), target)
+    print_result(mix(runs, target, **arguments), form)
+
+
+@interleave_command.command("score")
+@click.argument("assignments", type=click.Path(), metavar="LISTS.jsonl")
+@optional_events_argument
+@verb_options(preference, "unit", "level")
+@events_options()
+@shared_options.form(*FORMS)
+@shared_options.output
+@click.pass_context
+def score(
+    ctx: click.Context,
+    /,
+    assignments: str,
+    events: Events | None,
+    form: str,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Say which system users prefer, from clicks on interleaved lists.
+
+    LISTS.jsonl holds the lists that were shown. Clicks are in its key clicks (slots from 1), or in
+    EVENTS: a folder that rankgate online ingest made, a table of events, or files of logs, whose
+    search ids are the requests. Exit code 3: systems have not had equal shares of the slots.
+
+    \b
+    rankgate online interleave score shown.jsonl
+    rankgate online interleave score lists.jsonl events --unit session
+    """
+    result = preference(assignments, events, **arguments)
+    print_result(result, form, output)
+    ctx.exit(result.status)
+
+
+@interleave_command.command(
+    "sensitivity",
+    cls=DefiningCommand,
+    definitions={
+        **_DEFINED,
+        "Models of users": [(user.name, user.title) for user in USERS.values()],
+    },
+)
+@shared_options.qrels
+@click.argument("runs", type=click.Path(), nargs=2, metavar="RUN RUN")
+@verb_options(
+    sensitivity,
+    "methods METHOD --method",
+    "user",
+    "searches N",
+    "ranks N",
+    "seed",
+    choices={"methods": list(METHODS), "user": list(USERS)},
+)
+@shared_options.from_formats("judgments qrels", "runs runs")
+@shared_options.form(*FORMS)
+@shared_options.output
+def sensitivities(
+    qrels: str, runs: tuple[str, str], form: str, output: str | None, **arguments: Any
+) -> None:
+    """Count the searches that interleaving and A/B tests need, by simulation.
+
+    \b
+    rankgate online interleave sensitivity qrels.txt old.run new.run
+    rankgate online interleave sensitivity qrels.txt old.run new.run --user informational
+    """
+    print_result(sensitivity(qrels, runs, **arguments), form, output)

@@ -1,0 +1,233 @@
+"""Commands of ``rankgate online`` that read logs and report what users did.
+
+``ingest``: logs as one table of events. ``doctor``: faults of a log. ``kpi``: what users did,
+in figures. ``weeks``: satisfaction over weeks. ``intents``: diversity of the clicks of
+different users. ``personalization``: what personal lists give to whom. ``lists``: what users
+were shown, as a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.option_types import KPI, DefiningCommand
+from rankgate.core.console.shared_options import backend_options, check_paths, input_paths
+from rankgate.core.console.terminal_output import print_result, with_record_option
+from rankgate.core.present.write_results import FORMS
+from rankgate.data.input_types import is_on_spark
+from rankgate.measurement import metric_options
+from rankgate.online.commands.log_options import events_argument, events_options, kpi_option
+from rankgate.online.events.diagnosis import doctor
+from rankgate.online.events.event_sql import Privacy
+from rankgate.online.events.ingest import ingest
+from rankgate.online.indicators.kpi_catalogue import KPIS, SLICES
+from rankgate.online.indicators.kpi_table import kpi
+from rankgate.online.users.intent_diversity import intents
+from rankgate.online.users.personalization_impact import personalization
+from rankgate.online.users.satisfaction import weeks
+from rankgate.online.users.shown_lists import lists
+
+if TYPE_CHECKING:
+    from rankgate.online.events.events import Events
+
+
+@click.command("ingest")
+@click.argument("logs", type=click.Path(), nargs=-1, required=True, metavar="LOG...")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False),
+    required=True,
+    metavar="FOLDER",
+    help="The folder of the events; files that are in it are not read again.",
+)
+@verb_options(ingest, "mapping", "rank_base")
+@shared_options.from_formats("logs logs")
+@value_options("privacy", Privacy, "queries", "users", "min_users N")
+@shared_options.form(*FORMS)
+def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: Any) -> None:
+    """Read LOGs into a folder of events, one Parquet file for each LOG.
+
+    A LOG is a file of User Behavior Insights (JSON lines, CSV, Parquet, also .gz), or any other
+    with --mapping FILE.toml. What cannot be read is counted.
+
+    \b
+    rankgate online ingest ubi.ndjson -o events
+    rankgate online ingest 2026-01-*.csv -o events --mapping log.toml
+    rankgate online ingest ubi.ndjson -o events --queries frequent --users hash
+    """
+    print_result(ingest(logs, folder, **arguments), form)
+
+
+@click.command("doctor")
+@events_argument
+@verb_options(doctor, "split")
+@events_options()
+@shared_options.form(*FORMS)
+@shared_options.output
+def doctor_command(
+    events: Events,
+    split: Mapping[str, float] | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Find faults in a log, and the KPIs that they make wrong.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online doctor ubi.ndjson
+    rankgate online doctor events --split old=0.9 --split new=0.1
+    """
+    print_result(doctor(events, split=split), form, output)
+
+
+@click.command(
+    "kpi",
+    cls=DefiningCommand,
+    definitions={"KPIs": [(indicator.name, indicator.title) for indicator in KPIS.values()]},
+)
+@events_argument
+@click.option(
+    "-k",
+    "--kpi",
+    "names",
+    multiple=True,
+    metavar="KPI",
+    type=KPI,
+    help="A KPI such as search_ctr; may be given several times. Without it all.",
+)
+@click.option(
+    "--by",
+    multiple=True,
+    type=click.Choice(list(SLICES)),
+    default=("day",),
+    show_default=True,
+    help="What divides the log; band is the frequency of the query; may be given several times.",
+)
+@events_options(goals=True, figures=True)
+@with_record_option
+@shared_options.form(*FORMS)
+@shared_options.output
+@backend_options
+@click.pass_context
+def kpi_command(
+    ctx: click.Context,
+    /,
+    events: Events,
+    names: tuple[str, ...],
+    form: str,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Compute KPIs of a log, after a check for faults.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. A KPI
+    that a fault of the log makes wrong is not given; exit code 3: none is left. On Spark there
+    is no check for faults.
+
+    \b
+    rankgate online kpi events --by day --by band
+    rankgate online kpi ubi.ndjson -k search_ctr -k abandonment_rate --format json
+    rankgate online kpi events --by position -o kpi.html
+    """
+    result = kpi(events, names, checks=not is_on_spark(events.log), **arguments)
+    print_result(result, form, output)
+    ctx.exit(result.status)
+
+
+@click.command("weeks")
+@events_argument
+@kpi_option
+@verb_options(weeks, "qrels")
+@metric_options.metrics_option(
+    "A ranking metric to correlate with KPIs; may be given several times. Without it nDCG@10."
+)
+@events_options("judgments qrels", goals=True, figures=True)
+@shared_options.form(*FORMS)
+@shared_options.output
+def weeks_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+    """Follow users over weeks: KPIs, users that come back, novelty, ranking metrics.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online weeks events
+    rankgate online weeks events --qrels clicks.csv -m nDCG@10 -o weeks.html
+    """
+    print_result(weeks(events, **arguments), form, output)
+
+
+@click.command("intents")
+@events_argument
+@verb_options(intents, "min_users N")
+@events_options()
+@shared_options.form(*FORMS)
+@shared_options.output
+def intents_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+    """Measure for each query how much the clicks of different users differ.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online intents events
+    rankgate online intents ubi.ndjson --min-users 20 -o intents.html
+    """
+    print_result(intents(events, **arguments), form, output)
+
+
+@click.command("personalization")
+@events_argument
+@verb_options(personalization, "control VARIANT")
+@kpi_option
+@verb_options(personalization, "groups FILE", "ranks N")
+@events_options(goals=True, figures=True)
+@shared_options.form(*FORMS)
+@shared_options.output
+def personalization_command(
+    events: Events, form: str, output: str | None, **arguments: Any
+) -> None:
+    """Compare personal lists with lists that are the same for everybody, by group of users.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
+
+    \b
+    rankgate online personalization events --control old
+    rankgate online personalization events --control old --groups users.csv -k search_ctr
+    """
+    print_result(personalization(events, **arguments), form, output)
+
+
+@click.command("lists")
+@events_argument
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="RUN",
+    type=click.Path(writable=True),
+    required=True,
+    help="Write the run to RUN.",
+)
+@verb_options(lists, "to FORMAT", "choose", "variant", "ranks N", "name")
+@events_options()
+@shared_options.form(*FORMS)
+def lists_command(events: Events, target: str, form: str, **arguments: Any) -> None:
+    """Write the lists that users were shown as a run.
+
+    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
+    ids are the texts of queries, as in the judgments that rankgate online judgments writes.
+
+    \b
+    rankgate online lists events -o shown.csv
+    rankgate online lists events --variant new --choose latest -o new.csv
+    rankgate eval clicks.csv shown.csv -m nDCG@10
+    """
+    check_paths(input_paths(), target)
+    print_result(lists(events, output=target, **arguments), form)

@@ -1,1 +1,0 @@
-"""A candidate ranking scored on logged clicks, before a user sees it."""

@@ -1,0 +1,423 @@
+"""The log doctor: every check over the events of a log, and the faults it reports.
+
+One fault of a log comes first, then the result of ``doctor`` and its document. Checks that
+need a test follow: whether variants have the users, and weights the mean, they should. The
+doctor itself is last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import (
+    Document,
+    Entries,
+    Entry,
+    Grid,
+    PlainRows,
+    Table,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
+from rankgate.online.events.events import Events, EventsLike
+from rankgate.online.events.ingest import (
+    format_actions,
+    mapping_advice,
+    suggested_kind,
+    unmapped_actions,
+)
+from rankgate.online.events.log_checks import CHECKS, VIEWS, Check
+from rankgate.online.log_database import Database
+
+UNMAPPED = "unmapped-actions"
+"""The code of the finding about actions that no kind is known for."""
+
+
+@dataclass(frozen=True)
+class LogFinding:
+    """A fault of a log.
+
+    Attributes:
+        code: which check found it.
+        severity: ``block``: figures that it spoils are not given; ``annotate``: with a warning.
+        count: how many faults.
+        total: of how many.
+        spoils: what figures are made of that it makes wrong.
+        words: what is wrong.
+        examples: where.
+        fix: what to do.
+    """
+
+    code: str
+    severity: str
+    count: int
+    total: int
+    spoils: tuple[str, ...]
+    words: str
+    examples: tuple[str, ...] = ()
+    fix: str = ""
+
+    @property
+    def share(self) -> float:
+        """Faults as a share of all."""
+        return self.count / self.total if self.total else 0.0
+
+
+COUNTS = {"kind": pl.String, "events": pl.Int64}
+
+
+@dataclass(frozen=True)
+class Diagnosis(Result):
+    """Faults of a log.
+
+    Attributes:
+        findings: what was found, the worst first.
+        passed: codes of the checks that found nothing.
+        skipped: codes of the checks for which the log has nothing to look at.
+        counts: ``kind``, ``events``.
+        first: the time of the first event.
+        last: the time of the last event.
+        privacy: what was left out or hashed when the log was read.
+    """
+
+    kind: ClassVar[str] = "diagnosis"
+    label: ClassVar[str] = "Faults of the log"
+    document_from: ClassVar[str] = "rankgate.online.events.diagnosis:diagnosis_document"
+    order: ClassVar[int] = 61
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"counts": COUNTS}
+
+    findings: tuple[LogFinding, ...]
+    passed: tuple[str, ...]
+    skipped: tuple[str, ...]
+    counts: pl.DataFrame
+    first: str
+    last: str
+    privacy: Mapping[str, Any]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Each finding in a sentence."""
+        return tuple(
+            Notice(
+                finding.code,
+                f"{finding.count:,} of {finding.total:,} {finding.words}",
+                finding.code,
+            )
+            for finding in self.findings
+        )
+
+    def blocking(self, subjects: tuple[str, ...]) -> tuple[LogFinding, ...]:
+        """The findings that block figures made of any of the subjects."""
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.severity == "block" and set(finding.spoils) & set(subjects)
+        )
+
+    def _table(self) -> pl.DataFrame:
+        rows = [
+            {
+                **asdict(finding),
+                "spoils": ", ".join(finding.spoils),
+                "examples": ", ".join(finding.examples),
+            }
+            for finding in self.findings
+        ]
+        return pl.DataFrame(rows)
+
+
+_SEVERITY_LABELS = {"block": "✘ blocks", "annotate": "! warns"}
+
+
+def diagnosis_document(result: Diagnosis) -> Document:
+    """The findings with their count, what they spoil, examples and the fix."""
+    blocks = sum(finding.severity == "block" for finding in result.findings)
+    counts = ", ".join(f"{events:,} {kind}" for kind, events in result.counts.iter_rows())
+    period = f"{result.first} to {result.last}" if result.first else "without times"
+    if not result.findings:
+        title = f"No faults in {len(result.passed)} checks"
+    else:
+        count = len(result.findings)
+        title = f"{count} fault{'s' * (count > 1)} in the log, {blocks} of which block figures"
+    columns = ("code", "severity", "count", "total", "share", "spoils", "words", "examples", "fix")
+    rows = [
+        (
+            finding.code,
+            finding.severity,
+            finding.count,
+            finding.total,
+            finding.share,
+            ", ".join(finding.spoils),
+            finding.words,
+            ", ".join(finding.examples),
+            finding.fix,
+        )
+        for finding in result.findings
+    ]
+    return made(
+        title,
+        Table("", _grid(result.findings)),
+        Entries(tuple(map(_finding_entry, result.findings))),
+        f"Not checked, as the log has nothing for them: {', '.join(result.skipped)}."
+        if result.skipped
+        else "",
+        lead=(f"{counts or 'no events'}; {period}.",),
+        rows=PlainRows(columns, rows),
+    )
+
+
+def _grid(findings: tuple[LogFinding, ...]) -> Grid:
+    rows = tuple(
+        (
+            finding.code,
+            f"{finding.count:,}",
+            f"{finding.total:,}",
+            f"{finding.share:.2%}",
+            ", ".join(finding.spoils) or "–",
+        )
+        for finding in findings
+    )
+    return Grid(("finding", "faults", "of", "share", "spoils"), rows, frozenset({0, 4}))
+
+
+def _finding_entry(finding: LogFinding) -> Entry:
+    sentence = f"{finding.code}: {finding.count:,} of {finding.total:,}: {finding.words}."
+    lines = [sentence]
+    if finding.examples:
+        lines.append(f"For example {', '.join(map(make_printable, finding.examples))}.")
+    if finding.fix:
+        lines.append(f"{finding.fix[:1].upper()}{finding.fix[1:]}.")
+    return Entry(_SEVERITY_LABELS[finding.severity], tuple(lines))
+
+
+def check_sample_ratio(
+    base: Database, split: Mapping[str, float] | None = None
+) -> LogFinding | bool:
+    """Compare the users of each variant with the planned split, by a test that holds at any look.
+
+    Args:
+        base: has ``events``.
+        split: by variant the planned share; equal shares by default.
+
+    Returns:
+        The finding; True if there is none; False without variants to compare.
+    """
+    rows = base.rows(
+        'SELECT variant, count(DISTINCT coalesce("user", session, query_event_id)) AS users '
+        "FROM events WHERE variant IS NOT NULL GROUP BY 1 ORDER BY 1"
+    )
+    if len(rows) < 2:
+        return False
+    total = int(rows["users"].sum())
+    planned = [(split or {}).get(name, 0.0 if split else 1.0) for name in rows["variant"]]
+    if min(planned) <= 0:
+        return False
+    ratio = sequential_sample_ratio(rows["users"].to_list(), planned)
+    if ratio.p_value >= ratio.levels[0]:
+        return True
+    user_counts = ", ".join(f"{name} {users:,}" for name, users in rows.iter_rows())
+    return LogFinding(
+        "sample-ratio",
+        "block",
+        total,
+        total,
+        ("variants",),
+        f"variants do not have the planned shares of users (p = {ratio.p_value:.2g} at any look)",
+        (user_counts,),
+        "find out which users are lost or assigned twice before comparing variants",
+    )
+
+
+def check_mean_weight(base: Database) -> LogFinding | bool:
+    """Check that logged importance weights have a mean of 1, within two standard errors.
+
+    Returns:
+        The finding; True if there is none; False without weights.
+    """
+    row = base.rows(
+        "SELECT count(w) AS n, avg(w) AS mean, stddev_samp(w) AS deviation FROM (SELECT "
+        "try_cast(attributes->>'$.weight' AS DOUBLE) AS w FROM events WHERE attributes LIKE "
+        "'%\"weight\"%')"
+    ).row(0, named=True)
+    if row["n"] < 2:
+        return False
+    if abs(row["mean"] - 1) <= 2 * row["deviation"] / row["n"] ** 0.5:
+        return True
+    return LogFinding(
+        "mean-weight",
+        "block",
+        row["n"],
+        row["n"],
+        ("variants",),
+        f"importance weights have the mean {row['mean']:.4g}, not 1: logged propensities are wrong",
+        (),
+        "log the probability with which the shown list was chosen",
+    )
+
+
+_EXAMPLES = 5
+_UNREADABLE: Mapping[str, tuple[str, ...]] = {
+    "invalid-json": ("searches", "clicks", "impressions"),
+    "truncated-last-line": (),
+    "not-utf-8": (),
+    "not-an-event": ("searches", "clicks", "impressions"),
+    "unreadable-time": ("time",),
+    "time-without-zone": ("time",),
+    "unreadable-rank": ("ranks",),
+    "negative-rank": ("ranks",),
+    "unreadable-value": ("revenue",),
+}
+"""The data that a problem in a file spoils, by its code; other codes are not faults of a log."""
+
+_SUBJECTS: Mapping[str, str] = {
+    "search": "searches",
+    "impression": "impressions",
+    "click": "clicks",
+    "add_to_cart": "carts",
+    "purchase": "purchases",
+    "refund": "revenue",
+    "dwell": "time",
+}
+"""The data that is wrong without events of a kind, by kind."""
+
+_UNREAD_PROBLEMS = ("invalid-json", "truncated-last-line", "not-utf-8", "not-an-event")
+_BLOCKS_FROM = 0.01
+
+
+def doctor(
+    events: EventsLike,
+    *,
+    split: Mapping[str, float] | None = None,
+) -> Diagnosis:
+    """Look for faults in a log, and for the figures that they spoil.
+
+    Args:
+        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        split: the planned share of each variant, as in a=0.5; equal shares by default.
+
+    Raises:
+        InputError: a log that cannot be read.
+        MissingExtraError: DuckDB is not installed.
+    """
+    with Events.of(events).open() as log:
+        return diagnose_events(log.base, log.manifest, split)
+
+
+def diagnose_events(
+    base: Database, manifest: Mapping[str, Any], split: Mapping[str, float] | None = None
+) -> Diagnosis:
+    """The diagnosis of the view ``events``."""
+    import polars as pl
+
+    for sql in VIEWS:
+        base.run(sql)
+    findings, passed, skipped = _find_unreadable_lines(manifest), list[str](), list[str]()
+    for check in CHECKS.values():
+        total = int(base.one(check.total) or 0)
+        finding = _run_check(base, check, total) if total else None
+        if finding:
+            findings.append(finding)
+        else:
+            (passed if total else skipped).append(check.name)
+    for code, tested in (
+        ("sample-ratio", check_sample_ratio(base, split)),
+        ("mean-weight", check_mean_weight(base)),
+    ):
+        if isinstance(tested, LogFinding):
+            findings.append(tested)
+        else:
+            (passed if tested else skipped).append(code)
+    if unmapped := _find_unmapped_actions(manifest):
+        findings.append(unmapped)
+    counts = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
+    times = base.rows(
+        "SELECT coalesce(strftime(timezone('UTC', min(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
+        "AS first, coalesce(strftime(timezone('UTC', max(\"at\")), '%Y-%m-%dT%H:%M:%SZ'), '') "
+        "AS last FROM events"
+    ).row(0, named=True)
+    findings.sort(key=lambda finding: (finding.severity != "block", -finding.share))
+    return Diagnosis(
+        tuple(findings),
+        tuple(passed),
+        tuple(skipped),
+        pl.DataFrame(counts, schema_overrides=COUNTS),
+        times["first"],
+        times["last"],
+        manifest.get("privacy", {}),
+    )
+
+
+def _run_check(base: Database, check: Check, total: int) -> LogFinding | None:
+    base.run(f"CREATE OR REPLACE TEMP TABLE faults AS {check.faults}")
+    columns = base.rows("DESCRIBE faults")["column_name"].to_list()
+    sums = "sum(n)" if "n" in columns else "count(*)"
+    count = int(base.one(f"SELECT {sums} FROM faults") or 0)
+    share = count / total
+    if not count or share < check.ignore_below:
+        return None
+    order = "size DESC, example" if "size" in columns else "example"
+    rows = base.rows(f"SELECT example FROM faults ORDER BY {order} LIMIT {_EXAMPLES}")
+    return LogFinding(
+        check.name,
+        check.severity(share),
+        count,
+        total,
+        check.spoils,
+        check.title,
+        tuple(str(example) for example in rows["example"]),
+        check.fix,
+    )
+
+
+def _find_unmapped_actions(manifest: Mapping[str, Any]) -> LogFinding | None:
+    """Actions that no kind is known for, with the lines of a mapping that name them."""
+    files = manifest.get("files", {}).values()
+    actions = unmapped_actions(files)
+    if not actions:
+        return None
+    kinds = dict.fromkeys(map(suggested_kind, actions))
+    return LogFinding(
+        UNMAPPED,
+        "annotate",
+        sum(actions.values()),
+        sum(sum(file["kinds"].values()) for file in files),
+        tuple(dict.fromkeys(_SUBJECTS[kind] for kind in kinds if kind in _SUBJECTS)),
+        f"events have an action that no kind is known for: {format_actions(actions)}",
+        (),
+        mapping_advice([*actions]),
+    )
+
+
+def _find_unreadable_lines(manifest: Mapping[str, Any]) -> list[LogFinding]:
+    """Findings about lines that could not be read when the log became events."""
+    findings = []
+    for file in manifest.get("files", {}).values():
+        left_out = sum(
+            problem["count"] for problem in file["problems"] if problem["code"] in _UNREAD_PROBLEMS
+        )
+        total = sum(file["kinds"].values()) + left_out
+        for problem in file["problems"]:
+            if problem["code"] not in _UNREADABLE:
+                continue
+            severity = "annotate"
+            if problem["count"] / total >= _BLOCKS_FROM and problem["code"] != "time-without-zone":
+                severity = "block"
+            findings.append(
+                LogFinding(
+                    problem["code"],
+                    severity,
+                    problem["count"],
+                    total,
+                    _UNREADABLE[problem["code"]],
+                    problem["words"],
+                    tuple(f"{file['file']}:{line}" for line in problem["lines"].split(", ")),
+                )
+            )
+    return findings

@@ -1,0 +1,348 @@
+"""Records of a log as events: SQL from the texts of a mapping to the table of events.
+
+The rules for queries and users when a log is read (privacy) come first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from rankgate.core.declare import Range, check_fields
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.online.events.event_table import COLUMNS, KINDS
+from rankgate.online.log_database import Database, quote_identifier, quote_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankgate.online.events.log_files import LogMapping
+
+
+KEY_VARIABLE = "RANKGATE_HASH_KEY"
+"""The environment variable that holds the key of hashes."""
+
+_MIN_KEY_LENGTH = 16  # characters of a key
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What becomes of the words of queries and of the ids of users and sessions.
+
+    Attributes:
+        queries: Keep the words of queries, drop or hash them, or keep the frequent ones only.
+        users: Keep the ids of users and sessions, drop those of users, or hash both.
+        min_users: How many users must have typed a query that counts as frequent.
+
+    Raises:
+        UsageError: A value that a field cannot have.
+    """
+
+    queries: Literal["keep", "drop", "hash", "frequent"] = "keep"
+    users: Literal["keep", "drop", "hash"] = "keep"
+    min_users: Annotated[int, Range(2)] = 10
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def to_dict(self) -> dict[str, str | int]:
+        """The rules as they are recorded next to the events; never the key."""
+        settings: dict[str, str | int] = {"queries": self.queries, "users": self.users}
+        return {**settings, "min_users": self.min_users} if self.queries == "frequent" else settings
+
+    @property
+    def keeps_all(self) -> bool:
+        """True if nothing is left out."""
+        return self.queries == self.users == "keep"
+
+    def columns(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """The SQL that replaces columns of the events, by column.
+
+        Other attributes are left out as soon as anything is, as they may hold the same words.
+
+        Raises:
+            UsageError: a hash is asked for and the environment has no key.
+        """
+        replacements: dict[str, str] = {}
+        if self.queries == "hash":
+            replacements["query"] = _hash_sql("query", environment)
+        elif self.queries != "keep":
+            replacements["query"] = "NULL" if self.queries == "drop" else _FREQUENT
+        if self.users == "hash":
+            replacements |= {name: _hash_sql(name, environment) for name in ("user", "session")}
+        elif self.users == "drop":
+            replacements["user"] = "NULL"
+        if replacements:
+            replacements["attributes"] = _NUMBERS
+        return replacements
+
+    @property
+    def frequent(self) -> str:
+        """SQL of the queries that are kept, from the table ``staged``; empty if not asked for."""
+        if self.queries != "frequent":
+            return ""
+        return (
+            "SELECT query AS frequent FROM staged WHERE query IS NOT NULL GROUP BY query HAVING "
+            f'count(DISTINCT coalesce("user", session)) >= {self.min_users}'
+        )
+
+
+_FREQUENT = "CASE WHEN query IN (SELECT frequent FROM frequent_queries) THEN query END"
+_NUMBERS = (
+    "CASE WHEN attributes IS NOT NULL THEN to_json({'application': attributes->>'$.application', "
+    "'inference_ms': try_cast(attributes->>'$.inference_ms' AS DOUBLE), "
+    "'cpu_ms': try_cast(attributes->>'$.cpu_ms' AS DOUBLE), "
+    "'memory_mb': try_cast(attributes->>'$.memory_mb' AS DOUBLE)})::VARCHAR END"
+)
+
+
+def _hash_sql(column: str, environment: Mapping[str, str]) -> str:
+    """A keyed hash: H(k2, H(k1, text)) with SHA-256 and two keys made of the secret one.
+
+    The nested form (NMAC) is what DuckDB can compute; each column has keys of its own.
+    """
+    secret = environment.get(KEY_VARIABLE, "")
+    if len(secret) < _MIN_KEY_LENGTH:
+        problem = (
+            f"a hash needs a key of at least {_MIN_KEY_LENGTH} characters in the variable "
+            f"{KEY_VARIABLE}."
+        )
+        raise UsageError(problem, code="missing-secret")
+    inner, outer = (
+        hmac.new(secret.encode(), f"{column}:{round_name}".encode(), hashlib.sha256).hexdigest()
+        for round_name in ("inner", "outer")
+    )
+    name = f'"{column}"'
+    return f"left(sha256({quote_text(outer)} || sha256({quote_text(inner)} || {name})), 32)"
+
+
+PROBLEMS: Mapping[str, tuple[str, str]] = {
+    "invalid-json": ("invalid", "lines are not JSON and were left out"),
+    "not-an-event": ("kind IS NULL AND NOT invalid", "records are neither events nor queries"),
+    "no-time": ("kind IS NOT NULL AND t IS NULL", "events have no time"),
+    "unreadable-time": (
+        'kind IS NOT NULL AND "at" IS NULL AND t IS NOT NULL',
+        "events have a time that cannot be read",
+    ),
+    "time-without-zone": (
+        "kind IS NOT NULL AND naive",
+        "times name no time zone and are read as UTC (time_zone in the mapping)",
+    ),
+    "unreadable-rank": (
+        "kind IS NOT NULL AND position IS NULL AND f_rank IS NOT NULL",
+        "ranks are not numbers",
+    ),
+    "negative-rank": ("position < 0", "ranks are negative"),
+    "unreadable-value": (
+        "kind IS NOT NULL AND value IS NULL AND f_value IS NOT NULL",
+        "values are not finite numbers",
+    ),
+    "unmapped-action": ("unmapped", "events have an action that no kind is known for"),
+}
+"""The SQL of records with a problem, and its description, by code."""
+
+
+def stage_events(base: Database, mapping: LogMapping) -> None:
+    """Make the table ``staged`` of the view ``raw``: typed columns, and what was wrong."""
+    zone = quote_text(mapping.time_zone)
+    flags = "".join(f"flag_{kind}, " for kind in mapping.flags)
+    number = "try_cast(f_at AS DOUBLE)"
+    micros = (
+        f"CASE WHEN abs({number}) >= 1e17 THEN {number} / 1e3 WHEN abs({number}) >= 1e14 "
+        f"THEN {number} WHEN abs({number}) >= 1e11 THEN {number} * 1e3 ELSE {number} * 1e6 END"
+    )
+    has_zone = "regexp_matches(f_at, '(Z|z|UTC|[+-][0-9]{2}(:?[0-9]{2})?)$')"
+    naive = (
+        f"{number} IS NULL AND try_cast(f_at AS TIMESTAMP) IS NOT NULL AND "
+        f"NOT ({has_zone} AND f_at LIKE '%:%')"
+    )
+    base.run(
+        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}f_event_id, "
+        f"f_at AS t, {naive} AS naive, CASE WHEN {number} IS NOT NULL THEN "
+        f"make_timestamptz(CAST({micros} AS BIGINT)) WHEN {naive} THEN "
+        f"timezone({zone}, try_cast(f_at AS TIMESTAMP)) ELSE try_cast(f_at AS TIMESTAMPTZ) END "
+        f"AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, "
+        "coalesce(f_action, 'ubi_query') AS action, f_query_event_id AS query_event_id, "
+        'f_query AS query, f_session AS session, f_user AS "user", f_doc_id AS doc_id, '
+        "CASE WHEN f_rank NOT LIKE '{%' THEN f_rank END AS f_rank, "
+        "CAST(CASE WHEN isfinite(try_cast(f_rank AS DOUBLE)) AND abs(try_cast(f_rank AS DOUBLE)) "
+        "< 2e9 THEN try_cast(f_rank AS DOUBLE) END AS INTEGER) AS position, "
+        f"{_VALUE} AS f_value, {_finite_sql(_VALUE)} AS value, f_variant AS variant, "
+        "try_cast(f_page AS INTEGER) AS page, "
+        f"{_finite_sql('f_latency_ms')} AS latency_ms, try_cast(lower(f_cache_hit) AS BOOLEAN) "
+        f"AS cache_hit, {_STATE} AS state, f_response_ids AS response_ids, "
+        "coalesce(f_application, '') AS application, CASE WHEN json_valid(f_attributes) THEN "
+        "json_merge_patch(f_attributes, json_object('application', f_application))::VARCHAR "
+        "WHEN f_application IS NOT NULL THEN json_object('application', f_application)::VARCHAR "
+        "END AS attributes FROM raw WHERE NOT (container AND f_action IS NULL AND f_query IS NULL)"
+    )
+
+
+_STATE = (
+    "CASE WHEN lower(f_state) IN ('ok', 'zero', 'failed') THEN lower(f_state) "
+    "WHEN lower(f_state) IN ('error', 'timeout', 'fail') THEN 'failed' "
+    "WHEN try_cast(f_hits AS BIGINT) = 0 OR json_array_length(CASE WHEN json_valid(f_response_ids) "
+    "THEN f_response_ids END) = 0 THEN 'zero' WHEN try_cast(f_hits AS BIGINT) > 0 OR "
+    "json_array_length(CASE WHEN json_valid(f_response_ids) THEN f_response_ids END) > 0 "
+    "THEN 'ok' END"
+)
+_VALUE = "CASE WHEN kind = 'dwell' THEN coalesce(f_seconds, f_value) ELSE f_value END"
+_ACTION = "regexp_replace(lower(f_action), '[- ]', '_', 'g')"
+
+
+def _finite_sql(text: str) -> str:
+    return f"CASE WHEN isfinite(try_cast({text} AS DOUBLE)) THEN try_cast({text} AS DOUBLE) END"
+
+
+def _kind_sql(mapping: LogMapping) -> str:
+    when_clauses = " ".join(
+        f"WHEN {quote_text(action)} THEN {quote_text(kind)}"
+        for action, kind in mapping.kinds.items()
+    )
+    kind_without_action = "NULL"
+    if mapping.kind:
+        kind_without_action = quote_text(mapping.kind)
+    elif mapping.ubi:
+        kind_without_action = (
+            "CASE WHEN f_query IS NOT NULL OR f_query_event_id IS NOT NULL THEN 'search' END"
+        )
+    return (
+        f"CASE WHEN invalid THEN NULL WHEN f_action IS NULL THEN {kind_without_action} "
+        f"ELSE CASE {_ACTION} {when_clauses} ELSE 'other' END END"
+    )
+
+
+def _unmapped_sql(mapping: LogMapping) -> str:
+    mapped_actions = ", ".join(quote_text(action) for action in mapping.kinds)
+    return f"coalesce(f_action IS NOT NULL AND {_ACTION} NOT IN ({mapped_actions}), false)"
+
+
+def write_events(
+    base: Database,
+    target: str,
+    source: tuple[str, str],
+    bases: Mapping[str, int],
+    mapping: LogMapping,
+    privacy: Privacy,
+) -> None:
+    """Write the events of ``staged`` as Parquet.
+
+    Args:
+        base: has the table ``staged``.
+        target: the Parquet file.
+        source: the name of the log's file, and its hash for ids of events.
+        bases: by application the rank from which its log counts.
+        mapping: has the flags.
+        privacy: what is left out.
+    """
+    if frequent := privacy.frequent:
+        base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")
+    name, sha256 = source
+    shift = " ".join(f"WHEN {quote_text(app)} THEN {1 - first}" for app, first in bases.items())
+    rank = f"position + CASE application {shift} ELSE 0 END" if shift else "position"
+    number = f"coalesce(f_event_id, {quote_text(sha256[:8])} || ':' || source_line)"
+    column_sources = {
+        **dict.fromkeys(COLUMNS, ""),
+        "event_id": number,
+        "rank": f"CASE WHEN {rank} >= 1 THEN {rank} END",
+        "state": "CASE WHEN kind = 'search' THEN state END",
+        "source_file": quote_text(name),
+    }
+    events = [f"SELECT {_select_list(column_sources)} FROM staged WHERE kind IS NOT NULL"]
+    for kind in mapping.flags:
+        also = {
+            **column_sources,
+            "event_id": f"{number} || ':{kind}'",
+            "kind": quote_text(kind),
+            "action": quote_text(kind),
+        }
+        events.append(
+            f"SELECT {_select_list(also)} FROM staged WHERE kind IS NOT NULL AND flag_{kind}"
+        )
+    events.append(_response_impressions_sql(column_sources, number))
+    column_sql = {
+        column: privacy.columns().get(column, quote_identifier(column)) for column in COLUMNS
+    }
+    select_list = ", ".join(
+        f"CAST({sql} AS {COLUMNS[column]}) AS {quote_identifier(column)}"
+        for column, sql in column_sql.items()
+    )
+    base.run(
+        f"COPY (SELECT {select_list} FROM ({' UNION ALL '.join(events)})) TO {quote_text(target)} "
+        "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
+    )
+
+
+def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> None:
+    """Write a table of events as Parquet, with every column and what privacy leaves of it.
+
+    Raises:
+        InputError: kinds that there are not, or a value that its column cannot hold.
+    """
+    source = f"read_parquet({quote_text(str(path))}, file_row_number = true)"
+    columns = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
+    column_defaults = {
+        "event_id": f"{quote_text(path.name)} || ':' || (file_row_number + 1)",
+        "source_file": quote_text(path.name),
+        "source_line": "file_row_number + 1",
+    }
+    select_plain = ", ".join(
+        f"CAST("
+        f"{quote_identifier(name) if name in columns else column_defaults.get(name, 'NULL')} "
+        f"AS {kind}) AS "
+        f"{quote_identifier(name)}"
+        for name, kind in COLUMNS.items()
+    )
+    base.run(f"CREATE OR REPLACE TEMP TABLE staged AS SELECT {select_plain} FROM {source}")
+    unknown = base.rows(
+        f"SELECT coalesce(kind, 'null') AS kind FROM staged WHERE kind IS NULL OR kind NOT IN "
+        f"({', '.join(map(quote_text, KINDS))}) LIMIT 1"
+    )
+    if len(unknown):
+        problem = f"no kind of event is called {unknown.item()!r}; there are {', '.join(KINDS)}."
+        raise InputError(problem, source=str(path), code="unknown-kind")
+    if frequent := privacy.frequent:
+        base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")
+    select_list = ", ".join(
+        f"CAST({privacy.columns().get(name, quote_identifier(name))} AS {kind}) AS "
+        f"{quote_identifier(name)}"
+        for name, kind in COLUMNS.items()
+    )
+    base.run(
+        f"COPY (SELECT {select_list} FROM staged) TO {quote_text(target)} "
+        "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
+    )
+    base.run("DROP TABLE staged")
+
+
+def _response_impressions_sql(column_sources: Mapping[str, str], number: str) -> str:
+    """Impressions from the lists of ids of searches for which the log has no impressions."""
+    response_columns = {
+        **column_sources,
+        "event_id": f"{number} || ':' || place",
+        "kind": "'impression'",
+        "action": "'query_response'",
+        "doc_id": "ids[place]",
+        "rank": "place",
+        "state": "NULL",
+        "value": "NULL",
+        "latency_ms": "NULL",
+    }
+    return (
+        f"SELECT {_select_list(response_columns)} FROM (SELECT *, unnest(range(1, len(ids) + 1)) "
+        "AS place FROM ("
+        "SELECT *, from_json(response_ids, '[\"VARCHAR\"]') AS ids FROM staged WHERE "
+        "kind = 'search' AND json_valid(response_ids) AND query_event_id NOT IN (SELECT "
+        "query_event_id FROM staged WHERE kind = 'impression' AND query_event_id IS NOT NULL)))"
+    )
+
+
+def _select_list(columns: Mapping[str, str]) -> str:
+    return ", ".join(
+        f"{sql or quote_identifier(name)} AS {quote_identifier(name)}"
+        for name, sql in columns.items()
+    )

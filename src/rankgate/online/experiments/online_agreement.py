@@ -1,0 +1,288 @@
+"""Agreement of offline metrics and online KPIs: the result of ``agreement``, its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import (
+    Chart,
+    Document,
+    Grid,
+    Table,
+    Warnings,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+
+PAIRS = {
+    "metric": pl.String,
+    "kpi": pl.String,
+    "n": pl.Int64,
+    "same_sign": pl.Float64,
+    "same_sign_low": pl.Float64,
+    "same_sign_high": pl.Float64,
+    "spearman": pl.Float64,
+    "spearman_low": pl.Float64,
+    "spearman_high": pl.Float64,
+    "spearman_least": pl.Float64,
+    "spearman_most": pl.Float64,
+    "pearson": pl.Float64,
+    "pearson_low": pl.Float64,
+    "pearson_high": pl.Float64,
+    "reliability": pl.Float64,
+    "corrected": pl.Float64,
+    "corrected_low": pl.Float64,
+    "corrected_high": pl.Float64,
+    "slope": pl.Float64,
+    "skill": pl.Float64,
+    "right_signs": pl.Float64,
+    "threshold": pl.Float64,
+    "threshold_low": pl.Float64,
+    "threshold_high": pl.Float64,
+    "tried": pl.Boolean,
+}
+BEST = {"kpi": pl.String, "metric": pl.String, "skill": pl.Float64, "honest_skill": pl.Float64}
+UNITS = {
+    "metric": pl.String,
+    "kpi": pl.String,
+    "unit": pl.String,
+    "offline": pl.Float64,
+    "online": pl.Float64,
+    "error": pl.Float64,
+    "predicted": pl.Float64,
+}
+
+FEW = 10
+"""Units below which correlations say little."""
+
+
+@dataclass(frozen=True)
+class OnlineAgreement(Result):
+    """Whether offline metrics predict online KPIs.
+
+    Attributes:
+        unit: experiment, or query of a log.
+        pairs: for each ``metric`` and ``kpi``: ``n`` units that have both; ``same_sign``: the share
+            of equal signs with ``same_sign_low``, ``same_sign_high`` (Wilson), null of queries;
+            ``spearman`` and ``pearson`` with ``_low`` and ``_high`` (bootstrap over units);
+            ``spearman_least`` and ``_most`` with one unit left out; ``corrected``: pearson without
+            errors of measurement, with an interval of drawn covariances, null where the values
+            allow every correlation; ``reliability`` of the KPI: the share of its spread that is no
+            error of measurement; ``slope``; ``skill``: how much better than their mean the others
+            predict a unit (1 - ratio of squared errors), and ``right_signs`` so predicted;
+            ``threshold``: the offline difference from which the KPI truly rises with ``chance``,
+            its interval, and whether differences as large were ``tried``.
+        best: for each ``kpi`` the ``metric`` with the most ``skill``, and ``honest_skill``: that of
+            choosing the best metric anew without each unit.
+        units: what the pairs are made of, with the value that the others ``predicted``.
+        chance: of the threshold.
+        level: of the intervals.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+
+    kind: ClassVar[str] = "online_agreement"
+    label: ClassVar[str] = "Does offline predict online?"
+    document_from: ClassVar[str] = (
+        "rankgate.online.experiments.online_agreement:online_agreement_document"
+    )
+    charts: ClassVar[Mapping[str, str]] = {
+        "offline-online": "rankgate.online.charts.experiment_charts:scatter",
+    }
+    order: ClassVar[int] = 68
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "pairs": PAIRS,
+        "best": BEST,
+        "units": UNITS,
+    }
+
+    unit: str
+    pairs: pl.DataFrame
+    best: pl.DataFrame
+    units: pl.DataFrame
+    chance: float
+    level: float
+    resamples: int
+    seed: int
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Warnings about few units, noisy KPIs and KPIs that no metric predicts."""
+        notices = []
+        min_units = int(self.pairs["n"].min() or 0)  # type: ignore[arg-type]
+        if min_units < FEW:
+            text = f"a metric and a KPI have only {min_units} units in common: intervals are wide"
+            notices.append(Notice("few-units", text))
+        noisy = self.pairs.filter(pl.col("reliability") < 0.5)["kpi"].unique(maintain_order=True)
+        notices += [
+            Notice(
+                "noisy-kpi",
+                f"most of the spread of {kpi} is error of measurement: its "
+                "correlations are too low, and corrected ones uncertain",
+                kpi,
+            )
+            for kpi in noisy
+        ]
+        useless = self.best.filter(pl.col("honest_skill") <= 0)["kpi"]
+        notices += [
+            Notice(
+                "no-prediction",
+                f"no metric predicts {kpi} of a left-out {self.unit} better "
+                "than the mean of the others",
+                kpi,
+            )
+            for kpi in useless
+        ]
+        return tuple(notices)
+
+    def _table(self) -> pl.DataFrame:
+        return self.pairs
+
+
+_DASH = "–"
+
+
+def online_agreement_document(result: OnlineAgreement) -> Document:
+    """The metrics that predict each KPI, how well, and from which difference on."""
+    past = result.unit == "experiment"
+    return made(
+        _title(result),
+        Table("which metric predicts best", _best(result)),
+        Table("prediction of a unit by the others", _skill(result, past=past)),
+        Table("correlation", _correlation(result)),
+        *(
+            [Table("offline difference from which the KPI rises", _threshold(result))]
+            if past
+            else []
+        ),
+        Chart("rankgate.online.charts.experiment_charts:scatter", result),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        f"Skill is 1 - the squared error of predicting each {result.unit} from the others, divided "
+        "by that of their mean: 1 is perfect, 0 useless; honest skill chooses the metric anew each "
+        "time. Corrected correlations are of true values, without errors of measurement; where "
+        "the measured ones allow every correlation there is none. Intervals are "
+        f"{result.level:.0%}: of corrected correlations by drawn covariances, which suppose that "
+        "standard errors are right and hold from 10 units on, of others by the bootstrap over "
+        f"{_unit_plural(result.unit)}"
+        + (
+            f"; a threshold is the difference at which the KPI truly rises with a chance of "
+            f"{result.chance:.0%}."
+            if past
+            else "."
+        ),
+    )
+
+
+def _title(result: OnlineAgreement) -> str:
+    with_skill = [row for row in result.best.iter_rows(named=True) if row["skill"] is not None]
+    if not with_skill:
+        return "too little to say whether offline predicts online"
+    best = max(with_skill, key=lambda row: row["skill"])
+    if best["skill"] <= 0:
+        return f"no metric predicts a KPI better than the mean of other {_unit_plural(result.unit)}"
+    return (
+        f"{best['metric']} predicts {make_printable(best['kpi'])} best: skill {best['skill']:.2f}"
+    )
+
+
+def _unit_plural(unit: str) -> str:
+    return "queries" if unit == "query" else "experiments"
+
+
+def _best(result: OnlineAgreement) -> Grid:
+    rows = tuple(
+        (
+            make_printable(row["kpi"]),
+            make_printable(row["metric"]),
+            _format_number(row["skill"]),
+            _format_number(row["honest_skill"]),
+        )
+        for row in result.best.iter_rows(named=True)
+    )
+    return Grid(("KPI", "metric", "skill", "honest\nskill"), rows, frozenset({0, 1}))
+
+
+def _pair_cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return make_printable(row["kpi"]), make_printable(row["metric"]), f"{row['n']:,}"
+
+
+def _skill(result: OnlineAgreement, *, past: bool) -> Grid:
+    table = result.pairs.sort("kpi", "skill", descending=[False, True], nulls_last=True)
+    rows = tuple(
+        (
+            *_pair_cells(row),
+            _format_number(row["skill"]),
+            *(
+                (
+                    _format_share(row["right_signs"]),
+                    _format_share(row["same_sign"]),
+                    _format_interval(row["same_sign_low"], row["same_sign_high"], ".0%"),
+                )
+                if past
+                else ()
+            ),
+        )
+        for row in table.iter_rows(named=True)
+    )
+    more = ("sign\npredicted", "same\nsign", "interval") if past else ()
+    return Grid(("KPI", "metric", "n", "skill", *more), rows, frozenset({0, 1}), keys=2)
+
+
+def _correlation(result: OnlineAgreement) -> Grid:
+    rows = tuple(
+        (
+            *_pair_cells(row),
+            _format_number(row["spearman"]),
+            _format_interval(row["spearman_low"], row["spearman_high"], ".2f"),
+            _format_interval(row["spearman_least"], row["spearman_most"], ".2f"),
+            _format_number(row["pearson"]),
+            _format_number(row["reliability"]),
+            _format_number(row["corrected"]),
+            _format_interval(row["corrected_low"], row["corrected_high"], ".2f"),
+        )
+        for row in result.pairs.iter_rows(named=True)
+    )
+    header = (
+        "KPI",
+        "metric",
+        "n",
+        "Spearman",
+        "interval",
+        "without\none",
+        "Pearson",
+        "KPI's\nreliability",
+        "corrected",
+        "interval ",
+    )
+    return Grid(header, rows, frozenset({0, 1}), keys=2)
+
+
+def _threshold(result: OnlineAgreement) -> Grid:
+    rows = tuple(
+        (
+            *_pair_cells(row)[:2],
+            _DASH if row["threshold"] is None else f"{row['threshold']:+.4f}",
+            _format_interval(row["threshold_low"], row["threshold_high"], "+.4f"),
+            {True: "yes", False: "no", None: _DASH}[row["tried"]],
+        )
+        for row in result.pairs.iter_rows(named=True)
+    )
+    header = ("KPI", "metric", "from", "interval", "ever\ntried")
+    return Grid(header, rows, frozenset({0, 1, 4}), keys=2)
+
+
+def _format_number(value: float | None) -> str:
+    return _DASH if value is None else f"{value:.2f}"
+
+
+def _format_share(value: float | None) -> str:
+    return _DASH if value is None else f"{value:.0%}"
+
+
+def _format_interval(low: float | None, high: float | None, form: str) -> str:
+    return _DASH if low is None or high is None else f"{low:{form}} to {high:{form}}"

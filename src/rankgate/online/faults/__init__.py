@@ -1,1 +1,0 @@
-"""Faults of a log, and the figures that they spoil."""

@@ -1,0 +1,337 @@
+"""All KPIs: those of rankgate, then those of installed plug-ins.
+
+KPIs with clicks, sessions, users or events as rows come first.
+"""
+
+from __future__ import annotations
+
+from rankgate.core.declare import Registry
+from rankgate.online.events.event_table import SURVEY_PATTERN
+from rankgate.online.events.log_checks import Subject
+from rankgate.online.indicators import kpis_of_searches
+from rankgate.online.indicators.kpi import Kpi
+from rankgate.online.indicators.search_tables import (
+    NULL_IS_FALSE,
+    QUICK_RETURN_SECONDS,
+    SATISFIED_SECONDS,
+    load_ibis,
+    seconds,
+)
+
+_SESSION_SUBJECTS: tuple[Subject, ...] = ("sessions",)
+_DEFAULT_GOAL = ("add_to_cart", "purchase")  # where the log names no other actions
+_REVENUE_SUBJECTS: tuple[Subject, ...] = ("sessions", "revenue")
+_WEEK = 7
+
+OF_CLICKS = (
+    Kpi(
+        "mean_click_rank",
+        title="Rank of clicks",
+        formula="mean rank over clicks with a rank",
+        source="Meilisearch (average click position)",
+        table="clicks",
+        of=lambda t: t["rank"],
+        unit="rank",
+        better="down",
+        made_of=("clicks", "ranks"),
+    ),
+    Kpi(
+        "dwell_p50",
+        title="Time on clicked documents, median",
+        formula="median over clicks of the logged dwell, or of the time to the next search or "
+        "click of the session; the last click of a session does not count where nothing is logged",
+        source="Kim and others 2014",
+        table="clicks",
+        of=lambda t: t.dwell,
+        quantile=0.5,
+        unit="seconds",
+        better="up",
+        made_of=("clicks", "sessions", "time"),
+    ),
+    Kpi(
+        "satisfied_click_rate",
+        title="Clicks that satisfied",
+        formula=f"clicks with a dwell of at least {SATISFIED_SECONDS} s, or the last of their "
+        "session / clicks",
+        source="Fox and others 2005",
+        table="clicks",
+        of=lambda t: t.satisfied,
+        unit="share",
+        better="up",
+        made_of=("clicks", "sessions", "time"),
+    ),
+    Kpi(
+        "quick_back_rate",
+        title="Clicks from which the user came right back",
+        formula=f"clicks with a dwell below {QUICK_RETURN_SECONDS} s / clicks with a known dwell",
+        table="clicks",
+        of=lambda t: t.dwell < QUICK_RETURN_SECONDS,
+        unit="share",
+        better="down",
+        made_of=("clicks", "sessions", "time"),
+    ),
+)
+
+OF_SESSIONS = (
+    Kpi(
+        "session_ctr",
+        title="Sessions with a click",
+        formula="sessions with a click on a result / sessions with a search",
+        table="sessions",
+        of=lambda t: load_ibis().cases((t.searches > 0, t.clicked), else_=None),
+        unit="share",
+        better="up",
+        needs=("click",),
+        made_of=("sessions", "clicks"),
+    ),
+    Kpi(
+        "searches_per_session",
+        title="Searches per session",
+        formula="searches / sessions with a search",
+        table="sessions",
+        of=lambda t: t.searches,
+        unit="count",
+        better="",
+        made_of=_SESSION_SUBJECTS,
+    ),
+    Kpi(
+        "pages_per_session",
+        title="Pages per session",
+        formula="(pages of results + clicked documents) / sessions",
+        source="Google Analytics, with searches and clicks as pages",
+        table="sessions",
+        of=lambda t: t.pages,
+        unit="pages",
+        better="",
+        made_of=_SESSION_SUBJECTS,
+    ),
+    Kpi(
+        "session_duration",
+        title="Length of sessions",
+        formula="mean of (last event - first event)",
+        source="Google Analytics",
+        table="sessions",
+        of=lambda t: t.seconds,
+        unit="seconds",
+        better="",
+        made_of=("sessions", "time"),
+    ),
+    Kpi(
+        "bounce_rate",
+        title="Sessions of one page",
+        formula="sessions with one page / sessions with a page",
+        source="Google Analytics",
+        table="sessions",
+        of=lambda t: load_ibis().cases((t.pages > 0, t.pages == 1), else_=None),
+        unit="share",
+        better="down",
+        made_of=_SESSION_SUBJECTS,
+    ),
+    Kpi(
+        "session_return_rate",
+        title="Sessions that clicked and then searched again",
+        formula="sessions with a click and at least two searches / sessions with a click",
+        source="Wikimedia search metrics (desktop return rate)",
+        table="sessions",
+        of=lambda t: load_ibis().cases((t.clicked, t.searches > 1), else_=None),
+        unit="share",
+        better="",
+        needs=("click",),
+        made_of=("sessions", "clicks"),
+    ),
+    Kpi(
+        "reformulations_per_session",
+        title="Reformulations per session",
+        formula="reformulated searches / sessions with a search",
+        table="sessions",
+        of=lambda t: t.reformulations,
+        unit="count",
+        better="down",
+        made_of=("sessions", "searches", "time"),
+    ),
+    Kpi(
+        "session_success_rate",
+        title="Sessions that reached their goal",
+        formula="sessions with an add_to_cart or a purchase, or with the actions that --success "
+        "names / sessions with a search",
+        table="sessions",
+        of=lambda t: load_ibis().cases((t.searches > 0, t.done), else_=None),
+        unit="share",
+        better="up",
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
+        made_of=_SESSION_SUBJECTS,
+    ),
+    Kpi(
+        "searches_per_success",
+        title="Searches that a goal costs",
+        formula="searches of all sessions / sessions that reached their goal",
+        table="sessions",
+        of=lambda t: t.searches,
+        per=lambda t: t.done.cast("int64"),
+        unit="count",
+        better="down",
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
+        made_of=_SESSION_SUBJECTS,
+    ),
+    Kpi(
+        "pages_per_success",
+        title="Pages that a goal costs",
+        formula="(pages of results + clicked documents) of all sessions with a search / sessions "
+        "that reached their goal",
+        table="sessions",
+        of=lambda t: load_ibis().cases((t.searches > 0, t.pages), else_=None),
+        per=lambda t: ((t.searches > 0) & t.done).fill_null(NULL_IS_FALSE).cast("int64"),
+        unit="pages",
+        better="down",
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
+        made_of=_SESSION_SUBJECTS,
+    ),
+    Kpi(
+        "time_to_success_p50",
+        title="Time to the goal, median",
+        formula="median over successful sessions of (goal - first search)",
+        table="sessions",
+        of=lambda t: load_ibis().cases(
+            (t.done & (t.done_at >= t.first_search), seconds(t.done_at, t.first_search)), else_=None
+        ),
+        quantile=0.5,
+        unit="seconds",
+        better="down",
+        needs=_DEFAULT_GOAL,
+        of_goal=True,
+        made_of=("sessions", "time"),
+    ),
+    Kpi(
+        "session_conversion_rate",
+        title="Sessions with a purchase",
+        formula="sessions with a purchase / sessions",
+        table="sessions",
+        of=lambda t: t.purchases > 0,
+        unit="share",
+        better="up",
+        needs=("purchase",),
+        made_of=_SESSION_SUBJECTS,
+    ),
+    Kpi(
+        "revenue_per_session",
+        title="Revenue per session",
+        formula="value of purchases / sessions; null where the log has no prices",
+        table="sessions",
+        of=lambda t: t.revenue.fill_null(0.0),
+        unit="money",
+        better="up",
+        needs=("purchase",),
+        made_of=_REVENUE_SUBJECTS,
+    ),
+    Kpi(
+        "revenue_per_session_winsorised",
+        title="Revenue per session, large sums cut off",
+        formula="as revenue_per_session, with each sum cut off at the 99.9th percentile of sums "
+        "above 0",
+        table="sessions",
+        of=lambda t: t.revenue.fill_null(0.0),
+        cap=0.999,
+        unit="money",
+        better="up",
+        needs=("purchase",),
+        made_of=_REVENUE_SUBJECTS,
+    ),
+)
+
+OF_USERS = (
+    Kpi(
+        "repeat_visit_rate",
+        title="Sessions after which the user comes back within a week",
+        formula=f"sessions followed by another of the user within {_WEEK} days / sessions that "
+        f"ended at least {_WEEK} days before the log does, or were followed",
+        table="users",
+        of=lambda t: load_ibis().cases(
+            (t.days_to_next <= _WEEK, True), (t.days_seen >= _WEEK, False), else_=None
+        ),
+        unit="share",
+        better="up",
+        made_of=("sessions", "users", "time"),
+    ),
+    Kpi(
+        "days_to_return_p50",
+        title="Days until the user comes back, median",
+        formula="median of (next session - end of session) over sessions that another follows",
+        table="users",
+        of=lambda t: t.days_to_next,
+        quantile=0.5,
+        unit="days",
+        better="down",
+        made_of=("sessions", "users", "time"),
+    ),
+)
+
+OF_EVENTS = (
+    Kpi(
+        "impression_ctr",
+        title="Results that are clicked",
+        formula="clicks / shown results",
+        table="events",
+        of=lambda t: t.kind == "click",
+        per=lambda t: (t.kind == "impression").cast("int64"),
+        unit="share",
+        better="up",
+        needs=("click",),
+        made_of=("clicks", "impressions"),
+    ),
+    Kpi(
+        "goods_return_rate",
+        title="Purchases that were given back",
+        formula="refunds / purchases; null in a log without refunds",
+        table="events",
+        of=lambda t: t.kind == "refund",
+        per=lambda t: (t.kind == "purchase").cast("int64"),
+        unit="share",
+        better="down",
+        needs=("refund",),
+        made_of=("revenue",),
+    ),
+    Kpi(
+        "survey_score",
+        title="Answers of users",
+        formula="mean value of events whose action is a survey, rating, satisfaction or feedback",
+        table="events",
+        of=lambda t: load_ibis().cases(
+            (
+                (t.kind == "other") & t.action.lower().re_search(SURVEY_PATTERN),
+                t.value,
+            ),
+            else_=None,
+        ),
+        unit="score",
+        better="up",
+        made_of=("surveys",),
+    ),
+)
+
+
+KPIS = Registry(
+    Kpi,
+    "KPI",
+    (
+        *kpis_of_searches.KPIS,
+        *OF_EVENTS,
+        *OF_CLICKS,
+        *OF_SESSIONS,
+        *OF_USERS,
+    ),
+    "rankgate.kpis",
+)
+"""KPIs by name."""
+
+SLICES = {
+    "day": ("searches", "clicks", "sessions", "users", "events"),
+    "variant": ("searches", "clicks", "sessions", "users", "events"),
+    "application": ("searches", "clicks", "sessions"),
+    "band": ("searches",),
+    "position": ("events",),
+    "page": ("searches",),
+}
+"""The columns that divide figures, and the tables that have them; band is query frequency."""

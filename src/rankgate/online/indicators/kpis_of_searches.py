@@ -1,0 +1,353 @@
+"""KPIs whose rows are searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankgate.online.events.log_checks import Subject
+from rankgate.online.indicators.kpi import Kpi
+from rankgate.online.indicators.search_tables import (
+    NEXT_SEARCH_SECONDS,
+    NULL_IS_FALSE,
+    load_ibis,
+    seconds,
+)
+
+_CLICKS: tuple[Subject, ...] = ("searches", "clicks")
+_WIKIMEDIA = "Wikimedia search metrics"
+
+
+def _for_searches_with_results(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
+    """A value for searches with results, null for others."""
+    return load_ibis().cases((table.with_results, value), else_=None)
+
+
+def _for_clicked_searches(table: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
+    """A value for searches with a click, null for others."""
+    return load_ibis().cases((table.clicks > 0, value), else_=None)
+
+
+def _ctr_kpi(k: int) -> Kpi:
+    return Kpi(
+        f"ctr_at_{k}",
+        title=f"Searches with a click at rank {k} or above"
+        if k > 1
+        else "Searches with a click at rank 1",
+        formula=f"searches with a click at rank <= {k} / searches with results",
+        source="Alibaba (top5PvCtr)",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, (t.top_rank <= k).fill_null(NULL_IS_FALSE)),
+        unit="share",
+        better="up",
+        needs=("click",),
+        made_of=(*_CLICKS, "ranks"),
+    )
+
+
+def _seconds_to_click(table: Any) -> Any:  # noqa: ANN401 - a column of Ibis
+    """Seconds to the first click; null without one, and where the clocks contradict each other."""
+    delay = seconds(table.first_click_at, table.at)
+    return load_ibis().cases((delay >= 0, delay), else_=None)
+
+
+def _reciprocal_rank(rank: Any) -> Any:  # noqa: ANN401 - a column of Ibis
+    return (1.0 / rank).fill_null(0.0)
+
+
+def _latency_kpi(p: int) -> Kpi:
+    return Kpi(
+        f"latency_p{p}",
+        title=f"Latency of searches, {p}th percentile",
+        formula=f"quantile {p / 100:g} of latency_ms over searches with a latency",
+        table="searches",
+        of=lambda t: t.latency_ms,
+        quantile=p / 100,
+        unit="ms",
+        better="down",
+        made_of=("searches",),
+    )
+
+
+def _click_delay_kpi(name: str, p: float, quantile_name: str) -> Kpi:
+    return Kpi(
+        name,
+        title=f"Time to the first click, {quantile_name}",
+        formula=f"quantile {p:g} of (first click - search) over searches with a click; "
+        "negative times do not count",
+        table="searches",
+        of=_seconds_to_click,
+        quantile=p,
+        unit="seconds",
+        better="down",
+        made_of=(*_CLICKS, "time"),
+    )
+
+
+def _resource_kpi(name: str, title: str, unit: Any) -> Kpi:  # noqa: ANN401 - a literal
+    return Kpi(
+        name,
+        title=title,
+        formula=f"mean of attributes.{name} over searches that have it",
+        table="searches",
+        of=lambda t: t[name],
+        unit=unit,
+        better="down",
+        made_of=("searches",),
+    )
+
+
+KPIS = (
+    Kpi(
+        "search_ctr",
+        title="Searches with a click",
+        formula="searches with results and at least one click / searches with results",
+        source=f"{_WIKIMEDIA}; Algolia",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, t.clicks > 0),
+        unit="share",
+        better="up",
+        needs=("click",),
+        made_of=_CLICKS,
+    ),
+    *(_ctr_kpi(k) for k in (1, 3, 5, 10)),
+    Kpi(
+        "clicks_per_search",
+        title="Clicks per search",
+        formula="clicks / searches with results",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, t.clicks),
+        unit="count",
+        better="",
+        needs=("click",),
+        made_of=_CLICKS,
+    ),
+    Kpi(
+        "abandonment_rate",
+        title="Searches with results and no click",
+        formula="1 - search_ctr",
+        source="Algolia (no click rate)",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, t.clicks == 0),
+        unit="share",
+        better="down",
+        needs=("click",),
+        made_of=_CLICKS,
+    ),
+    Kpi(
+        "good_abandonment_rate",
+        title="Abandoned searches that were answered on the page of results",
+        formula="searches without a click whose page showed an answer (attributes.answer) and that "
+        f"no search followed within {NEXT_SEARCH_SECONDS} s / searches without a click where it "
+        "is known "
+        "whether there was an answer",
+        source="Li, Huffman and Tokuda 2009",
+        table="searches",
+        of=lambda t: load_ibis().cases(
+            (t.with_results & (t.clicks == 0) & t.answer.notnull(), t.answer & ~t.requeried),
+            else_=None,
+        ),
+        unit="share",
+        better="up",
+        needs=("click",),
+        made_of=(*_CLICKS, "sessions", "time"),
+    ),
+    Kpi(
+        "quiet_abandonment_rate",
+        title="Abandoned searches that no other search followed",
+        formula="searches without a click and without another search within "
+        f"{NEXT_SEARCH_SECONDS} s / searches with results and no click; an upper bound of good "
+        "abandonment where answers are not logged",
+        source="Diriye and others 2012",
+        table="searches",
+        of=lambda t: load_ibis().cases(
+            (t.with_results & (t.clicks == 0) & t.asked, ~t.requeried), else_=None
+        ),
+        unit="share",
+        better="",
+        needs=("click",),
+        made_of=(*_CLICKS, "sessions", "time"),
+    ),
+    Kpi(
+        "zero_result_rate",
+        title="Searches without results",
+        formula="searches with state zero / searches with state ok or zero",
+        source=_WIKIMEDIA,
+        table="searches",
+        of=lambda t: load_ibis().cases(
+            (t.state.isin(["ok", "zero"]), t.state == "zero"), else_=None
+        ),
+        unit="share",
+        better="down",
+        made_of=("searches", "states"),
+    ),
+    Kpi(
+        "reformulation_rate",
+        title="Searches that the user put in other words",
+        formula=f"searches followed in their session within {NEXT_SEARCH_SECONDS} s by "
+        "another query that shares a word, or has an edit similarity of at least 0.5 / "
+        "searches with a query, a session and a time",
+        source="Hassan and others 2013",
+        table="searches",
+        of=lambda t: load_ibis().cases((t.asked, t.reformulated), else_=None),
+        unit="share",
+        better="down",
+        made_of=("searches", "sessions", "time"),
+    ),
+    Kpi(
+        "refinement_rate",
+        title="Searches to which the user added words",
+        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by a query with all their "
+        "words and more / searches with a query, a session and a time",
+        table="searches",
+        of=lambda t: load_ibis().cases((t.asked, t.refined), else_=None),
+        unit="share",
+        better="down",
+        made_of=("searches", "sessions", "time"),
+    ),
+    Kpi(
+        "reformulation_chain_length",
+        title="Searches in a chain of reformulations",
+        formula="searches / chains, where a reformulation continues the chain of the search before",
+        table="searches",
+        of=lambda t: t.asked,
+        per=lambda t: (t.asked & ~t.reformulated).cast("int64"),
+        unit="count",
+        better="down",
+        made_of=("searches", "sessions", "time"),
+    ),
+    Kpi(
+        "chain_success_rate",
+        title="Chains of reformulations that end with a click",
+        formula="chains whose last search has a click / chains",
+        source="Hassan and others 2013",
+        table="searches",
+        of=lambda t: load_ibis().cases((t.asked & ~t.reformulated, t.clicks > 0), else_=None),
+        unit="share",
+        better="up",
+        needs=("click",),
+        made_of=(*_CLICKS, "sessions", "time"),
+    ),
+    Kpi(
+        "repeated_query_rate",
+        title="Searches that were repeated in the same words",
+        formula=f"searches followed within {NEXT_SEARCH_SECONDS} s by the same query "
+        "(next pages included) / searches with a query, a session and a time",
+        table="searches",
+        of=lambda t: load_ibis().cases((t.asked, t.repeated), else_=None),
+        unit="share",
+        better="down",
+        made_of=("searches", "sessions", "time"),
+    ),
+    Kpi(
+        "mrr_first_click",
+        title="Reciprocal rank of the first click",
+        formula="mean of 1 / rank of the first click in time, 0 without a click, over searches "
+        "with results",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, _reciprocal_rank(t.first_rank)),
+        unit="score",
+        better="up",
+        needs=("click",),
+        made_of=(*_CLICKS, "ranks"),
+    ),
+    Kpi(
+        "mrr_last_click",
+        title="Reciprocal rank of the last click",
+        formula="mean of 1 / rank of the last click in time, 0 without a click, over searches "
+        "with results",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, _reciprocal_rank(t.last_rank)),
+        unit="score",
+        better="up",
+        needs=("click",),
+        made_of=(*_CLICKS, "ranks"),
+    ),
+    _click_delay_kpi("time_to_first_click_p50", 0.5, "median"),
+    _click_delay_kpi("time_to_first_click_p95", 0.95, "95th percentile"),
+    Kpi(
+        "return_rate",
+        title="Searches to whose results the user came back after a click",
+        formula="searches with a second click / searches with a click",
+        source=f"{_WIKIMEDIA} (desktop return rate)",
+        table="searches",
+        of=lambda t: _for_clicked_searches(t, t.clicks > 1),
+        unit="share",
+        better="",
+        needs=("click",),
+        made_of=_CLICKS,
+    ),
+    Kpi(
+        "add_to_cart_rate",
+        title="Searches from which something was put into the cart",
+        formula="searches with an add_to_cart / searches with results",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, t.carts > 0),
+        unit="share",
+        better="up",
+        needs=("add_to_cart",),
+        made_of=(*_CLICKS, "carts"),
+    ),
+    Kpi(
+        "conversion_rate",
+        title="Searches from which something was bought",
+        formula="searches with a purchase / searches with results",
+        source="last-touch attribution by query id",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, t.purchases > 0),
+        unit="share",
+        better="up",
+        needs=("purchase",),
+        made_of=(*_CLICKS, "purchases"),
+    ),
+    Kpi(
+        "revenue_per_search",
+        title="Revenue per search",
+        formula="value of purchases of the search / searches with results; null where the log has "
+        "no prices",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, t.revenue.fill_null(0.0)),
+        unit="money",
+        better="up",
+        needs=("purchase",),
+        made_of=("searches", "revenue", "purchases"),
+    ),
+    Kpi(
+        "revenue_per_search_winsorised",
+        title="Revenue per search, large sums cut off",
+        formula="as revenue_per_search, with each sum cut off at the 99.9th percentile of sums "
+        "above 0",
+        table="searches",
+        of=lambda t: _for_searches_with_results(t, t.revenue.fill_null(0.0)),
+        cap=0.999,
+        unit="money",
+        better="up",
+        needs=("purchase",),
+        made_of=("searches", "revenue", "purchases"),
+    ),
+    *(_latency_kpi(p) for p in (50, 95, 99)),
+    Kpi(
+        "cache_hit_rate",
+        title="Searches answered by a cache",
+        formula="cache hits / (hits + misses)",
+        table="searches",
+        of=lambda t: t.cache_hit,
+        unit="share",
+        better="up",
+        made_of=("searches",),
+    ),
+    Kpi(
+        "error_rate",
+        title="Searches that failed",
+        formula="searches with state failed / searches with a state; null where the log tells "
+        "states by the number of results only",
+        table="searches",
+        of=lambda t: t.state == "failed",
+        unit="share",
+        better="down",
+        made_of=("searches", "states"),
+    ),
+    _resource_kpi("inference_ms", "Time of the model per search", "ms"),
+    _resource_kpi("cpu_ms", "Processor time per search", "ms"),
+    _resource_kpi("memory_mb", "Memory per search", "MB"),
+)
+"""Of searches, in the order of the docs."""

@@ -1,0 +1,438 @@
+"""Searches, clicks, sessions and users as Ibis expressions over the table of events.
+
+Each function takes tables and returns one; nothing is carried out here, so that DuckDB, Spark
+or a warehouse can run the same expression
+(``ibis.to_sql(searches(events()), dialect="snowflake")``).
+
+The tables that KPIs are of follow, each made when it is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import require
+from rankgate.online.events.event_table import add_goal_columns, goal_times, parse_goals
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from rankgate.online.indicators.kpi import Kpi
+    from rankgate.online.log_database import Database
+
+
+_TYPES = {
+    "event_id": "string",
+    "at": "timestamp('UTC')",
+    "kind": "string",
+    "action": "string",
+    "query_event_id": "string",
+    "query": "string",
+    "session": "string",
+    "user": "string",
+    "doc_id": "string",
+    "rank": "int32",
+    "value": "float64",
+    "variant": "string",
+    "page": "int32",
+    "latency_ms": "float64",
+    "cache_hit": "boolean",
+    "state": "string",
+    "attributes": "string",
+    "source_file": "string",
+    "source_line": "int64",
+}
+
+NULL_IS_FALSE = False
+"""The value that a comparison with null counts as."""
+
+NEXT_SEARCH_SECONDS = 300
+"""Seconds in which a search is taken to follow from the one before (Hassan and others 2013)."""
+
+SESSION_PAUSE_SECONDS = 1800
+"""Seconds without an event after which a session ends, where the log has no session ids."""
+
+SATISFIED_SECONDS = 30
+"""Seconds on a document from which a click counts as satisfied (Fox and others 2005)."""
+
+QUICK_RETURN_SECONDS = 10
+"""Seconds on a document below which a click counts as a quick return."""
+
+
+def load_ibis() -> Any:  # noqa: ANN401 - the module
+    """The library of expressions.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    require("KPIs and click counts are expressions of Ibis", "ibis", "packaging")
+    import ibis
+
+    return ibis
+
+
+def events() -> ir.Table:
+    """The table ``events``."""
+    table: ir.Table = load_ibis().table(_TYPES, name="events")
+    return table
+
+
+SEARCH_COLUMNS = frozenset(
+    {
+        "query_event_id",
+        "at",
+        "day",
+        "session",
+        "user",
+        "variant",
+        "application",
+        "clicks",
+        "reformulated",
+    }
+)
+"""The columns of searches that the tables of clicks and sessions read."""
+
+
+def read_columns(expression: Any) -> set[str]:  # noqa: ANN401 - a column of Ibis
+    """The columns of its table that an expression reads."""
+    from ibis.expr import operations
+
+    return {field.name for field in expression.op().find(operations.Field)}
+
+
+def seconds(later: Any, earlier: Any) -> Any:  # noqa: ANN401 - columns of Ibis
+    """Seconds from one time to another."""
+    return later.delta(earlier, unit="millisecond") / 1000.0
+
+
+def with_visits(rows: ir.Table) -> ir.Table:
+    """The events with a session where the log has none.
+
+    It is that of their search, or the user's events up to a pause of 30 minutes.
+    """
+    lib = load_ibis()
+    of_search = (
+        rows.filter(rows.query_event_id.notnull() & rows.session.notnull())
+        .group_by("query_event_id")
+        .aggregate(search_session=rows.session.max())
+    )
+    joined = rows.left_join(of_search, "query_event_id").drop("query_event_id_right")
+    with_sessions = joined.mutate(session=lib.coalesce(joined.session, joined.search_session)).drop(
+        "search_session"
+    )
+    order = {
+        "group_by": [with_sessions.session.isnull(), "user"],
+        "order_by": ["at", "source_line"],
+    }
+    pause = seconds(with_sessions.at, with_sessions.at.lag()).over(lib.window(**order))
+    with_starts = with_sessions.mutate(
+        begins=lib.cases((pause.isnull() | (pause > SESSION_PAUSE_SECONDS), 1), else_=0)
+    )
+    running = lib.window(
+        group_by=[with_starts.session.isnull(), "user"],
+        order_by=["at", "source_line"],
+        preceding=None,
+        following=0,
+    )
+    number = with_starts.begins.sum().over(running).cast("string")
+    return with_starts.mutate(
+        session=lib.coalesce(with_starts.session, with_starts.user.concat("#", number))
+    ).drop("begins")
+
+
+def searches(rows: ir.Table) -> ir.Table:
+    """One row for each search that has a record or impressions."""
+    lib = load_ibis()
+    search_events = rows.filter(rows.query_event_id.notnull())
+
+    def attribute(name: str, kind: str) -> Any:  # noqa: ANN401 - a column of Ibis
+        text = search_events.attributes.cast("json")[name].cast("string")
+        return text.try_cast(kind).max(where=search_events.kind == "search")
+
+    def owned(column: Any) -> Any:  # noqa: ANN401 - columns of Ibis
+        """Take the search's own record, else its impressions; later events may differ."""
+        candidates = (
+            column.max(where=search_events.kind == kind) for kind in ("search", "impression")
+        )
+        return lib.coalesce(*candidates, column.max())
+
+    is_search, is_click = search_events.kind == "search", search_events.kind == "click"
+    grouped = search_events.group_by("query_event_id").aggregate(
+        at=lib.coalesce(search_events.at.min(where=is_search), search_events.at.min()),
+        query=search_events.query.max(),
+        session=owned(search_events.session),
+        user=owned(search_events.user),
+        variant=owned(search_events.variant),
+        # not .str, which needs a function of Python on Spark
+        application=search_events.attributes.cast("json")["application"]
+        .cast("string")
+        .re_replace('^"|"$', "")
+        .max(),
+        page=search_events.page.max(where=is_search),
+        answered=(search_events.state == "ok").any(),
+        failed=(search_events.state == "failed").any(),
+        empty=(search_events.state == "zero").any(),
+        latency_ms=search_events.latency_ms.max(),
+        cache_hit=search_events.cache_hit.max(),
+        recorded=is_search.any() | (search_events.kind == "impression").any(),
+        shown=(search_events.kind == "impression").sum(),
+        clicks=is_click.sum(),
+        top_rank=search_events["rank"].min(where=is_click),
+        first_rank=search_events["rank"].argmin(search_events.at, where=is_click),
+        last_rank=search_events["rank"].argmax(search_events.at, where=is_click),
+        first_click_at=search_events.at.min(where=is_click),
+        carts=(search_events.kind == "add_to_cart").sum(),
+        purchases=(search_events.kind == "purchase").sum(),
+        revenue=search_events.value.sum(where=search_events.kind == "purchase"),
+        priced=search_events.value.count(where=search_events.kind == "purchase"),
+        answer=attribute("answer", "boolean"),
+        inference_ms=attribute("inference_ms", "float64"),
+        cpu_ms=attribute("cpu_ms", "float64"),
+        memory_mb=attribute("memory_mb", "float64"),
+    )
+    recorded = grouped.filter(grouped.recorded)
+    # a search that is recorded several times has the best of its states
+    has_state = recorded.answered | recorded.failed | recorded.empty
+    has_results = (recorded.shown > 0) | (recorded.clicks > 0)
+    with_state = recorded.mutate(
+        state=lib.cases(
+            (recorded.answered | (has_state & has_results), "ok"),
+            (recorded.failed, "failed"),
+            (recorded.empty, "zero"),
+            else_=lib.null("string"),
+        )
+    ).drop("answered", "failed", "empty")
+    has_no_results = with_state.state.isin(["zero", "failed"])
+    results = lib.cases(
+        (with_state.shown > 0, True),
+        (with_state.clicks > 0, True),
+        (has_no_results, False),
+        (with_state.state == "ok", True),
+        else_=lib.null("boolean"),
+    )
+    return with_state.mutate(day=with_state.at.cast("timestamp").date(), with_results=results)
+
+
+def with_next_search(table: ir.Table) -> ir.Table:
+    """Searches with the next one of their session, and how its words relate to theirs."""
+    lib = load_ibis()
+    order = lib.window(group_by="session", order_by=["at", "query_event_id"])
+    with_next = table.mutate(
+        next_query=table.query.lead().over(order), next_at=table.at.lead().over(order)
+    )
+    gap = seconds(with_next.next_at, with_next.at)
+    is_soon = with_next.session.notnull() & gap.notnull() & (gap <= NEXT_SEARCH_SECONDS)
+    first = with_next.query.lower().strip()
+    second = with_next.next_query.lower().strip()
+    first_words, second_words = first.split(" ").unique(), second.split(" ").unique()
+    shared_words = first_words.intersect(second_words).length()
+    longest_length = lib.greatest(first.length(), second.length())
+    is_similar = 1 - first.levenshtein(second) / longest_length >= 0.5
+    is_other_query = is_soon & second.notnull() & (first != second)
+    is_complete = with_next.query.notnull() & with_next.session.notnull() & with_next.at.notnull()
+    return with_next.mutate(
+        asked=is_complete,
+        requeried=is_soon.fill_null(NULL_IS_FALSE),
+        repeated=(is_soon & (first == second)).fill_null(NULL_IS_FALSE),
+        reformulated=(is_other_query & ((shared_words > 0) | is_similar)).fill_null(NULL_IS_FALSE),
+        refined=(
+            is_other_query
+            & (shared_words == first_words.length())
+            & (second_words.length() > shared_words)
+        ).fill_null(NULL_IS_FALSE),
+    )
+
+
+def with_bands(table: ir.Table) -> ir.Table:
+    """Searches with the band of their query: head, torso and tail make a third of searches each."""
+    lib = load_ibis()
+    with_words = table.mutate(words=table.query.lower().strip())
+    counts = with_words.group_by("words").aggregate(times=with_words.count())
+    order = lib.window(order_by=[lib.desc("times"), "words"], preceding=None, following=0)
+    ranked = counts.mutate(
+        before=counts.times.sum().over(order) - counts.times,
+        total=counts.times.sum().over(lib.window()),
+    )
+    share = ranked.before / ranked.total
+    bands = ranked.select(
+        "words", band=lib.cases((share < 1 / 3, "head"), (share < 2 / 3, "torso"), else_="tail")
+    )
+    return with_words.left_join(bands, "words").drop("words", "words_right")
+
+
+def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
+    """One row for each click of a known search, with the seconds to the next search or click.
+
+    Without a session a click has a dwell only where the log has it.
+    """
+    lib = load_ibis()
+    steps = rows.filter(rows.kind.isin(["click", "search"]))
+    # clicks without a session have ranks, but no next step
+    lone_search = lib.cases(
+        (steps.session.isnull(), steps.query_event_id), else_=lib.null("string")
+    )
+    order = lib.window(group_by=["session", lone_search], order_by=["at", "source_line"])
+    pause = seconds(steps.at.lead(), steps.at).over(order)
+    with_dwell = steps.mutate(
+        in_session=steps.session.notnull(),
+        dwell=lib.cases((steps.session.notnull(), pause), else_=lib.null("float64")),
+    )
+    timed = with_dwell.filter(with_dwell.kind == "click").select(
+        "query_event_id", "doc_id", "rank", "dwell", "in_session"
+    )
+    logged_dwells = (
+        rows.filter(rows.kind == "dwell")
+        .group_by("query_event_id", "doc_id")
+        .aggregate(logged=rows.value.max())
+    )
+    joined = timed.left_join(logged_dwells, ["query_event_id", "doc_id"])
+    best = joined.mutate(dwell=lib.coalesce(joined.logged, joined.dwell)).select(
+        "query_event_id", "doc_id", "rank", "dwell", "in_session"
+    )
+    search_columns = search_table.select(
+        "query_event_id", "day", "variant", "application", "session", "user"
+    )
+    return (
+        best.inner_join(search_columns, "query_event_id")
+        .mutate(
+            satisfied=lib.cases(
+                (best.dwell.notnull(), best.dwell >= SATISFIED_SECONDS),
+                (best.in_session, True),
+                else_=lib.null("boolean"),
+            )
+        )
+        .drop("in_session")
+    )
+
+
+def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -> ir.Table:
+    """One row for each session: what was searched, seen, bought, and how long it took.
+
+    Args:
+        rows: events.
+        search_table: the searches.
+        goal: rules of success; add_to_cart and purchase by default.
+    """
+    session_events = rows.filter(rows.session.notnull())
+    goal_rules = parse_goals(goal)
+    by_session = session_events.group_by("session").aggregate(
+        user=session_events.user.max(),
+        variant=session_events.variant.max(),
+        begin=session_events.at.min(),
+        end=session_events.at.max(),
+        views=session_events.kind.isin(["click"]).sum(),
+        purchases=(session_events.kind == "purchase").sum(),
+        revenue=session_events.value.sum(where=session_events.kind == "purchase"),
+        priced=session_events.value.count(where=session_events.kind == "purchase"),
+        **goal_times(session_events, goal_rules),
+    )
+    by_session = add_goal_columns(by_session, goal_rules)
+    session_searches = search_table.filter(search_table.session.notnull())
+    sums = session_searches.group_by("session").aggregate(
+        application=session_searches.application.max(),
+        searches=session_searches.count(),
+        clicked=(session_searches.clicks > 0).any(),
+        clicked_searches=(session_searches.clicks > 0).sum(),
+        reformulations=session_searches.reformulated.sum(),
+        first_search=session_searches.at.min(),
+    )
+    joined = by_session.left_join(sums, "session").drop("session_right")
+    return joined.mutate(
+        day=joined.begin.cast("timestamp").date(),
+        pages=joined.searches.fill_null(0) + joined.views,
+        seconds=seconds(joined.end, joined.begin),
+    )
+
+
+def users(session_table: ir.Table) -> ir.Table:
+    """One row for each session of a known user, with the days to the user's next one."""
+    lib = load_ibis()
+    user_sessions = session_table.filter(
+        session_table.user.notnull() & session_table.begin.notnull()
+    )
+    order = lib.window(group_by="user", order_by=["begin", "session"])
+    log_end = user_sessions.end.max().over(lib.window())
+    return user_sessions.mutate(
+        days_to_next=seconds(user_sessions.begin.lead().over(order), user_sessions.end) / 86400.0,
+        days_seen=seconds(log_end, user_sessions.end) / 86400.0,
+    )
+
+
+_REQUIRED_TABLES: Mapping[str, tuple[str, ...]] = {
+    "searches": ("searches",),
+    "clicks": ("searches", "clicks"),
+    "sessions": ("searches", "sessions"),
+    "users": ("searches", "sessions", "users"),
+    "events": (),
+}
+
+
+class KpiTables:
+    """The tables that KPIs are of, each made when it is first needed."""
+
+    def __init__(
+        self, base: Database, success: Sequence[str], kpis: Sequence[Kpi], by: Sequence[str]
+    ) -> None:
+        """Make no table yet.
+
+        Args:
+            base: has ``events``.
+            success: what means that a session reached its goal.
+            kpis: the KPIs that will be computed.
+            by: columns that will divide them.
+        """
+        self.base = base
+        self._chosen = kpis
+        self._by = by
+        self._success = success
+        self._made: dict[str, Any] = {}
+        rows = events()
+        has_user = rows.user.notnull()
+        lacks_session = rows.session.isnull() & (has_user | rows.query_event_id.notnull())
+        if base.one(base.text(rows.aggregate(found=lacks_session.any() & has_user.any()))):
+            rows = self._make("visits", with_visits(rows))
+        self.rows = rows
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
+        if name == "events":
+            return self._events()
+        for table_name in _REQUIRED_TABLES[name]:
+            if table_name not in self._made:
+                self._made[table_name] = self._make(table_name, self._expression(table_name))
+        return self._made[name]
+
+    def _events(self) -> Any:  # noqa: ANN401 - a table of Ibis
+        return self.rows.mutate(
+            day=self.rows.at.cast("timestamp").date(), position=self.rows["rank"]
+        )
+
+    def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
+        base_tables = self._made
+        if name == "searches":
+            return self._searches()
+        if name == "clicks":
+            return clicks(self.rows, base_tables["searches"])
+        if name == "sessions":
+            return sessions(self.rows, base_tables["searches"], self._success)
+        return users(base_tables["sessions"])
+
+    def _searches(self) -> Any:  # noqa: ANN401 - a table of Ibis
+        """Searches with the columns that are read, as most of the work is in the others."""
+        search_table = searches(self.rows)
+        more = with_next_search(search_table)
+        full = with_bands(more) if "band" in self._by else more
+        needed_columns = {column for column in self._by if column in full.columns}
+        leaf = load_ibis().table(full.schema(), name="searches")
+        for kpi in self._chosen:
+            if kpi.table == "searches":
+                needed_columns |= read_columns(kpi.of(leaf))
+            elif kpi.table != "events":
+                needed_columns |= SEARCH_COLUMNS
+        source = search_table if needed_columns <= set(search_table.columns) else full
+        return source.select([column for column in source.columns if column in needed_columns])
+
+    def _make(self, name: str, expression: Any) -> Any:  # noqa: ANN401 - tables of Ibis
+        lib = load_ibis()
+        self.base.keep(name, expression)
+        return lib.table(lib.schema(expression.schema()), name=name)

@@ -1,0 +1,254 @@
+"""Logged assignments and their clicks, and credits of requests from their clicks.
+
+Assignments and clicks are from JSON lines and from events. Credits are centred where random
+clicks would prefer a system.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.data.streams.source import open_source
+from rankgate.online.interleaving.interleaving_method import Assignment
+from rankgate.online.interleaving.interleaving_methods import METHODS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.online.events.events import EventsLike
+
+    Floats = NDArray[np.float64]
+
+
+Unit = Literal["request", "session", "user", "query"]
+"""The unit whose clicks are one observation."""
+
+Shown = tuple[Assignment, Sequence[int]]
+"""An assignment with the clicked slots, from 1."""
+
+AssignmentsLike: TypeAlias = "str | Path | Iterable[Assignment] | Iterable[Shown]"
+"""A file of logged assignments, assignments, or pairs of one and its clicked slots from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class InterleavedRequest:
+    """One request: what was shown, what was clicked, whose it is.
+
+    Attributes:
+        assignment: what was shown.
+        clicked: slots from 0, each once, in order.
+        unit: whose clicks these are: a request, session, user or query.
+    """
+
+    assignment: Assignment
+    clicked: tuple[int, ...]
+    unit: str
+
+
+def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[InterleavedRequest]:
+    """The requests of a log, each once.
+
+    Args:
+        assignments: a file of JSON lines as ``Assignment.to_dict`` makes them, with ``clicks``
+            (slots from 1), ``session``, ``user`` where they are known; or assignments.
+        unit: whose clicks are one observation.
+
+    Raises:
+        InputError: a line that is no assignment, a request with two lists, clicks on slots that
+            were not shown, several methods or systems in one log.
+    """
+    requests_by_id: dict[str, InterleavedRequest] = {}
+    label = str(assignments) if isinstance(assignments, str | Path) else ""
+    for assignment, clicks, find_unit, line in _read_assignments(assignments):
+        request = InterleavedRequest(
+            assignment, _clicked_slots(assignment, clicks, label, line), ""
+        )
+        key = {"request": assignment.request, "query": assignment.query}.get(unit) or find_unit(
+            unit
+        )
+        if not key:
+            problem = f"no {unit} in the line of the request {assignment.request!r}; add it, or "
+            raise InputError(
+                f"{problem}take another unit.", source=label, line=line, code="missing-unit"
+            )
+        earlier = requests_by_id.get(assignment.request)
+        if earlier is not None and earlier.assignment != assignment:
+            problem = f"the request {assignment.request!r} is logged with two lists."
+            raise InputError(problem, source=label, line=line, code="duplicate-request")
+        clicked = request.clicked if earlier is None else (*earlier.clicked, *request.clicked)
+        requests_by_id[assignment.request] = replace(
+            request, clicked=tuple(sorted(set(clicked))), unit=key
+        )
+        _refuse_mixed(next(iter(requests_by_id.values())).assignment, assignment, label, line)
+    if not requests_by_id:
+        raise InputError("no assignments.", source=label, code="no-assignments")
+    return list(requests_by_id.values())
+
+
+def _clicked_slots(
+    assignment: Assignment, clicks: Sequence[int], label: str, line: int | None
+) -> tuple[int, ...]:
+    for slot in clicks:
+        if not isinstance(slot, int) or not 1 <= slot <= len(assignment.docs):
+            problem = (
+                f"a click on slot {slot}, where {len(assignment.docs)} slots from 1 are shown."
+            )
+            raise InputError(problem, source=label, line=line, code="click-outside-list")
+    return tuple(sorted({slot - 1 for slot in clicks}))
+
+
+def _refuse_mixed(first: Assignment, second: Assignment, label: str, line: int | None) -> None:
+    for name in ("method", "systems"):
+        first_value, second_value = getattr(first, name), getattr(second, name)
+        if first_value != second_value:
+            problem = (
+                f"{name} {second_value} after {first_value}; score each experiment for itself."
+            )
+            raise InputError(problem, source=label, line=line, code="mixed-assignments")
+
+
+def _read_assignments(
+    assignments: AssignmentsLike,
+) -> Iterator[tuple[Assignment, Sequence[int], Any, int | None]]:
+    """Yield assignments, clicked slots from 1, functions that find the unit, and lines."""
+    if isinstance(assignments, str | Path):
+        yield from _read_lines(assignments)
+        return
+    for logged in assignments:
+        assignment, clicks = (logged, ()) if isinstance(logged, Assignment) else logged
+        yield assignment, clicks, lambda _: "", None
+
+
+def _read_lines(path: str | Path) -> Iterator[tuple[Assignment, Sequence[int], Any, int | None]]:
+    input_file = open_source(path)
+    with input_file.open() as stream:
+        for line, raw_line in enumerate(stream, 1):
+            if not raw_line.strip():
+                continue
+            try:
+                values = json.loads(raw_line)
+            except ValueError:
+                values = None
+            if not isinstance(values, dict):
+                problem = "not a JSON object; each line is one assignment."
+                raise InputError(problem, source=input_file.label, line=line, code="invalid-json")
+            clicks = values.get("clicks") or ()
+            assignment = Assignment.from_dict(values, input_file.label, line)
+            yield assignment, clicks, lambda unit, values=values: str(values.get(unit) or ""), line
+
+
+def add_clicks_of_events(
+    requests: Sequence[InterleavedRequest],
+    events: EventsLike,
+    unit: Unit = "request",
+) -> list[InterleavedRequest]:
+    """Requests with the clicks that events hold for them, by the search's id and document.
+
+    Raises:
+        InputError: events that cannot be read, or that belong to none of the requests.
+    """
+    clicks, units = _read_clicks(events, unit)
+    if not clicks.keys() & {request.assignment.request for request in requests} and clicks:
+        problem = "no click belongs to a request of the log; query_event_id must be its request."
+        raise InputError(problem, code="no-common-requests")
+    with_clicks = []
+    for request in requests:
+        clicked_docs = clicks.get(request.assignment.request, frozenset())
+        slots = {slot for slot, doc in enumerate(request.assignment.docs) if doc in clicked_docs}
+        with_clicks.append(
+            replace(
+                request,
+                clicked=tuple(sorted(slots | set(request.clicked))),
+                unit=units.get(request.assignment.request) or request.unit,
+            )
+        )
+    return with_clicks
+
+
+def _read_clicks(
+    events: EventsLike, unit: Unit
+) -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
+    """Clicked documents and the unit of each search."""
+    from rankgate.online.events.events import Events
+    from rankgate.online.log_database import quote_identifier
+
+    with Events.of(events).open() as log:
+        rows = log.base.rows(
+            "SELECT query_event_id, list(DISTINCT doc_id) AS docs FROM events WHERE kind = 'click' "
+            "AND query_event_id IS NOT NULL AND doc_id IS NOT NULL GROUP BY 1"
+        )
+        clicks = {name: frozenset(docs) for name, docs in rows.iter_rows()}
+        if unit == "request":
+            return clicks, {}
+        unit_rows = log.base.rows(
+            f"SELECT query_event_id, max({quote_identifier(unit)}) FROM events WHERE "
+            "query_event_id IS NOT "
+            "NULL GROUP BY 1"
+        )
+        return clicks, dict(unit_rows.iter_rows())
+
+
+def credits_of_requests(
+    assignments: Sequence[Assignment], clicked: Sequence[Sequence[int]]
+) -> Floats:
+    """(n, systems) the credit of each system in each request.
+
+    Centred credits are those less the mean that the same clicked slots have in all requests of the
+    same query. Where users click at random, the slots do not depend on which of the lists was
+    shown, so that their mean is 0; a request that is the only one of its query has 0.
+
+    Args:
+        assignments: (n,) mixed lists of one method.
+        clicked: (n,) the clicked slots of each, from 0.
+    """
+    method = METHODS.named(assignments[0].method)
+    width = len(assignments[0].systems)
+    credit = np.array(
+        [
+            method.score(assignment, slots) if slots else (0.0,) * width
+            for assignment, slots in zip(assignments, clicked, strict=True)
+        ]
+    )
+    if not method.centred:
+        return credit
+    of_query: dict[str, list[int]] = defaultdict(list)
+    for row, assignment in enumerate(assignments):
+        of_query[assignment.query].append(row)
+    for rows in of_query.values():
+        variants = Counter(assignments[row].ranks for row in rows)
+        examples = {assignments[row].ranks: assignments[row] for row in rows}
+        means: dict[tuple[int, ...], Floats] = {}
+        for row in rows:
+            if slots := tuple(clicked[row]):
+                if slots not in means:
+                    means[slots] = _mean_credit(variants, examples, slots)
+                credit[row] -= means[slots]
+    return np.round(credit, _DIGITS)
+
+
+_DIGITS = 12  # so that equal credits less their mean are 0
+
+
+def _mean_credit(
+    variants: Counter[tuple[tuple[int | None, ...], ...]],
+    examples: dict[tuple[tuple[int | None, ...], ...], Assignment],
+    slots: tuple[int, ...],
+) -> Floats:
+    """The mean credit of clicks on the slots, in all lists that have them."""
+    total, count = np.zeros(0), 0
+    for ranks, times in variants.items():
+        if max(slots) < len(ranks):
+            assignment = examples[ranks]
+            score = METHODS.named(assignment.method).score(assignment, slots)
+            total = times * np.array(score) + (total if count else 0.0)
+            count += times
+    return total / count

@@ -1,0 +1,141 @@
+"""DuckDB, the engine of everything that reads logs; the one place that imports it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import InputError, require
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+
+MEMORY = "2GB"
+"""The memory that DuckDB may take before it uses the disk."""
+
+
+class Database:
+    """A DuckDB database in memory that spills to a temporary folder.
+
+    Attributes:
+        connection: DuckDB's own.
+        folder: for temporary files; removed with the database.
+        dialect: of its SQL, as Ibis calls it.
+        time_zone: of dates of times.
+    """
+
+    dialect = "duckdb"
+    time_zone = "UTC"
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+        self.connection = connection
+        self.folder = folder
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Carry out a statement."""
+        with _translated_errors():
+            self.connection.execute(sql, list(values))
+
+    def use_zone(self, time_zone: str) -> None:
+        """Let dates of times, and so days and weeks, be those of a time zone.
+
+        Raises:
+            InputError: no such time zone.
+        """
+        self.run(f"SET TimeZone = {quote_text(time_zone)}")
+        self.time_zone = time_zone
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
+        """The rows of a query; times with a zone are in UTC."""
+        import polars.selectors as cs
+
+        with _translated_errors():
+            table: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
+        return table.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
+
+    def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
+        """An expression of Ibis as SQL of this database."""
+        import ibis
+
+        return str(ibis.to_sql(expression, dialect=self.dialect))
+
+    def keep(self, name: str, expression: Any) -> None:  # noqa: ANN401 - of Ibis
+        """Make a temporary table of an expression of Ibis."""
+        self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.text(expression)}")
+
+    def one(self, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - any column
+        """The first value of a query; None without rows."""
+        rows = self.rows(sql, values)
+        return rows.item(0, 0) if len(rows) else None
+
+
+_DAMAGED = re.compile(r"(?i)magic bytes|too small|corrupt|invalid|parquet|snappy|zstd|gzip")
+_DAMAGED_FILE = "check that the file is whole", "damaged-file"
+_UNREADABLE_FILE = "check the path, its permissions and the space on the disk", "cannot-read"
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """Turn DuckDB's errors about files and values of users into ours.
+
+    Raises:
+        InputError: a damaged file, a column that is not there, a value of the wrong type.
+    """
+    import duckdb
+
+    try:
+        yield
+    except (
+        duckdb.IOException,
+        duckdb.InvalidInputException,
+        duckdb.ConversionException,
+        duckdb.HTTPException,
+        duckdb.SerializationException,
+    ) as error:
+        message = str(error).splitlines()[0].rstrip(".")
+        outside = isinstance(error, duckdb.IOException) and not _DAMAGED.search(message)
+        remedy, code = _UNREADABLE_FILE if outside else _DAMAGED_FILE
+        raise InputError(f"{message}; {remedy}.", code=code) from None
+
+
+@contextmanager
+def open_database(memory: str = MEMORY, threads: int | None = None) -> Iterator[Database]:
+    """Open a database for a verb.
+
+    Args:
+        memory: what it may take, as in ``"3GB"``.
+        threads: how many; by default one for each core.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+    """
+    require("logs are read by DuckDB", "duckdb")
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
+        connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            # in a notebook without ipywidgets DuckDB has no bar, and refuses to switch it off
+            with suppress(duckdb.InvalidInputException):
+                connection.execute("SET enable_progress_bar = false")
+            if threads:
+                connection.execute(f"SET threads = {int(threads)}")
+            yield Database(connection, folder)
+        finally:
+            connection.close()
+
+
+def quote_text(text: str) -> str:
+    """A text of SQL in quotes."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def quote_identifier(column: str) -> str:
+    """A column's name in quotes."""
+    return '"' + column.replace('"', '""') + '"'

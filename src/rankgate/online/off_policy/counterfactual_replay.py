@@ -1,0 +1,273 @@
+"""A candidate ranking on logged clicks: the result of ``replay``, and its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.document_model import (
+    Chart,
+    Document,
+    Grid,
+    Table,
+    Warnings,
+    make_printable,
+)
+from rankgate.core.present.document_model import make_document as made
+from rankgate.online.clicks.click_models import MODELS
+
+MEASURES = {
+    "measure": pl.String,
+    "logged": pl.Float64,
+    "candidate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "delta": pl.Float64,
+    "delta_low": pl.Float64,
+    "delta_high": pl.Float64,
+    "most": pl.Float64,
+    "most_high": pl.Float64,
+}
+CHECKS = {
+    "check": pl.String,
+    "value": pl.Float64,
+    "limit": pl.Float64,
+    "outcome": pl.String,
+    "words": pl.String,
+}
+RANKS_OF_LISTS = {"rank": pl.Int64, "examination": pl.Float64, "shown": pl.Float64}
+QUERIES = {
+    "query_id": pl.String,
+    "searches": pl.Int64,
+    "shown": pl.Float64,
+    "candidate": pl.Float64,
+    "logged": pl.Float64,
+    "delta": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class CounterfactualReplay(Result):
+    """A candidate ranking on logged clicks.
+
+    Attributes:
+        candidate: the run.
+        model: the click model by which lists are valued.
+        k: how many ranks of its lists count.
+        searches: of the log, of queries that the candidate has.
+        queries: that both have.
+        support: the share of the candidate's top k that was ever shown for its query.
+        measures: ``measure`` (clicks of a search, chance of a click at rank ``first``, ``dcg``);
+            ``logged``: of the lists that were shown; ``candidate`` with ``low``, ``high``, where
+            what was never shown earns nothing; ``delta`` with ``delta_low``, ``delta_high``;
+            ``most``: the candidate's if what was never shown is as good as the query's best, and
+            ``most_high``, the upper end of its difference. Empty where the log cannot answer.
+        checks: ``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks), ``words``.
+        by_rank: ``rank``, ``examination``, and the share of the candidate's documents there that
+            was ever ``shown``.
+        by_query: ``query_id``, ``searches``, ``shown``, clicks of a search of the ``candidate`` and
+            ``logged``, ``delta``.
+        examination_given: whether the examination of ranks was given, not estimated.
+        level: of the intervals.
+        resamples: of the bootstrap over sessions.
+        seed: of the bootstrap.
+        faults: codes of what the log doctor found that spoils clicks or ranks.
+        models: over which intervals reach: ``model``, and those that may predict clicks on other
+            searches as well; empty in results of older versions.
+    """
+
+    kind: ClassVar[str] = "counterfactual_replay"
+    label: ClassVar[str] = "Replay on logged clicks"
+    document_from: ClassVar[str] = (
+        "rankgate.online.off_policy.counterfactual_replay:replay_document"
+    )
+    charts: ClassVar[Mapping[str, str]] = {
+        "replay": "rankgate.online.charts.click_charts:measures",
+    }
+    order: ClassVar[int] = 12
+    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "measures": MEASURES,
+        "checks": CHECKS,
+        "by_rank": RANKS_OF_LISTS,
+        "by_query": QUERIES,
+    }
+
+    candidate: str
+    model: str
+    k: int
+    searches: int
+    queries: int
+    support: float
+    measures: pl.DataFrame
+    checks: pl.DataFrame
+    by_rank: pl.DataFrame
+    by_query: pl.DataFrame
+    examination_given: bool
+    level: float
+    resamples: int
+    seed: int
+    faults: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """``inconclusive`` where the log cannot answer; else empty."""
+        return "" if len(self.measures) else "inconclusive"
+
+    @property
+    def status(self) -> int:
+        """The exit code: 3 where the log cannot answer, else 0."""
+        return 3 if self.verdict else 0
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Checks that spoil the estimate, and faults of the log."""
+        notices = [
+            Notice(
+                row["check"],
+                f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: {row['words']}",
+                self.candidate,
+            )
+            for row in self.checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
+        ]
+        if self.faults:
+            notices.append(
+                Notice(
+                    "spoiled-clicks",
+                    f"the log doctor found {', '.join(self.faults)}, which makes clicks or ranks "
+                    "wrong: see rankgate online doctor",
+                )
+            )
+        return tuple(notices)
+
+    def _table(self) -> pl.DataFrame:
+        return self.measures
+
+
+_DASH = "–"
+_MAX_ROWS = 20
+_MEASURE_LABELS = {"clicks": "clicks a search", "first": "click at rank 1", "dcg": "DCG"}
+
+
+def replay_document(result: CounterfactualReplay) -> Document:
+    """The candidate against what was shown, what the log allows, ranks and queries."""
+    chart = Chart("rankgate.online.charts.click_charts:measures", result)
+    charts = (chart,) if len(result.measures) else ()
+    return made(
+        _title(result),
+        f"{result.searches:,} searches of {result.queries:,} queries; {result.support:.1%} of the "
+        f"top {result.k} of {make_printable(result.candidate)} was ever shown for its query.",
+        Table("against what was shown", _measures(result)),
+        *charts,
+        Table("what the log allows", _checks(result)),
+        Table("ranks", _ranks(result)),
+        Table("queries with the most searches", _queries(result), find=True),
+        Warnings(tuple(notice.text for notice in result.notices)),
+        _closing_note(result),
+        status=result.verdict,
+    )
+
+
+def _title(result: CounterfactualReplay) -> str:
+    name = make_printable(result.candidate)
+    if result.verdict:
+        return f"the log cannot say what users would do with {name}"
+    row = result.measures.row(by_predicate=pl.col("measure") == "clicks", named=True)
+    ends = f"({row['delta_low']:+.4f} to {row['delta_high']:+.4f})"
+    if row["delta_low"] > 0:
+        return f"{name} would earn more clicks: {row['delta']:+.4f} a search {ends}"
+    if row["most_high"] < 0:
+        return f"{name} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
+    if row["delta_high"] < 0:
+        return (
+            f"fewer clicks on what was ever shown, {row['delta']:+.4f} a search {ends}; what never "
+            f"was could make it {row['most_high']:+.4f}"
+        )
+    return f"no difference shown between {name} and the logged lists: {row['delta']:+.4f} {ends}"
+
+
+def _measures(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (
+            _MEASURE_LABELS[row["measure"]],
+            f"{row['logged']:.4f}",
+            f"{row['candidate']:.4f}",
+            f"{row['low']:.4f} to {row['high']:.4f}",
+            f"{row['delta']:+.4f}",
+            f"{row['delta_low']:+.4f} to {row['delta_high']:+.4f}",
+            f"{row['most']:.4f}",
+        )
+        for row in result.measures.iter_rows(named=True)
+    )
+    header = ("measure", "logged", "candidate", "interval", "delta", "interval ", "at\nmost")
+    return Grid(header, rows)
+
+
+def _checks(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (row["check"], f"{row['value']:,.4g}", f"{row['limit']:,.4g}", row["outcome"])
+        for row in result.checks.iter_rows(named=True)
+    )
+    return Grid(("check", "value", "limit", "outcome"), rows, frozenset({0, 3}))
+
+
+def _ranks(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (
+            str(row["rank"]),
+            _DASH if row["examination"] is None else f"{row['examination']:.3f}",
+            _DASH if row["shown"] is None else f"{row['shown']:.1%}",
+        )
+        for row in result.by_rank.iter_rows(named=True)
+    )
+    return Grid(("rank", "looked\nat", "candidate's\never shown"), rows)
+
+
+def _queries(result: CounterfactualReplay) -> Grid:
+    rows = tuple(
+        (
+            make_printable(row["query_id"]),
+            f"{row['searches']:,}",
+            f"{row['shown']:.0%}",
+            f"{row['logged']:.3f}",
+            *(
+                (_DASH, _DASH)
+                if row["candidate"] is None
+                else (f"{row['candidate']:.3f}", f"{row['delta']:+.3f}")
+            ),
+        )
+        for row in result.by_query.head(_MAX_ROWS).iter_rows(named=True)
+    )
+    header = ("query", "searches", "ever\nshown", "clicks,\nlogged", "clicks,\ncandidate", "delta")
+    return Grid(header, rows)
+
+
+def _closing_note(result: CounterfactualReplay) -> str:
+    if result.verdict:
+        return (
+            "No estimate is given: show such documents to a few users (interleaving, swaps of "
+            "neighbours), or replay a candidate that is nearer to the logged lists."
+        )
+    method = (
+        "How often each rank is looked at was given."
+        if result.examination_given
+        else f"Lists are valued by the click model {result.model}: {MODELS[result.model].formula}."
+    )
+    other_models = ", ".join(result.models[1:])
+    note = (
+        f" They reach over those of {other_models} too, which may predict clicks on other "
+        "searches as well."
+        if other_models
+        else ""
+    )
+    return (
+        f"{method} Documents that were never shown earn nothing (candidate), or as much as the "
+        "query's best if it were looked at (at most). Ranks are looked at as documents shown at "
+        f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over sessions, "
+        f"for which the model is fitted anew.{note} A candidate that learned from these clicks "
+        "looks better here than it is: replay it on later ones."
+    )

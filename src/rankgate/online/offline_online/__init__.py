@@ -1,1 +1,0 @@
-"""Do offline metrics predict what users do? Over past experiments, or over queries of a log."""

@@ -1,1 +1,0 @@
-"""Lists of results that a log shows, as runs."""

@@ -1,1 +1,0 @@
-"""Clicks that are simulated: by declared users, or by a click model that was learned from a log."""

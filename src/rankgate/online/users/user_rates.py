@@ -1,0 +1,117 @@
+"""Sums of KPIs by user, and rates of groups of users with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.online.indicators import search_tables
+from rankgate.online.indicators.kpi_catalogue import KPIS
+from rankgate.online.indicators.search_tables import KpiTables
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.online.indicators.kpi import Kpi
+    from rankgate.online.log_database import Database
+
+    Floats = NDArray[np.float64]
+
+
+_TABLES = ("searches", "clicks", "sessions")
+
+
+@dataclass(frozen=True)
+class UserRate:
+    """A ratio of sums over users.
+
+    Attributes:
+        value: the sum of totals divided by that of counts; NaN without counts.
+        error: its standard error with users as units (delta method; Deng, Knoblich and Lu, KDD
+            2018); NaN with fewer than two users.
+        users: how many there are.
+        count: the sum of counts.
+    """
+
+    value: float
+    error: float
+    users: int
+    count: int
+
+
+def user_rate(total: Floats, count: Floats) -> UserRate:
+    """The rate of users with these totals and counts.
+
+    >>> user_rate(np.array([1.0, 0, 2]), np.array([1.0, 2, 3])).value
+    0.5
+    """
+    users, total_count = len(total), float(count.sum())
+    if not total_count:
+        return UserRate(float("nan"), float("nan"), users, 0)
+    value = float(total.sum()) / total_count
+    residual = total - value * count
+    error = float("nan")
+    if users > 1:
+        error = float(np.sqrt(users / (users - 1) * (residual @ residual)) / total_count)
+    return UserRate(value, error, users, round(total_count))
+
+
+def select_rate_kpis(
+    names: Sequence[str], kinds: set[str], success: Sequence[str] = ()
+) -> list[Kpi]:
+    """The KPIs of these names that are rates over users, without those that the log cannot have.
+
+    Raises:
+        UsageError: no such KPI, or one that is no mean over searches, clicks or sessions.
+    """
+    kpis = [KPIS.named(name) for name in names]
+    for kpi in kpis:
+        if kpi.table not in _TABLES or kpi.quantile is not None or kpi.cap is not None:
+            problem = f"{kpi.name} is no mean over searches, clicks or sessions of users."
+            raise UsageError(problem, code="unsuitable-kpi")
+    return [kpi for kpi in kpis if kpi.has_events(kinds, success)]
+
+
+def sum_kpis_by_user(
+    base: Database, kpis: Sequence[Kpi], by: Sequence[str], success: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Sums by user: ``kpi``, ``user``, the columns of ``by``, ``total``, ``count``.
+
+    Args:
+        base: has ``events``.
+        kpis: what is summed.
+        by: more columns, of day and variant.
+        success: what means that a session reached its goal.
+
+    Raises:
+        UsageError: no KPI.
+    """
+    kpi_tables = KpiTables(base, success, kpis, ("user", *by))
+    frames = []
+    for kpi in kpis:
+        rows = kpi_tables[kpi.table]
+        rows = rows.filter(rows.user.notnull())
+        value = kpi.of(rows)
+        if value.type().is_boolean():
+            value = value.cast("int64")
+        count = value.count() if kpi.per is None else kpi.per(rows).sum()
+        keys = [rows[name] for name in ("user", *by)]
+        sums = rows.group_by(keys).aggregate(
+            total=value.sum().cast("float64"), count=count.cast("float64")
+        )
+        sums_by_user = base.rows(str(search_tables.load_ibis().to_sql(sums, dialect="duckdb")))
+        frames.append(
+            sums_by_user.select(pl.lit(kpi.name).alias("kpi"), "user", *by, "total", "count")
+        )
+    if not frames:
+        raise UsageError("the log has nothing for these KPIs.", code="no-values")
+    return (
+        pl.concat(frames)
+        .with_columns(pl.col("total", "count").fill_null(0.0))
+        .filter(pl.col("count") > 0)
+    )

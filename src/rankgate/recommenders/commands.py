@@ -1,0 +1,156 @@
+"""The commands of recommenders: ``split``, ``scorecard`` and ``rating-accuracy``.
+
+``rankgate split`` splits a log into training and test sets. ``rankgate scorecard`` shows
+accuracy, and further qualities of lists. ``rankgate rating-accuracy`` sets predicted ratings
+against those that users gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.option_types import RATING_METRIC, DefiningCommand, SectionedCommand
+from rankgate.core.console.shared_options import backend_options, check_paths
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
+from rankgate.core.present.write_results import FORMS
+from rankgate.data.logs.interactions import UNITS
+from rankgate.data.logs.log_judgments import Truth
+from rankgate.data.logs.splits import CANDIDATES, SPLIT_METHODS, SplitPlan
+from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.metrics.rating_errors import RATING_METRICS
+from rankgate.recommenders.rating_accuracy import DEFAULT, rating_accuracy
+from rankgate.recommenders.scorecard import ACCURACY, LISTS, scorecard
+from rankgate.recommenders.split_files import SUFFIXES, split_into
+from rankgate.recommenders.splitting import split
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+    from rankgate.recommenders.split import Split
+
+
+@click.command(
+    "split",
+    cls=DefiningCommand,
+    definitions={"Ways": [(name, split_way.title) for name, split_way in SPLIT_METHODS.items()]},
+)
+@click.argument("log", type=click.Path(), metavar="LOG")
+@value_options(
+    "plan", SplitPlan, "way WAY", "share", "last", "cut TIME", "windows", "validation", "seed"
+)
+@verb_options(split, "candidates", "negatives", choices={"candidates": CANDIDATES})
+@value_options(
+    "rule", Truth, "weights KIND=X --weight", "threshold", "least KIND=X", "repeats", "grades"
+)
+@verb_options(split, "columns OURS=THEIRS --column")
+@shared_options.from_option
+@verb_options(split, "time_unit", "equal_rows", choices={"time_unit": UNITS})
+@click.option(
+    "--into",
+    metavar="FOLDER",
+    type=click.Path(writable=True),
+    help="Write the training set, test set and judgments into this folder.",
+)
+@click.option(
+    "--to",
+    type=click.Choice(SUFFIXES),
+    default="csv",
+    show_default=True,
+    help="The file format of these files.",
+)
+@shared_options.form(*FORMS)
+@shared_options.output
+@backend_options
+def split_command(
+    log: str, *, into: str | None, to: str, form: str, output: str | None, **options: Any
+) -> None:
+    """Split LOG into training and test sets; check for leakage.
+
+    LOG is CSV, TSV, Parquet, JSONL, MovieLens, RecBole's .inter or lines of `user: item item`.
+
+    \b
+    rankgate split ratings.csv --threshold 4 --into parts
+    rankgate split events.parquet --weight buy=1 --weight view=0.1 --cut 2026-03-01
+    rankgate split ml-100k.inter --way leave-last --candidates sampled --into parts
+    """
+    result: Split
+    result, names = split_into(log, folder=into, to=to, **options)
+    if into is not None:
+        click.echo(f"written to {into}: {', '.join(names)}", err=True)
+    print_result(result, form, output)
+
+
+@click.command("scorecard", cls=SectionedCommand)
+@shared_options.qrels
+@shared_options.runs
+@metric_options.metrics_option(
+    "A metric of rankings or of lists; may be given several times. Without it: "
+    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those whose inputs are given."
+)
+@metric_options.convention
+@verb_options(scorecard, "slices BY --slice", "level", "resamples")
+@shared_options.seed
+@with_record_option
+@shared_options.form(*FORMS)
+@shared_options.output
+@of_collection("runs")
+@backend_options
+def scorecard_command(
+    collection: Collection,
+    runs: tuple[str, ...],
+    form: str,
+    output: str | None,
+    **options_of_scorecard: Any,
+) -> None:
+    """Compare recommenders: accuracy, coverage, novelty, diversity and fairness.
+
+    The other runs are compared with the first RUN.
+
+    \b
+    rankgate scorecard test.qrels.csv popular.run knn.run --training train.csv
+    rankgate scorecard test.qrels.csv a.run b.run --items movies.csv --category genres
+    rankgate scorecard test.qrels.csv a.run b.run -m nDCG@10 -m Gini@10 -m Coverage@10
+    rankgate scorecard test.qrels.csv a.run b.run --training train.csv --slice activity
+    """
+    with TerminalProgress(len(runs)):
+        card = scorecard(collection, list(runs), **options_of_scorecard)
+    print_result(card, form, output)
+
+
+@click.command("rating-accuracy")
+@shared_options.qrels
+@shared_options.run
+@shared_options.from_formats("judgments qrels", "runs run")
+@click.option(
+    "-m",
+    "--metric",
+    "metrics",
+    multiple=True,
+    default=DEFAULT,
+    metavar="METRIC",
+    type=RATING_METRIC,
+    help=f"One of {', '.join(RATING_METRICS)}; may be given several times. Without it: "
+    f"{', '.join(DEFAULT)}.",
+)
+@shared_options.form(*FORMS)
+@shared_options.output
+def rating_accuracy_command(
+    qrels: str, run: str, metrics: Sequence[str], form: str, output: str | None
+) -> None:
+    """Compare the ratings that RUN predicts (its scores) with those that users gave (QRELS).
+
+    RMSE, MAE, R2, ExplainedVariance, LogLoss and CalibrationError are of all rated pairs; NDPM,
+    Spearman and Kendall are means over users. LogLoss and CalibrationError need ratings of 0 and 1
+    and probabilities.
+
+    \b
+    rankgate rating-accuracy test.qrels.csv predicted.csv
+    rankgate rating-accuracy clicks.csv probabilities.csv -m LogLoss -m CalibrationError
+    """
+    check_paths((qrels, run), output)
+    print_result(rating_accuracy(qrels, run, metrics), form, output)

@@ -1,1 +1,0 @@
-"""The results of recommenders as tables and words."""

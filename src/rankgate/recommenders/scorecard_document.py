@@ -1,0 +1,343 @@
+"""Document and report page of a scorecard, and the tables of both.
+
+The tables come first. A scorecard has metrics down, systems across, intervals below, and marks
+where systems differ. The page shows significant differences, the table of all metrics, and
+charts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.present.document_model import (
+    Chart,
+    Document,
+    Grid,
+    PlainRows,
+    Points,
+    Section,
+    Table,
+    make_printable,
+)
+from rankgate.core.present.number_formats import UNDEFINED, format_signed
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import ReportOptions
+    from rankgate.recommenders.scorecard import Scorecard
+
+
+BETTER, WORSE = "▲", "▼"
+_LARGE_VALUE = 10
+_Row = dict[str, Any]
+
+
+def bracketed_interval(low: float | None, high: float | None) -> str:
+    """An interval as statisticians write it.
+
+    >>> bracketed_interval(0.12345, 0.2), bracketed_interval(None, None)
+    ('[0.123, 0.200]', '–')
+    """
+    if low is None or high is None:
+        return UNDEFINED
+    digits = _digits(low, high)
+    return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
+
+
+def range_text(low: float | None, high: float | None) -> str:
+    """The same in less space.
+
+    >>> range_text(0.12345, 0.2), range_text(-1.0, -0.5)
+    ('0.123–0.200', '-1.000…-0.500')
+    """
+    if low is None or high is None:
+        return UNDEFINED
+    digits = _digits(low, high)
+    return f"{low:z.{digits}f}{'–' if min(low, high) >= 0 else '…'}{high:z.{digits}f}"
+
+
+def card_grid(
+    result: Scorecard,
+    ends: Callable[[float | None, float | None], str] = bracketed_interval,
+    *,
+    by: str | None = None,
+) -> Grid:
+    """A row for each metric, and one below it with the intervals; of a slice one for each part."""
+    rows: list[tuple[str, ...]] = []
+    last = None
+    for metric, part_value, system_rows in _rows(result, by):
+        metric_label = _metric_label(metric, higher=system_rows[0]["higher_is_better"])
+        if part_value is not None and metric != last:
+            rows.append((metric_label, *[""] * len(system_rows)))
+        last = metric
+        label = (
+            metric_label if part_value is None else f"· {part_value} ({system_rows[0]['size']:,})"
+        )
+        rows.append(
+            (
+                label,
+                *(
+                    f"{_number(row['value'])} {_significance_mark(row, result)}"
+                    for row in system_rows
+                ),
+            )
+        )
+        if any(row["low"] is not None for row in system_rows):
+            rows.append(("", *(ends(row["low"], row["high"]) for row in system_rows)))
+    return Grid(("metric", *result.systems), tuple(rows))
+
+
+def flat_grid(result: Scorecard, *, by: str | None = None) -> Grid:
+    """The same with every interval next to its value, so that each row is complete on its own."""
+    rows = []
+    for metric, part_value, system_rows in _rows(result, by):
+        labels = [_metric_label(metric, higher=system_rows[0]["higher_is_better"])]
+        if part_value is not None:
+            labels += [part_value, f"{system_rows[0]['size']:,}"]
+        cells = [
+            f"{_number(row['value'])} {_significance_mark(row, result)}".strip()
+            + (f" {bracketed_interval(row['low'], row['high'])}" if row["low"] is not None else "")
+            for row in system_rows
+        ]
+        rows.append((*labels, *cells))
+    kind_of_slice = result.slices.filter(pl.col("slice") == by)["of"].first() if by else None
+    return Grid(
+        ("metric", *([str(by), str(kind_of_slice)] if by else []), *result.systems),
+        tuple(rows),
+        frozenset({0, 1} if by else {0}),
+    )
+
+
+def _rows(
+    result: Scorecard, slice_name: str | None
+) -> Iterator[tuple[str, str | None, list[_Row]]]:
+    """Each metric, of a slice with each part, and the figures of all systems."""
+    parts: list[str | None] = [None]
+    if slice_name is None:
+        figures = result.figures.join(
+            result.differences.select("system", "metric", "p_value", "better"),
+            on=["system", "metric"],
+            how="left",
+            maintain_order="left",
+        ).with_columns(pl.lit(None, pl.String).alias("part"))
+    else:
+        figures = result.slices.filter(pl.col("slice") == slice_name)
+        parts = figures["part"].unique(maintain_order=True).to_list()
+    cells = {
+        (row["metric"], row["part"], row["system"]): row for row in figures.iter_rows(named=True)
+    }
+    for metric, part_value in product(result.metrics, parts):
+        if (
+            metric,
+            part_value,
+            result.systems[0],
+        ) in cells:  # metrics of lists have no parts of pairs
+            yield (
+                metric,
+                part_value,
+                [cells[metric, part_value, system] for system in result.systems],
+            )
+
+
+def gap_grid(result: Scorecard, by: str, *, flat: bool = False) -> Grid:
+    """The gaps of each part's users from all others, for every metric with a value for each user.
+
+    Args:
+        result: the card.
+        by: the slice.
+        flat: True if each row is complete on its own.
+    """
+    figures = result.gaps.filter(pl.col("slice") == by)
+    higher = dict(result.figures.select("metric", "higher_is_better").iter_rows())
+    cells = {
+        (row["metric"], row["part"], row["system"]): row for row in figures.iter_rows(named=True)
+    }
+    rows: list[tuple[str, ...]] = []
+    for metric in figures["metric"].unique(maintain_order=True):
+        metric_label = _metric_label(metric, higher=higher[metric])
+        rows += [] if flat else [(metric_label, *[""] * len(result.systems))]
+        for part_value in figures["part"].unique(maintain_order=True):
+            system_rows = [cells[metric, part_value, system] for system in result.systems]
+            labels = (metric_label, part_value) if flat else (f"· {part_value}",)
+            rows.append(
+                (
+                    *labels,
+                    *(
+                        f"{format_signed(row['gap'])} {_significance_mark(row, result)}"
+                        for row in system_rows
+                    ),
+                )
+            )
+    if flat:
+        return Grid(("gap", by, *result.systems), tuple(rows), frozenset({0, 1}))
+    return Grid(("gap", *result.systems), tuple(rows))
+
+
+def part_table(result: Scorecard) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+    """The columns and rows of one long table: every figure of all users, then of every part."""
+    differences = result.differences.rename({"low": "delta_low", "high": "delta_high"})
+    joined = result.figures.join(
+        differences, on=["system", "metric"], how="left", maintain_order="left"
+    )
+    table = pl.concat([joined, result.slices], how="diagonal_relaxed")
+    return table.columns, table.iter_rows()
+
+
+def _metric_label(metric: str, *, higher: bool) -> str:
+    return f"{metric} {'↑' if higher else '↓'}"
+
+
+def _significance_mark(row: Mapping[str, Any], result: Scorecard) -> str:
+    """The sign of a significant difference or gap; a blank for others keeps the columns."""
+    if row["p_value"] is None or row["p_value"] >= 1 - result.level:
+        return " "
+    return BETTER if row["better"] else WORSE
+
+
+def _number(value: float | None) -> str:
+    """A number with four decimals, or one if it is large."""
+    if value is None:
+        return UNDEFINED
+    return f"{value:z.4f}" if abs(value) < _LARGE_VALUE else f"{value:.1f}"
+
+
+def _digits(low: float, high: float) -> int:
+    return 3 if max(abs(low), abs(high)) < _LARGE_VALUE else 1
+
+
+_SLICE_NOTES = {
+    "activity": "users without an item in training are new, those with at most the median number "
+    "of the others light, the rest heavy",
+    "history": "repeat: pairs of user and item that training has, new: all others; judgments and "
+    "lists of these pairs only, lists closed up before they are cut",
+    "popularity": "the head is the most popular fifth of the catalogue; accuracy by what is "
+    "relevant there, lists as if they showed nothing else",
+}
+_ITEM_SLICE_NOTE = (
+    "accuracy by what is relevant among these items, lists as if they showed nothing else"
+)
+
+
+def scorecard_document(result: Scorecard) -> Document:
+    """The card, its slices, and notes; CSV has a row for each figure."""
+    sections = [Section("card", "Systems", (_card(result),))]
+    for i, name in enumerate(slice_names(result)):
+        blocks = [_card(result, name)]
+        if (grid := gap_grid(result, name)).rows:
+            plain = (gap_grid(result, name, flat=False),)
+            blocks.append(Table("Gaps: these users less all others", grid, plain=plain))
+        sections.append(Section(f"by-{i}", f"By {make_printable(name)}", tuple(blocks)))
+    first, *further_notes = card_notes(result)
+    sections.append(Section("notes", "What to know", (Points(tuple(further_notes)),)))
+    columns, rows = part_table(result)
+    return Document(
+        "Scorecard", "", (first,), tuple(sections), PlainRows(tuple(columns), list(rows))
+    )
+
+
+def _card(result: Scorecard, slice_name: str = "") -> Table:
+    """One system with intervals in brackets, several with them as ranges where room is short."""
+    wide_grid = card_grid(result, by=slice_name) if slice_name else card_grid(result)
+    narrow_grid = (
+        card_grid(result, range_text, by=slice_name)
+        if slice_name
+        else card_grid(result, range_text)
+    )
+    plain = (wide_grid,) if len(result.systems) == 1 else (wide_grid, narrow_grid)
+    return Table(
+        "", flat_grid(result, by=slice_name) if slice_name else flat_grid(result), plain=plain
+    )
+
+
+def slice_names(result: Scorecard) -> list[str]:
+    """The slices by which users and items are grouped, in order."""
+    return result.slices["slice"].unique(maintain_order=True).to_list()
+
+
+def card_notes(result: Scorecard) -> list[str]:
+    """The notes below the card, a line each."""
+    first = (
+        f"{result.users:,} users of {make_printable(result.qrels)}, {result.catalogue:,} items, "
+        f"convention {result.convention['name']}; {result.level:.0%} intervals over users"
+    )
+    lines = [first]
+    names = slice_names(result)
+    if len(result.systems) > 1:
+        slice_note = (
+            "; in slices for all differences of a slice (Benjamini-Hochberg)" if names else ""
+        )
+        lines.append(
+            f"{BETTER} better, {WORSE} worse than {make_printable(result.systems[0])}: p < "
+            f"{1 - result.level:.2g}, corrected for {len(result.differences)} comparisons "
+            f"(Holm){slice_note}"
+        )
+    if len(result.gaps):
+        lines.append(
+            f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} "
+            "worse (Benjamini-Hochberg over a slice)"
+        )
+    kind_of_slice = dict(result.slices.select("slice", "of").unique().iter_rows())
+    for name in names:
+        explanation = _SLICE_NOTES.get(name) or (
+            _ITEM_SLICE_NOTE if kind_of_slice[name] == "items" else ""
+        )
+        lines += [f"{make_printable(name)}: {explanation}"] if explanation else []
+    lines += [
+        f"{make_printable(system)} is dominated: {make_printable(dominator)} is as good by every "
+        "metric here, and better by some"
+        for system, dominator in result.dominated
+    ]
+    if len(result.systems) > 1 and not result.dominated:
+        lines.append("no system is dominated: each is better than each other by some metric here")
+    return [*lines, *result.warnings]
+
+
+_CHARTS = "rankgate.measurement.evaluation.charts.mean_charts"
+_MAX_METRICS = 4  # metrics that a sentence names
+
+
+def scorecard_report_document(result: Scorecard, _: ReportOptions) -> Document:
+    """The outline of a scorecard below a headline, with charts below its table."""
+    document_ = scorecard_document(result)
+    card, *other_sections = document_.sections
+    charts = (
+        Chart(f"{_CHARTS}:scorecard", result),
+        Chart(f"{_CHARTS}:pareto", result),
+    )
+    first = replace(card, blocks=(*card.blocks, *charts))
+    lead = (sentence(result), *document_.lead)
+    return replace(document_, lead=lead, sections=(first, *other_sections))
+
+
+def sentence(result: Scorecard) -> str:
+    """The metrics by which each system differs significantly from the first."""
+    base, *other_systems = result.systems
+    if not other_systems:
+        return f"{make_printable(base)} by {len(result.metrics)} metrics."
+    parts = [
+        f"{make_printable(name)} is significantly {' and '.join(differences)}"
+        for name in other_systems
+        if (differences := _differences(result, name))
+    ]
+    if not parts:
+        return f"No system differs significantly from {make_printable(base)} by any metric."
+    similar_count = len(other_systems) - len(parts)
+    similar_note = f"; {similar_count} without a significant difference" if similar_count else ""
+    return f"Against {make_printable(base)}: {'; '.join(parts)}{similar_note}."
+
+
+def _differences(result: Scorecard, system: str) -> list[str]:
+    table = result.differences
+    significant = table.filter(
+        (pl.col("system") == system) & (pl.col("p_value") < 1 - result.level)
+    )
+    clauses = []
+    for word, better in (("better", True), ("worse", False)):
+        names = significant.filter(pl.col("better") == better)["metric"].to_list()
+        ellipsis = f" and {len(names) - _MAX_METRICS} more" if len(names) > _MAX_METRICS else ""
+        clauses += [f"{word} by {', '.join(names[:_MAX_METRICS])}{ellipsis}"] if names else []
+    return clauses

@@ -1,0 +1,131 @@
+"""Document of a split log: sizes, overlaps and warnings.
+
+The results of recommenders as tables and words come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rankgate.core.present.document_model import (
+    Document,
+    Entries,
+    Entry,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+)
+from rankgate.core.present.document_model import make_document as made
+
+if TYPE_CHECKING:
+    from rankgate.recommenders.split import Fold, Split
+
+
+_RANDOM_WAYS = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
+
+
+def split_document(result: Split) -> Document:
+    """The method of the split, a row for each part, the overlap of parts, and warnings."""
+    entries = tuple(Entry(label, (line,)) for label, line in _facts(result))
+    table = result.to_polars()
+    return made(
+        _title(result),
+        Table("", part_grid(result)),
+        Entries(entries),
+        Warnings(result.warnings),
+        rows=PlainRows(tuple(table.columns), table.rows()),
+    )
+
+
+def part_grid(result: Split) -> Grid:
+    """Every part of every fold, a row each."""
+    has_folds = len(result.folds) > 1
+    clock = any(split_part.first for fold in result.folds for split_part in fold.parts)
+    rows = []
+    for number, fold in enumerate(result.folds, 1):
+        for split_part in fold.parts:
+            name = f"{number} {split_part.name}" if has_folds else split_part.name
+            counts = [f"{n:,}" for n in (split_part.rows, split_part.users, split_part.items)]
+            times = [_short_time(split_part.first), _short_time(split_part.last)] if clock else []
+            rows.append((name, *counts, *times))
+    header = ("part", "interactions", "users", "items", *(("first", "last") if clock else ()))
+    return Grid(header, tuple(rows))
+
+
+def _title(result: Split) -> str:
+    plan = result.plan
+    amounts = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
+    share = amounts.get(
+        plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None else f"{plan.share:.0%}"
+    )
+    seed = (
+        f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
+    )
+    return f"{result.log} split by {plan.way}{', ' if share else ''}{share}{seed}"
+
+
+def _facts(result: Split) -> list[tuple[str, str]]:
+    rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
+    if result.repeated:
+        rows.append(("left out", _count_text(result.repeated, "rows equal to another")))
+    return [*rows, ("shared", _shared(result))]
+
+
+def _truth(result: Split) -> str:
+    rule = result.rule
+    count = _sum_over_folds(result, lambda fold: fold.judged)
+    relevant = _sum_over_folds(result, lambda fold: fold.relevant)
+    weights = ", ".join(f"{kind} {weight:g}" for kind, weight in rule.weights.items())
+    kinds_note = f"; kinds weigh {weights}" if weights else ""
+    floors = ", ".join(f"{kind} {lowest:g}" for kind, lowest in rule.least.items())
+    kinds_note += f"; values of kinds at least {floors}" if floors else ""
+    relevance_rule = (
+        "any value"
+        if rule.tells_zero and not rule.threshold
+        else f"value {rule.threshold:g} or more"
+    )
+    return (
+        f"{count:,} of the test, {relevant:,} relevant: {relevance_rule}"
+        f"{kinds_note}; the {rule.repeats} of repeats; grades {rule.grades}"
+    )
+
+
+def _candidates(result: Split) -> str:
+    descriptions = {"unseen": "all items but those the user had in training", "all": "all items"}
+    if result.candidates in descriptions:
+        return descriptions[result.candidates]
+    short_users = _sum_over_folds(result, lambda fold: fold.short)
+    fewer = f"; {_count_text(short_users, 'users had fewer to draw from')}" if short_users else ""
+    return f"{result.candidates}: each user's judged items and negatives that were drawn{fewer}"
+
+
+def _shared(result: Split) -> str:
+    leaks = [fold.leaks for fold in result.folds]
+    sums = [
+        (sum(fold_leaks.users_only_test for fold_leaks in leaks), "users only in the test"),
+        (sum(fold_leaks.items_only_test for fold_leaks in leaks), "items only in the test"),
+        (sum(fold_leaks.users_only_train for fold_leaks in leaks), "users only in training"),
+        (sum(fold_leaks.pairs_again for fold_leaks in leaks), "pairs of the test in training too"),
+        (
+            sum(fold_leaks.ahead for fold_leaks in leaks),
+            "rows of training not before the first of the test",
+        ),
+        (sum(fold_leaks.same_time for fold_leaks in leaks), "users with one time on both sides"),
+    ]
+    return "; ".join(_count_text(count, plural) for count, plural in sums if count) or "nothing"
+
+
+def _count_text(count: int, plural: str) -> str:
+    """A count with its noun; `plural` begins with the noun in the plural."""
+    return f"1 {plural.replace('s ', ' ', 1)}" if count == 1 else f"{count:,} {plural}"
+
+
+def _sum_over_folds(result: Split, figure: Callable[[Fold], int]) -> int:
+    return sum(figure(fold) for fold in result.folds)
+
+
+def _short_time(time: str) -> str:
+    """A time to the second, dates of midnight without it."""
+    return time.removesuffix("T00:00:00Z")

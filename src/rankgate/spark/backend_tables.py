@@ -1,0 +1,85 @@
+"""The option ``--backend spark``: tables on Spark in place of a command's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rankgate.core.errors import UsageError
+from rankgate.data.collection import Collection
+from rankgate.data.formats import registry
+from rankgate.data.input_types import SparkTable
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run
+from rankgate.online.events.events import Events
+from rankgate.spark.sessions import session
+
+_NAMES: Mapping[str | None, str] = {"jsonl": "json"}
+"""Names of formats that Spark names otherwise."""
+
+
+@contextmanager
+def on_spark(master: str | None, arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A session for one command, and the arguments of the command with tables on Spark.
+
+    The verb of the command measures on Spark because of its tables, and refuses what Spark does
+    not have.
+
+    Args:
+        master: of Spark; None is that of ``spark-submit``, or this machine.
+        arguments: of the command: a collection and runs, a log, or events.
+
+    Raises:
+        UsageError: no session.
+    """
+    spark = session(master)
+    try:
+        yield {name: _table(name, value) for name, value in arguments.items()}
+    finally:
+        spark.stop()
+
+
+def _table(name: str, value: Any) -> Any:  # noqa: ANN401 - any argument
+    """The argument, with tables on Spark in place of its files."""
+    if isinstance(value, Collection):
+        return replace(value, judgments=_file(value.judgments))
+    if isinstance(value, Events):
+        return replace(value, log=_log(value.log))
+    if name == "runs":
+        return tuple(map(_file, value))
+    return _file(value) if name == "log" else value
+
+
+def _log(log: Any) -> SparkTable:  # noqa: ANN401 - as of `_file`
+    """The files of a log on Spark, in the one format that they are named for.
+
+    Raises:
+        UsageError: files of several formats.
+    """
+    if not isinstance(log, list | tuple):
+        return _file(log)
+    names, paths = zip(*(registry.split_prefix(path) for path in log), strict=True)
+    if len({*names}) > 1:
+        problem = "files of a log have one format on Spark; convert them, or read them one by one."
+        raise UsageError(problem, code="mixed-formats")
+    return SparkTable([str(path) for path in paths], _NAMES.get(names[0], names[0]))
+
+
+def _file(table: Any) -> SparkTable:  # noqa: ANN401 - a path, FORMAT:PATH, several, or a value
+    """A file on Spark.
+
+    Raises:
+        UsageError: it is no file: a table of a project, or a run with earlier ones, repeats or
+            noise.
+    """
+    if isinstance(table, Run | Qrels):
+        raise UsageError(
+            f"{table.name}: on Spark judgments and runs are files, without a project, and without "
+            "earlier runs, repeats or noise of a run; leave these options out.",
+            code="unused-option",
+        )
+    form, path = registry.split_prefix(table) if isinstance(table, str | Path) else (None, table)
+    return SparkTable(path, _NAMES.get(form, form))

@@ -1,0 +1,261 @@
+"""Events, KPIs and click counts of logs on Spark.
+
+The view ``events`` comes first, with Spark SQL where a database is expected. KPIs are the
+expressions of `rankgate.online`, carried out by Spark SQL. From the click counts, click models
+are fitted on one machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.declare import Count
+from rankgate.core.errors import InputError, UsageError
+from rankgate.data.input_types import SparkTable
+from rankgate.online.clicks import packed_searches as counting
+from rankgate.online.clicks.packed_searches import DEFAULT_RANKS
+from rankgate.online.events.event_log import EventLog
+from rankgate.online.events.event_table import COLUMNS
+from rankgate.online.events.events import Events
+from rankgate.online.events.ingest import MANIFEST, TIME_ZONE_KEY
+from rankgate.online.indicators import search_tables
+from rankgate.online.indicators.kpi_catalogue import KPIS
+from rankgate.online.indicators.kpi_table import check_slices, make_kpi_table
+from rankgate.online.indicators.search_tables import load_ibis
+from rankgate.online.log_database import Database
+from rankgate.spark.sessions import session, translate_errors
+from rankgate.spark.table_rows import format_of, label_of, paths_of, read_files, refuse_unknown
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rankgate.online.indicators.kpi_table import KpiTable
+
+
+_TYPES = {
+    "VARCHAR": "string",
+    "INTEGER": "int",
+    "BIGINT": "bigint",
+    "DOUBLE": "double",
+    "BOOLEAN": "boolean",
+    "TIMESTAMPTZ": "timestamp",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+}
+
+
+class SparkDatabase(Database):
+    """Spark SQL with the interface of a database; tables are views whose rows are kept.
+
+    Attributes:
+        spark: the session.
+    """
+
+    dialect = "pyspark"
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._kept: list[DataFrame] = []
+
+    def use_zone(self, time_zone: str) -> None:
+        """Set the time zone of dates, and so of days and weeks."""
+        self.spark.conf.set("spark.sql.session.timeZone", time_zone)
+        self.time_zone = time_zone
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Carry out a statement."""
+        self.spark.sql(sql, [*values] or None)
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
+        """The rows of a query, which come to the driver; times are in UTC without a zone."""
+        frame = pl.DataFrame(pl.from_arrow(self.spark.sql(sql, [*values] or None).toArrow()))
+        zoned = pl.selectors.datetime(time_zone="*").dt.convert_time_zone("UTC")
+        return frame.with_columns(zoned.dt.replace_time_zone(None))
+
+    def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
+        """An expression of Ibis as SQL of Spark."""
+        lib = load_ibis()
+        if lib.options.pyspark is None:  # its backend sets this, and needs more packages
+            from ibis.config import Config
+
+            options = type("Options", (Config,), {"__annotations__": {"treat_nan_as_null": bool}})
+            lib.options.pyspark = options(treat_nan_as_null=False)
+        return str(lib.to_sql(expression, dialect=self.dialect))
+
+    def keep(self, name: str, expression: Any) -> None:  # noqa: ANN401 - of Ibis
+        """Make a view of an expression, whose rows stay in memory and on the executors' disks."""
+        frame = self.spark.sql(self.text(expression)).persist()
+        frame.createOrReplaceTempView(name)
+        self._kept.append(frame)
+
+    def close(self) -> None:
+        """Release the kept frames."""
+        for frame in self._kept:
+            frame.unpersist()
+
+
+def refuse_preparation(events: Events, *, success: bool = True) -> None:
+    """Check that events need no mapping or other preparation, which Spark does not do.
+
+    Args:
+        events: of a table on Spark.
+        success: True if rules of success are accepted.
+
+    Raises:
+        UsageError: a mapping, or another setting that Spark does not have.
+    """
+    for field in fields(Events):
+        if field.name == "log" or (success and field.name == "success"):
+            continue
+        if getattr(events, field.name) != field.default:
+            raise UsageError(
+                f"events on Spark take no {field.name}, as they are read as they are; leave it "
+                "out, or ingest the log first (rankgate online ingest).",
+                code="unused-option",
+            )
+
+
+def open_events(log: Any) -> SparkDatabase:  # noqa: ANN401 - a SparkTable, or its source
+    """Make the view ``events``, with null for columns that the table does not have.
+
+    Args:
+        log: a DataFrame with the columns of events; ``table:NAME``; files with them; or the folder
+            that ``rankgate online ingest`` made.
+
+    Raises:
+        InputError: a table without the columns of events.
+        UsageError: an unknown format.
+        MissingExtraError: PySpark is not installed.
+    """
+    events, form = source_of(log)
+    active = session()
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+
+    active.conf.set("spark.sql.session.timeZone", "UTC")
+    frame = events if isinstance(events, DataFrame) else _read(active, events, form)
+    if "kind" not in frame.columns:
+        have = ", ".join(frame.columns)
+        problem = f"not events: there is no column kind; the columns are {have}."
+        raise InputError(problem, source=events_label(events), code="missing-column")
+    columns = [
+        (F.col(name) if name in frame.columns else F.lit(None)).cast(_TYPES[kind]).alias(name)
+        for name, kind in COLUMNS.items()
+    ]
+    frame.select(*columns).createOrReplaceTempView("events")
+    base = SparkDatabase(active)
+    base.use_zone(_time_zone(events))
+    return base
+
+
+def _time_zone(events: Any) -> str:  # noqa: ANN401 - as of open_events
+    """The time zone of an ingested folder; UTC for anything else."""
+    path = Path(events, MANIFEST) if isinstance(events, str | Path) else None
+    if path is None or not path.is_file():
+        return "UTC"
+    return str(json.loads(path.read_text(encoding="utf-8")).get(TIME_ZONE_KEY, "UTC"))
+
+
+def _read(spark: SparkSession, events: Any, stated_format: str | None) -> DataFrame:  # noqa: ANN401 - as there
+    if isinstance(events, str) and events.startswith("table:"):
+        return spark.table(events.removeprefix("table:"))
+    paths = paths_of(events)
+    ingested_folders = [path for path in paths if Path(path, MANIFEST).is_file()]
+    if ingested_folders:  # its manifest is no table
+        return spark.read.option("pathGlobFilter", "*.parquet").parquet(*paths)
+    form = stated_format or format_of(paths[0])
+    refuse_unknown(form)
+    return read_files(spark, paths, form)
+
+
+def source_of(log: Any) -> tuple[Any, str | None]:  # noqa: ANN401 - as of open_events
+    """The source of a table, and its format where one is stated."""
+    if isinstance(log, EventLog):
+        return log.folder, None
+    return (log.source, log.format) if isinstance(log, SparkTable) else (log, None)
+
+
+def events_label(events: Any) -> str:  # noqa: ANN401 - as of open_events
+    """The name of events in errors."""
+    paths = paths_of(source_of(events)[0])
+    return label_of(paths).removeprefix("table:") if paths else "events"
+
+
+def kpi(
+    events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool = False
+) -> KpiTable:
+    """Compute KPIs of events on Spark; arguments as of ``rankgate.online.kpi``.
+
+    Raises:
+        InputError: no such file; a table without the columns of events.
+        UsageError: no such KPI, or nothing that divides a log; an unknown format; checks, or a fact
+            of how a log is read, that Spark does not have.
+        MissingExtraError: PySpark or Ibis is not installed.
+    """
+    if checks:
+        raise UsageError(
+            "the log doctor does not run on Spark; say checks=False, and ask it of a part of the "
+            "log on one machine (rankgate online doctor).",
+            code="unused-option",
+        )
+    kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
+    check_slices(by)
+    refuse_preparation(events)
+    with translate_errors(events_label(events.log)):
+        base = open_events(events.log)
+        try:
+            kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
+            measured_kpis = [kpi_ for kpi_ in kpis if kpi_.has_events(kinds, events.success)]
+            return make_kpi_table(base, kpis, measured_kpis, by, events.success)
+        finally:
+            base.close()
+
+
+def click_counts(
+    events: Any,  # noqa: ANN401 - Events, or their table
+    *,
+    ranks: Count = DEFAULT_RANKS,
+    min_searches: Count = 1,
+) -> DataFrame:
+    """Count the searches that had the same words, list and clicks.
+
+    The counts are sums, and all that ``rankgate.online.judgments`` and its click models need: it
+    takes them as ``counts.toArrow()``, or as the Parquet files that ``counts.write`` makes. A
+    document gets a judgment from so many looks (``min_examined``) that a query with fewer searches
+    has none; ``min_searches`` leaves such queries out, which are most of the rows.
+
+    Args:
+        events: a table on Spark with the columns of events (a DataFrame, ``rankgate.spark.table``
+            of Parquet, Delta, CSV, TSV or JSON files or of ``table:NAME``); the folder that
+            ``rankgate online ingest`` made; or ``Events`` of one of these.
+        ranks: how many ranks of each list count.
+        min_searches: how many searches a query must have.
+
+    Returns:
+        ``query_id`` (the words), ``list`` (an array of ``rank``, ``doc_id``, ``clicked``) and
+        ``searches``, one row for each combination.
+
+    Raises:
+        InputError: no such file or table; a table without the columns of events.
+        UsageError: an unknown format; a mapping, or another fact of how a log is read.
+        MissingExtraError: PySpark or Ibis is not installed.
+    """
+    events = Events.of(events)
+    refuse_preparation(events, success=False)
+    log = events.log
+    with translate_errors(events_label(log)):
+        base = open_events(log)
+        expression = counting.click_counts(search_tables.events(), ranks, min_searches)
+        return base.spark.sql(base.text(expression))
+
+
+def collect_click_counts(events: Events, ranks: int) -> pl.DataFrame:
+    """Click counts of events on Spark, which judgments are learned from on one machine."""
+    counts = click_counts(events, ranks=ranks)
+    with translate_errors(events_label(events.log)):
+        return pl.DataFrame(pl.from_arrow(counts.toArrow()))

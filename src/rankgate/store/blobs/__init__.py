@@ -1,0 +1,1 @@
+"""Runs, judgments and results, which the store keeps as blobs."""

@@ -1,0 +1,293 @@
+"""Runs, snapshots and resolved judgments of a store.
+
+Runs and snapshots are facts about them as rows, and their rankings as one blob each. Resolved
+judgments are one grade a pair, the rule that made them, and their hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.core.frozen import dataclass
+from rankgate.data.qrels import Qrels, Scale
+from rankgate.data.run import Run
+from rankgate.data.table_rows import RowLocation
+from rankgate.store.blobs.blob_folders import Blobs, from_parquet, save_blob, to_parquet
+from rankgate.store.rows import (
+    addressable,
+    find_by_name,
+    get_by_number,
+    list_rows,
+    new_id,
+    now,
+    refuse_unaddressable,
+    taken_error,
+    unknown_error,
+)
+from rankgate.store.tables.model_tables import judgments, runs
+from rankgate.store.tables.rating_tables import ratings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A stored run without its rankings.
+
+    Attributes:
+        id: the number.
+        name: unique in the project.
+        tag: that of a TREC file.
+        sha256: of the canonical table, as `Run.sha256`.
+        rows, queries: how many.
+        blob, states: hashes of the rankings and of what is known of each query.
+        ordered: as of `Run`.
+        made_by: engine and parameters of a snapshot.
+        created_at: when it was added.
+        created_by: by whom.
+    """
+
+    id: int
+    name: str
+    tag: str | None
+    sha256: str
+    rows: int
+    queries: int
+    blob: str
+    states: str | None
+    ordered: bool
+    made_by: Mapping[str, Any]
+    created_at: datetime
+    created_by: int | None
+
+
+def add_run(
+    connection: Connection,
+    blobs: Blobs,
+    project: int,
+    run: Run,
+    *,
+    name: str = "",
+    made_by: Mapping[str, Any] | None = None,
+    created_by: int | None = None,
+) -> StoredRun:
+    """Add a run; the same run under the same name is added once.
+
+    Args:
+        connection: of a store, to write.
+        blobs: of the store.
+        project: which project.
+        run: its rows are read.
+        name: in the project; by default the run's.
+        made_by: engine and parameters.
+        created_by: a user.
+
+    Raises:
+        UsageError: the name is another run's.
+        InputError, DuplicateError: rows that are no run.
+    """
+    run_name = name or run.name
+    existing = find_run(connection, project, run_name)
+    if existing is not None:
+        if existing.sha256 != run.sha256:
+            raise taken_error("run", run_name)
+        return existing
+    table = run.table
+    states = run.queries
+    new_id(
+        connection,
+        runs,
+        project=project,
+        name=run_name,
+        tag=run.tag,
+        sha256=run.sha256,
+        rows=len(table),
+        queries=table["query_id"].n_unique(),
+        ordered=run.ordered,
+        blob=save_blob(connection, blobs, to_parquet(table)),
+        created_at=now(),
+        created_by=created_by,
+        states=None if states is None else save_blob(connection, blobs, to_parquet(states)),
+        made_by=dict(made_by or {}),
+    )
+    stored = find_run(connection, project, run_name)
+    assert stored is not None
+    return stored
+
+
+def find_run(connection: Connection, project: int, name: str) -> StoredRun | None:
+    """A run of a project by name, without its rankings; None where there is none."""
+    return find_by_name(connection, StoredRun, runs, project, name)
+
+
+def run_by_number(connection: Connection, run: int) -> StoredRun:
+    """A run by number."""
+    return get_by_number(connection, StoredRun, runs, run, "run")
+
+
+def list_runs(connection: Connection, project: int, *, archived: bool = False) -> list[StoredRun]:
+    """The runs of a project, the oldest first; archived ones only on request."""
+    return list_rows(connection, StoredRun, runs, project, archived=archived)
+
+
+def read_stored_run(connection: Connection, blobs: Blobs, project: int, name: str) -> Run:
+    """A run with its rankings.
+
+    Raises:
+        UsageError: no run has this name.
+        InputError: its blob is missing or damaged.
+    """
+    stored = find_run(connection, project, name)
+    if stored is None:
+        raise unknown_error("run", name)
+    return rankings(stored, blobs)
+
+
+def rankings(stored: StoredRun, blobs: Blobs) -> Run:
+    """A run with its rankings, read when they are needed.
+
+    Raises:
+        InputError: its blob is missing or damaged, when it is read.
+    """
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        yield from_parquet(blobs.get(stored.blob), blobs.where)
+
+    states = None if stored.states is None else from_parquet(blobs.get(stored.states), blobs.where)
+    return Run(
+        stored.name,
+        pieces,
+        tag=stored.tag,
+        queries=states,
+        place=RowLocation(stored.name),
+        ordered=stored.ordered,
+    )
+
+
+@dataclass(frozen=True)
+class StoredJudgments:
+    """Stored judgments without their grades.
+
+    Attributes:
+        id: the number.
+        name: unique in the project.
+        sha256: of the canonical table, as `Qrels.sha256`.
+        rows: how many.
+        blob: the hash of the grades.
+        scale: lowest, highest, labels; empty if unknown.
+        unjudged: queries without judgments.
+        made_by: rule and parameters.
+        last_rating: the number of the last rating that the store had then.
+        created_at: when they were made.
+        created_by: by whom.
+    """
+
+    id: int
+    name: str
+    sha256: str
+    rows: int
+    blob: str
+    scale: Mapping[str, Any]
+    unjudged: list[str]
+    made_by: Mapping[str, Any]
+    last_rating: int
+    created_at: datetime
+    created_by: int | None
+
+
+def add_judgments(
+    connection: Connection,
+    blobs: Blobs,
+    project: int,
+    qrels: Qrels,
+    *,
+    name: str = "",
+    created_by: int | None = None,
+) -> StoredJudgments:
+    """Add judgments; the same judgments under the same name are added once.
+
+    Args:
+        connection: of a store, to write.
+        blobs: where the grades go.
+        project: the number.
+        qrels: the judgments.
+        name: by default their own, as far as it can be in the address of a page.
+        created_by: a user.
+
+    Raises:
+        UsageError: the name is that of other judgments, or cannot be in an address.
+    """
+    if name:
+        refuse_unaddressable("judgments", name)
+    name = name or addressable(qrels.name)
+    existing = find_judgments(connection, project, name)
+    if existing is not None:
+        if existing.sha256 != qrels.sha256:
+            raise taken_error("judgments", name)
+        return existing
+    last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
+    scale = qrels.scale
+    new_id(
+        connection,
+        judgments,
+        project=project,
+        name=name,
+        sha256=qrels.sha256,
+        rows=len(qrels.table),
+        blob=save_blob(connection, blobs, to_parquet(qrels.table)),
+        scale={}
+        if scale is None
+        else {
+            "lowest": scale.lowest,
+            "highest": scale.highest,
+            "labels": [list(label) for label in scale.labels],
+        },
+        unjudged=list(qrels.unjudged),
+        made_by=dict(qrels.made_by or {}),
+        last_rating=connection.scalar(last) or 0,
+        created_at=now(),
+        created_by=created_by,
+    )
+    stored = find_judgments(connection, project, name)
+    assert stored is not None
+    return stored
+
+
+def find_judgments(connection: Connection, project: int, name: str) -> StoredJudgments | None:
+    """Judgments of a project by name, without their grades; None where there are none."""
+    return find_by_name(connection, StoredJudgments, judgments, project, name)
+
+
+def list_judgments(
+    connection: Connection, project: int, *, archived: bool = False
+) -> list[StoredJudgments]:
+    """All judgments of a project, the oldest first; archived ones only on request."""
+    return list_rows(connection, StoredJudgments, judgments, project, archived=archived)
+
+
+def read_judgments(connection: Connection, blobs: Blobs, project: int, name: str) -> Qrels:
+    """Judgments with their grades.
+
+    Raises:
+        UsageError: there are none of this name.
+        InputError: their blob is missing or damaged.
+    """
+    stored = find_judgments(connection, project, name)
+    if stored is None:
+        raise unknown_error("judgments", name)
+    scale = None
+    if stored.scale:
+        labels = tuple((grade, str(label)) for grade, label in stored.scale["labels"])
+        scale = Scale(stored.scale["lowest"], stored.scale["highest"], labels)
+    table = from_parquet(blobs.get(stored.blob), blobs.where)
+    return Qrels(
+        table, name, scale, tuple(stored.unjudged), stored.made_by or None, RowLocation(name)
+    )

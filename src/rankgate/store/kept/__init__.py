@@ -1,1 +1,0 @@
-"""Runs, judgments and results, which are kept as blobs."""

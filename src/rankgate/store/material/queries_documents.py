@@ -1,0 +1,359 @@
+"""Queries with their tags, and documents as raters see them.
+
+A query has text, information need, frequency, and any other field as a tag. Documents are kept
+as they were when they were added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import sqlalchemy as sa
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.store.material.content import content_hash
+from rankgate.store.rows import CHUNK_ROWS, insert, now, unknown_error, value_of
+from rankgate.store.tables.rating_tables import documents, queries
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+_QUERY_BY_NUMBER = sa.select(queries).where(queries.c.id == sa.bindparam("number"))
+_NOT_ARCHIVED = queries.c.archived_at.is_(None)
+_QUERY_COLUMNS = ("query_id", "text", "information_need", "frequency")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query.
+
+    Attributes:
+        id: the number in the store.
+        query_id: the id.
+        text: what is searched for.
+        information_need: what the searcher wants, for raters.
+        tags: all other fields.
+        frequency: how often it is asked.
+        archived_at: since when it is hidden; None where it is not.
+    """
+
+    id: int
+    query_id: str
+    text: str | None
+    information_need: str | None
+    tags: Mapping[str, Any]
+    frequency: float | None
+    archived_at: datetime | None = None
+
+
+def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> int:
+    """Add queries, or give those that are there the fields of the table.
+
+    Args:
+        connection: of a store, to write.
+        project: which project.
+        table: ``query_id`` and any of text, information_need, frequency, and tags.
+
+    Returns:
+        How many rows there were.
+    """
+    rows = [_row(project, row) for row in table.iter_rows(named=True)]
+    columns = [name for name in _QUERY_COLUMNS[1:] if name in table.columns]
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        upsert = insert(connection, queries)
+        new: dict[str, Any] = {name: upsert.excluded[name] for name in columns}
+        if set(table.columns) - set(_QUERY_COLUMNS):
+            new["tags"] = upsert.excluded["tags"]
+        keys = ["project", "query_id"]
+        statement = (
+            upsert.on_conflict_do_update(index_elements=keys, set_=new)
+            if new
+            else upsert.on_conflict_do_nothing(index_elements=keys)
+        )
+        connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
+    return len(rows)
+
+
+def _row(project: int, row: Mapping[str, Any]) -> dict[str, Any]:
+    frequency = row.get("frequency")
+    return {
+        "project": project,
+        "query_id": row["query_id"],
+        "text": row.get("text"),
+        "information_need": row.get("information_need"),
+        "frequency": None if frequency is None else float(frequency),
+        "tags": {k: v for k, v in row.items() if k not in _QUERY_COLUMNS and v is not None},
+    }
+
+
+def ensure_queries(connection: Connection, project: int, ids: Iterable[str]) -> dict[str, int]:
+    """The numbers of queries by id; missing ones are added without a text."""
+    query_ids = list(dict.fromkeys(ids))
+    add_queries(
+        connection, project, pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String})
+    )
+    statement = sa.select(queries.c.query_id, queries.c.id).where(queries.c.project == project)
+    number_of_query = {row.query_id: row.id for row in connection.execute(statement)}
+    return {query_id: number_of_query[query_id] for query_id in query_ids}
+
+
+def get_query(connection: Connection, project: int, query_id: str) -> Query:
+    """A query by id.
+
+    Raises:
+        UsageError: there is none.
+    """
+    is_query = sa.and_(queries.c.project == project, queries.c.query_id == query_id)
+    row = connection.execute(sa.select(queries).where(is_query)).first()
+    if row is None:
+        raise unknown_error("query", query_id)
+    return value_of(Query, row)
+
+
+def query_by_number(connection: Connection, query: int) -> Query:
+    """A query by its number in the store."""
+    return value_of(Query, connection.execute(_QUERY_BY_NUMBER, {"number": query}).one())
+
+
+def list_queries(
+    connection: Connection,
+    project: int,
+    *,
+    after: int = 0,
+    most: int | None = None,
+    archived: bool = False,
+) -> list[Query]:
+    """Queries in the order in which they were added; archived ones only on request.
+
+    Args:
+        connection: of a store.
+        project: which project.
+        after: the number of the last one seen, to turn pages.
+        most: how many; all by default.
+        archived: list archived queries too.
+    """
+    statement = sa.select(queries).where(queries.c.project == project, queries.c.id > after)
+    statement = statement if archived else statement.where(_NOT_ARCHIVED)
+    rows = connection.execute(statement.order_by(queries.c.id).limit(most))
+    return [value_of(Query, row) for row in rows]
+
+
+def archived_ids(connection: Connection, project: int) -> set[str]:
+    """The ids of queries that are archived."""
+    statement = sa.select(queries.c.query_id).where(
+        queries.c.project == project, sa.not_(_NOT_ARCHIVED)
+    )
+    return set(connection.scalars(statement))
+
+
+def count_queries(connection: Connection, project: int) -> int:
+    """Count the queries of a project, without archived ones."""
+    is_active = sa.and_(queries.c.project == project, _NOT_ARCHIVED)
+    return connection.scalar(sa.select(sa.func.count()).where(is_active)) or 0
+
+
+def queries_table(connection: Connection, project: int) -> pl.DataFrame | None:
+    """Queries that are not archived as a table of strings, tags as columns; None without any."""
+    rows = []
+    for query in list_queries(connection, project):
+        frequency = None if query.frequency is None else f"{query.frequency:g}"
+        row = {
+            "query_id": query.query_id,
+            "text": query.text,
+            "frequency": frequency,
+            "information_need": query.information_need,
+        }
+        rows.append(row | {name: str(value) for name, value in query.tags.items()})
+    return string_table(rows, ("query_id",))
+
+
+def string_table(rows: list[dict[str, str | None]], ids: tuple[str, ...]) -> pl.DataFrame | None:
+    """Rows as a table of strings, without columns that hold nothing; None without rows."""
+    if not rows:
+        return None
+    names = dict.fromkeys(name for row in rows for name in row)
+    text_table = pl.DataFrame(
+        {name: [row.get(name) for row in rows] for name in names},
+        schema=dict.fromkeys(names, pl.String),
+    )
+    return text_table.select(
+        name for name in names if name in ids or text_table[name].null_count() < len(text_table)
+    )
+
+
+_DOCUMENT_BY_NUMBER = sa.select(documents).where(documents.c.id == sa.bindparam("number"))
+_DOCUMENT_COLUMNS = ("query_id", "doc_id", "url", "image")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document.
+
+    Attributes:
+        id: the number in the store.
+        doc_id: the id.
+        of_query: the query whose fields these are, where they differ by query; or empty.
+        fields: what raters see, by name.
+        url, image: links, if any.
+        sha256: of the fields and links; None where there are none.
+    """
+
+    id: int
+    doc_id: str
+    of_query: str
+    fields: Mapping[str, Any]
+    url: str | None
+    image: str | None
+    sha256: str | None = None
+
+
+def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> int:
+    """Add documents; those that are there without fields get them.
+
+    Args:
+        connection: of a store, to write.
+        project: which project.
+        table: ``doc_id`` and fields, with ``query_id`` where fields differ by query.
+
+    Returns:
+        How many rows there were.
+
+    Raises:
+        InputError: a document is there with other fields, which raters may have seen.
+    """
+    moment = now()
+    rows = [
+        {
+            "project": project,
+            "doc_id": row["doc_id"],
+            "of_query": row.get("query_id") or "",
+            **_content(row),
+            "created_at": moment,
+        }
+        for row in table.iter_rows(named=True)
+    ]
+    existing = _documents_by_key(connection, project)
+    new, completed = [], []
+    for row in rows:
+        existing_document = existing.get((row["doc_id"], row["of_query"]))
+        new_content = (row["fields"], row["url"], row["image"])
+        if existing_document is None:
+            new.append(row)
+            continue
+        content = (existing_document.fields, existing_document.url, existing_document.image)
+        if content == ({}, None, None) and new_content != content:
+            completed.append({"number": existing_document.id, **row})
+        elif new_content not in (content, ({}, None, None)):
+            raise InputError(
+                f"document '{row['doc_id']}' is in the store with other fields, which raters may "
+                "have seen; give the new version another id.",
+                source="documents",
+                code="document-changed",
+            )
+    for begin in range(0, len(new), CHUNK_ROWS):
+        connection.execute(sa.insert(documents), new[begin : begin + CHUNK_ROWS])
+    if completed:
+        columns: dict[str, Any] = {
+            name: sa.bindparam(f"new_{name}") for name in ("fields", "url", "image", "sha256")
+        }
+        update = sa.update(documents).where(documents.c.id == sa.bindparam("number"))
+        values = [
+            {"number": row["number"], **{f"new_{name}": row[name] for name in columns}}
+            for row in completed
+        ]
+        connection.execute(update.values(columns), values)
+    return len(rows)
+
+
+def _content(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a document as raters see it, with its hash."""
+    fields = {k: v for k, v in row.items() if k not in _DOCUMENT_COLUMNS and v is not None}
+    url, image = row.get("url"), row.get("image")
+    digest = content_hash(fields, url, image)
+    return {"fields": fields, "url": url, "image": image, "sha256": digest}
+
+
+def _documents_by_key(connection: Connection, project: int) -> dict[tuple[str, str], Document]:
+    statement = sa.select(documents).where(documents.c.project == project)
+    stored_documents = (value_of(Document, row) for row in connection.execute(statement))
+    return {(document.doc_id, document.of_query): document for document in stored_documents}
+
+
+def _numbers_by_key(connection: Connection, project: int) -> dict[tuple[str, str], int]:
+    names = (documents.c.doc_id, documents.c.of_query, documents.c.id)
+    statement = sa.select(*names).where(documents.c.project == project)
+    return {(doc, query): number for doc, query, number in connection.execute(statement)}
+
+
+def ensure_documents(
+    connection: Connection, project: int, pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """The numbers of documents by query and document; missing ones are added without fields.
+
+    The fields for a query come before those for every query.
+    """
+    pair_list = list(dict.fromkeys(pairs))
+    numbers = _numbers_by_key(connection, project)
+    bare = dict.fromkeys(
+        doc for query, doc in pair_list if (doc, query) not in numbers and (doc, "") not in numbers
+    )
+    if bare:
+        moment = now()
+        rows = [{"project": project, "doc_id": doc, "created_at": moment} for doc in bare]
+        for begin in range(0, len(rows), CHUNK_ROWS):
+            statement = insert(connection, documents).on_conflict_do_nothing()
+            connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
+        numbers = _numbers_by_key(connection, project)
+    return {(query, doc): numbers.get((doc, query)) or numbers[doc, ""] for query, doc in pair_list}
+
+
+def document_by_number(connection: Connection, document: int) -> Document:
+    """A document by its number in the store."""
+    return value_of(Document, connection.execute(_DOCUMENT_BY_NUMBER, {"number": document}).one())
+
+
+def documents_of_query(
+    connection: Connection, project: int, query_id: str, ids: Iterable[str]
+) -> dict[str, Document]:
+    """Documents by id with the fields of a query; missing ones are left out."""
+    condition = sa.and_(
+        documents.c.project == project,
+        documents.c.doc_id.in_(list(ids)),
+        documents.c.of_query.in_(["", query_id]),
+    )
+    statement = sa.select(documents).where(condition).order_by(documents.c.of_query)
+    return {row.doc_id: value_of(Document, row) for row in connection.execute(statement)}
+
+
+def count_documents(connection: Connection, project: int) -> int:
+    """Count the documents of a project."""
+    in_project = documents.c.project == project
+    return connection.scalar(sa.select(sa.func.count()).where(in_project)) or 0
+
+
+def field_names(connection: Connection, project: int, limit: int = 1_000) -> list[str]:
+    """The names of fields that the first documents of a project have."""
+    statement = sa.select(documents.c.fields).where(documents.c.project == project)
+    field_sets = connection.scalars(statement.order_by(documents.c.id).limit(limit))
+    return list(dict.fromkeys(name for document_fields in field_sets for name in document_fields))
+
+
+def documents_table(connection: Connection, project: int) -> pl.DataFrame | None:
+    """All documents as a table of strings, fields as columns; None where there are none."""
+    rows: list[dict[str, str | None]] = []
+    for document in sorted(
+        _documents_by_key(connection, project).values(), key=lambda document: document.id
+    ):
+        row = {
+            "query_id": document.of_query or None,
+            "doc_id": document.doc_id,
+            "url": document.url,
+            "image": document.image,
+        }
+        rows.append(row | {name: str(value) for name, value in document.fields.items()})
+    return string_table(rows, ("doc_id",))

@@ -1,0 +1,214 @@
+"""Admissions of models, rules for new runs, and the ratings that count.
+
+Admissions are by evidence, and the last one counts. By a rule for new runs of a project, a
+model rates their documents to a depth. Judgments are made of people's ratings, and those of
+admitted models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+import sqlalchemy as sa
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+from rankgate.data.qrels import Ratings
+from rankgate.data.table_rows import RowLocation
+from rankgate.store.rating import ratings
+from rankgate.store.rows import insert, new_id, now, value_of
+from rankgate.store.tables.model_tables import admissions, model_rules, runs
+from rankgate.store.tables.rating_tables import ratings as ratings_table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Admission:
+    """An admission of a model in a project, or its end.
+
+    Attributes:
+        id: the number.
+        rater: the model.
+        verdict: ``pass``, ``fail``, ``inconclusive``; ``withdrawn`` by a manager.
+        result: the number of the result that holds the evidence.
+        last_rating: the number of the last rating that the store had then.
+        at: when.
+        user: by whom.
+    """
+
+    id: int
+    rater: int
+    verdict: str
+    result: int | None
+    last_rating: int
+    at: datetime
+    user: int | None
+
+
+def record_admission(
+    connection: Connection,
+    project: int,
+    rater: int,
+    verdict: str,
+    *,
+    result: int | None = None,
+    user: int | None = None,
+) -> Admission:
+    """Add an admission, or its end."""
+    last = sa.select(sa.func.max(ratings_table.c.id)).where(ratings_table.c.project == project)
+    number = new_id(
+        connection,
+        admissions,
+        project=project,
+        rater=rater,
+        verdict=verdict,
+        result=result,
+        last_rating=connection.scalar(last) or 0,
+        at=now(),
+        user=user,
+    )
+    row = connection.execute(sa.select(admissions).where(admissions.c.id == number)).one()
+    return value_of(Admission, row)
+
+
+def admissions_by_rater(connection: Connection, project: int) -> dict[int, Admission]:
+    """The last admission of each model of a project, by the number of its rater."""
+    statement = sa.select(admissions).where(admissions.c.project == project)
+    rows = connection.execute(statement.order_by(admissions.c.id))
+    return {row.rater: value_of(Admission, row) for row in rows}
+
+
+def admitted_raters(connection: Connection, project: int) -> frozenset[int]:
+    """The models whose ratings count in a project."""
+    last_admissions = admissions_by_rater(connection, project)
+    return frozenset(
+        rater for rater, admission in last_admissions.items() if admission.verdict == "pass"
+    )
+
+
+@dataclass(frozen=True)
+class ModelRule:
+    """The rule of a project.
+
+    Attributes:
+        project: whose.
+        settings: the endpoint, how the model is asked, limits of each run, and the depth.
+        after_run: the number of the last run that was looked at.
+    """
+
+    project: int
+    settings: Mapping[str, Any]
+    after_run: int
+
+
+def rule_of_project(connection: Connection, project: int) -> ModelRule | None:
+    """The rule of a project; None without one."""
+    statement = sa.select(model_rules).where(model_rules.c.project == project)
+    row = connection.execute(statement).first()
+    return None if row is None else value_of(ModelRule, row)
+
+
+def save_rule(
+    connection: Connection, project: int, settings: Mapping[str, Any], user: int | None = None
+) -> None:
+    """Give a project a rule for the runs that come from now on."""
+    last = connection.scalar(sa.select(sa.func.max(runs.c.id)).where(runs.c.project == project))
+    values = {
+        "settings": dict(settings),
+        "after_run": last or 0,
+        "changed_at": now(),
+        "changed_by": user,
+    }
+    statement = insert(connection, model_rules).values(project=project, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=["project"], set_=values))
+
+
+def remove(connection: Connection, project: int) -> None:
+    """Remove the rule of a project."""
+    connection.execute(sa.delete(model_rules).where(model_rules.c.project == project))
+
+
+def find_due_rules(connection: Connection) -> list[tuple[ModelRule, list[int]]]:
+    """Rules with the numbers of runs that came since they were looked at."""
+    statement = (
+        sa.select(model_rules, runs.c.id.label("run"))
+        .join(
+            runs,
+            sa.and_(runs.c.project == model_rules.c.project, runs.c.id > model_rules.c.after_run),
+        )
+        .order_by(model_rules.c.project, runs.c.id)
+    )
+    due_rules: dict[int, tuple[ModelRule, list[int]]] = {}
+    for row in connection.execute(statement).all():
+        due_rules.setdefault(row.project, (value_of(ModelRule, row), []))[1].append(row.run)
+    return list(due_rules.values())
+
+
+def mark_checked(connection: Connection, project: int, run: int) -> None:
+    """Record that the runs of a project up to a number were checked."""
+    is_older = sa.and_(model_rules.c.project == project, model_rules.c.after_run < run)
+    connection.execute(sa.update(model_rules).where(is_older).values(after_run=run))
+
+
+Models = Literal["fill", "equal", "none"]
+"""Models grade pairs that no person graded, count as people do, or do not count."""
+
+MODELS: tuple[Models, ...] = ("fill", "equal", "none")
+_PAIR = ["query_id", "doc_id"]
+
+
+def read_counting_ratings(
+    connection: Connection,
+    project: int,
+    *,
+    batch: int | None = None,
+    name: str = "ratings",
+    models: Models = "fill",
+) -> Ratings:
+    """The ratings that judgments are made of; models count once they are admitted.
+
+    Args:
+        connection: of a store.
+        project: whose.
+        batch: of one batch only.
+        name: of the table.
+        models: how those that are admitted count.
+
+    Raises:
+        InputError: there are none.
+    """
+    people: Ratings | None = None
+    model_ratings: Ratings | None = None
+    with suppress(InputError):
+        people = ratings.read_ratings(connection, project, batch=batch, kind="person", name=name)
+    admitted_models = admitted_raters(connection, project) if models != "none" else frozenset()
+    if admitted_models:
+        with suppress(InputError):
+            model_ratings = ratings.read_ratings(
+                connection, project, batch=batch, only=admitted_models, name=name
+            )
+    if model_ratings is not None and people is not None and models == "fill":
+        table = model_ratings.table.join(
+            _graded_pairs(people.table), _PAIR, "anti", maintain_order="left"
+        )
+        model_ratings = (
+            Ratings(table, name, model_ratings.scale, model_ratings.place) if len(table) else None
+        )
+    rating_sets = [rating_set for rating_set in (people, model_ratings) if rating_set is not None]
+    if not rating_sets:
+        problem = "there are no ratings that count; a model's count once it is admitted."
+        raise InputError(problem, source=name, code="no-judgments")
+    table = pl.concat([rating_set.table for rating_set in rating_sets])
+    return Ratings(table, name, rating_sets[0].scale, RowLocation(name))
+
+
+def _graded_pairs(table: pl.DataFrame) -> pl.DataFrame:
+    """The pairs to which some rater's last rating is a grade."""
+    last_rows = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
+    return last_rows.filter(pl.col("grade").is_not_null()).select(_PAIR).unique()

@@ -1,0 +1,321 @@
+"""Jobs of models, and their requests until the answer is kept.
+
+Requests to models are held from before they are sent until their answer is kept. Jobs say
+which tasks a model rates, how far it is, and which process works on it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.store.models import model_answers_by_request
+from rankgate.store.models.model_job import Job
+from rankgate.store.rows import CHUNK_ROWS, MAX_AHEAD, get_by_number, insert, new_id, now, value_of
+from rankgate.store.tables.model_tables import job_tasks, model_answers, model_jobs, open_requests
+from rankgate.store.tables.rating_tables import assignments
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+UNREAD = "no answer: the program ended before it was read"
+
+
+def add_request(
+    connection: Connection,
+    job: int,
+    task: int,
+    request: str,
+    tokens: tuple[int, int],
+    cost: float | None,
+) -> None:
+    """Record a request before it is sent, with the most that it can take."""
+    values = {
+        "job": job,
+        "task": task,
+        "request": request,
+        "input_tokens": tokens[0],
+        "output_tokens": tokens[1],
+        "cost": cost,
+        "at": now(),
+    }
+    connection.execute(sa.insert(open_requests).values(values))
+
+
+def delete_requests(connection: Connection, job: int, task: int) -> None:
+    """Delete the requests of a task, as its outcome is kept or they took nothing."""
+    is_task_request = sa.and_(open_requests.c.job == job, open_requests.c.task == task)
+    connection.execute(sa.delete(open_requests).where(is_task_request))
+
+
+def count_unread(connection: Connection, job: Job) -> None:
+    """Record the requests whose process ended as answers that nobody read: they may have cost."""
+    is_job_request = open_requests.c.job == job.id
+    rows = connection.execute(
+        sa.select(open_requests).where(is_job_request).order_by(open_requests.c.id)
+    )
+    for row in rows.all():
+        model_answers_by_request.record_answer(
+            connection,
+            job,
+            row.task,
+            row.request,
+            answered=False,
+            grade=None,
+            reason=UNREAD,
+            input_tokens=row.input_tokens,
+            output_tokens=row.output_tokens,
+            cost=row.cost,
+            attempts=1,
+        )
+    connection.execute(sa.delete(open_requests).where(is_job_request))
+
+
+LEASE = timedelta(seconds=30)
+"""The time that a job stays with a process that gives no sign of life."""
+
+UNDER_WAY = ("waiting", "running", "cancelling")
+
+
+@dataclass(frozen=True)
+class JobProgress:
+    """The progress of a job.
+
+    Attributes:
+        done: tasks with an answer.
+        requests: that were sent.
+        input_tokens, output_tokens: of them.
+        cost: of them, as far as prices are known.
+        failed: requests that got no answer.
+    """
+
+    done: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    failed: int
+
+
+def add(
+    connection: Connection,
+    project: int,
+    rater: int,
+    tasks: Collection[int],
+    *,
+    name: str = "",
+    endpoint: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    created_by: int | None = None,
+) -> Job:
+    """Add a job that waits; arguments as the fields of `Job`.
+
+    Raises:
+        UsageError: the model has a job under way in this project.
+    """
+    is_model_job = sa.and_(model_jobs.c.project == project, model_jobs.c.rater == rater)
+    active_statement = sa.select(model_jobs.c.id).where(
+        is_model_job, model_jobs.c.state.in_(UNDER_WAY)
+    )
+    if (active_job := connection.scalar(active_statement)) is not None:
+        raise UsageError(
+            f"this model has a job under way ({active_job}); wait for it, or cancel it.",
+            code="job-active",
+        )
+    number = new_id(
+        connection,
+        model_jobs,
+        project=project,
+        rater=rater,
+        name=name,
+        endpoint=endpoint,
+        settings=dict(settings or {}),
+        total=len(tasks),
+        created_at=now(),
+        created_by=created_by,
+    )
+    rows = [{"job": number, "task": task} for task in tasks]
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        connection.execute(sa.insert(job_tasks), rows[begin : begin + CHUNK_ROWS])
+    return get(connection, number)
+
+
+def get(connection: Connection, job: int) -> Job:
+    """A job by number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return get_by_number(connection, Job, model_jobs, job, "job")
+
+
+def list_jobs(connection: Connection, project: int, rater: int | None = None) -> list[Job]:
+    """The jobs of a project, or of one model in it, the last first."""
+    statement = sa.select(model_jobs).where(model_jobs.c.project == project)
+    if rater is not None:
+        statement = statement.where(model_jobs.c.rater == rater)
+    rows = connection.execute(statement.order_by(model_jobs.c.id.desc()).limit(200))
+    return [value_of(Job, row) for row in rows]
+
+
+def tasks_of(connection: Connection, job: int) -> list[int]:
+    """The numbers of a job's tasks."""
+    statement = sa.select(job_tasks.c.task).where(job_tasks.c.job == job).order_by(job_tasks.c.task)
+    return list(connection.scalars(statement))
+
+
+def progress(connection: Connection, job: Job) -> JobProgress:
+    """The progress of a job, with its cost."""
+    answered_tasks = (
+        sa.select(sa.func.count())
+        .select_from(job_tasks.join(assignments, assignments.c.task == job_tasks.c.task))
+        .where(
+            job_tasks.c.job == job.id,
+            assignments.c.rater == job.rater,
+            assignments.c.state == "answered",
+        )
+    )
+    column = model_answers.c
+    sums = sa.select(
+        *(
+            sa.func.coalesce(sa.func.sum(amount), 0)
+            for amount in (column.attempts, column.input_tokens, column.output_tokens, column.cost)
+        ),
+        sa.func.coalesce(sa.func.sum(sa.case((column.answered, 0), else_=1)), 0),
+    ).where(column.job == job.id)
+    usage = connection.execute(sums).one()
+    return JobProgress(
+        done=connection.scalar(answered_tasks) or 0,
+        requests=int(usage[0]),
+        input_tokens=int(usage[1]),
+        output_tokens=int(usage[2]),
+        cost=float(usage[3]),
+        failed=int(usage[4]),
+    )
+
+
+def update_job(
+    connection: Connection, job: int, settings: Mapping[str, Any], tasks: Collection[int] = ()
+) -> None:
+    """Give a job other settings, and tasks that came since."""
+    statement = insert(connection, job_tasks).on_conflict_do_nothing()
+    rows = [{"job": job, "task": task} for task in tasks]
+    for begin in range(0, len(rows), CHUNK_ROWS):
+        connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
+    total = sa.select(sa.func.count()).where(job_tasks.c.job == job)
+    values = {"settings": dict(settings), "total": connection.scalar(total) or 0}
+    connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
+
+
+def cancel(connection: Connection, job: int) -> Job:
+    """Ask the process that works on a job to end it; what is answered stays."""
+    is_job = model_jobs.c.id == job
+    cancel_waiting = sa.update(model_jobs).where(is_job, model_jobs.c.state == "waiting")
+    connection.execute(cancel_waiting.values(state="cancelled", ended_at=now()))
+    cancel_running = sa.update(model_jobs).where(is_job, model_jobs.c.state == "running")
+    connection.execute(cancel_running.values(state="cancelling"))
+    job_row = get(connection, job)
+    if job_row.state == "cancelling" and is_free(job_row):  # no process will end it
+        end(connection, job, "cancelled")
+    return get(connection, job)
+
+
+def resume(connection: Connection, job: int) -> Job:
+    """Let a job that ended wait for a process again.
+
+    Raises:
+        UsageError: it is under way, or done; another job of the model is under way.
+    """
+    job_row = get(connection, job)
+    if job_row.state in UNDER_WAY and not is_free(job_row):
+        raise UsageError("the job is under way.", code="job-active")
+    is_other_job = sa.and_(
+        model_jobs.c.project == job_row.project,
+        model_jobs.c.rater == job_row.rater,
+        model_jobs.c.id != job,
+        model_jobs.c.state.in_(UNDER_WAY),
+    )
+    if connection.scalar(sa.select(model_jobs.c.id).where(is_other_job)) is not None:
+        raise UsageError("this model has another job under way.", code="job-active")
+    update = sa.update(model_jobs).where(model_jobs.c.id == job)
+    connection.execute(update.values(state="waiting", problem="", ended_at=None, until=None))
+    return get(connection, job)
+
+
+def claim(connection: Connection, job: int, owner: str) -> bool:
+    """Take a job that waits, or whose process died; False if another process has it."""
+    row = connection.execute(
+        sa.select(model_jobs).where(model_jobs.c.id == job).with_for_update()
+    ).first()
+    if row is None or row.state not in UNDER_WAY or not is_free(value_of(Job, row)):
+        return False
+    count_unread(connection, value_of(Job, row))
+    moment = now()
+    values = {
+        "state": "running",
+        "owner": owner,
+        "until": moment + LEASE,
+        "started_at": row.started_at or moment,
+    }
+    connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
+    return True
+
+
+def renew_lease(connection: Connection, job: int, owner: str) -> bool:
+    """Keep a job; False if it is cancelled, or another process has it."""
+    is_owned = sa.and_(model_jobs.c.id == job, model_jobs.c.owner == owner)
+    update_result = connection.execute(
+        sa.update(model_jobs)
+        .where(is_owned, model_jobs.c.state == "running")
+        .values(until=now() + LEASE)
+    )
+    return bool(update_result.rowcount)
+
+
+def end(connection: Connection, job: int, state: str, problem: str = "") -> None:
+    """Record the end of a job and its reason; requests without a kept answer are counted."""
+    count_unread(connection, get(connection, job))
+    values = {"state": state, "problem": problem, "until": None, "ended_at": now()}
+    connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))
+
+
+def is_free(job: Job) -> bool:
+    """True if no living process has a job: nobody took it, or it gives no sign of life."""
+    if job.until is None or not timedelta(0) <= job.until - now() <= MAX_AHEAD:
+        return True
+    host, _, number = job.owner.rpartition(":")
+    if host != socket.gethostname() or not number.isdigit():
+        return False
+    if int(number) == os.getpid():
+        return False
+    with suppress(PermissionError):  # it lives, and is somebody else's
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            return True
+    return False
+
+
+def this_process() -> str:
+    """The owner of jobs that this process works on."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def waiting_jobs(connection: Connection) -> Iterator[Job]:
+    """Jobs of the server that wait for a process, or whose process died, the oldest first."""
+    statement = sa.select(model_jobs).where(
+        model_jobs.c.state.in_(UNDER_WAY), model_jobs.c.endpoint.is_not(None)
+    )
+    for row in connection.execute(statement.order_by(model_jobs.c.id)).all():
+        job = value_of(Job, row)
+        if is_free(job):
+            yield job

@@ -1,0 +1,426 @@
+"""Secrets, sessions and API tokens, and the user that one of them identifies.
+
+- Secrets: passwords by argon2, and random secrets that are kept as hashes.
+- Sessions of people who are signed in, and attempts to sign in.
+- API tokens: a secret that is shown once, with scopes and an end.
+- The user of a session or token: identified in one statement, as every request needs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.core.errors import UsageError, require
+from rankgate.core.frozen import dataclass
+from rankgate.store.material.projects import Project
+from rankgate.store.people.users import User
+from rankgate.store.rows import columns_of, new_id, now, unknown_error, value_fields, value_of
+from rankgate.store.tables.columns import Moment
+from rankgate.store.tables.people_tables import projects, roles, sessions, sign_ins, tokens, users
+from rankgate.store.tables.rating_tables import raters
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+    from sqlalchemy import Connection, Table
+
+
+SHORTEST, LONGEST = 10, 1_000
+"""Characters of a password."""
+
+_BYTES = 32
+
+
+@cache
+def _hasher() -> PasswordHasher:
+    require("passwords need argon2-cffi", "argon2")
+    from argon2 import PasswordHasher
+
+    return PasswordHasher()
+
+
+@cache
+def _dummy_hash() -> str:
+    return _hasher().hash(secrets.token_hex())
+
+
+def password_hash(password: str) -> str:
+    """The argon2id hash of a password.
+
+    Raises:
+        UsageError: shorter than ten characters, or absurdly long.
+    """
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise UsageError(f"a password has {SHORTEST} characters or more.", code="weak-password")
+    return _hasher().hash(password)
+
+
+def verify_password(hashed: str | None, password: str) -> bool:
+    """True if a password matches a hash; without a hash it takes the same time."""
+    from argon2.exceptions import InvalidHashError, VerificationError
+
+    if len(password) > LONGEST:
+        return False
+    try:
+        return _hasher().verify(hashed or _dummy_hash(), password) and hashed is not None
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+def renewed_hash(hashed: str, password: str) -> str | None:
+    """A new hash of a password where its hash has outdated parameters; otherwise None."""
+    return _hasher().hash(password) if _hasher().check_needs_rehash(hashed) else None
+
+
+def new_secret(prefix: str) -> str:
+    """A random secret, such as ``rgt_…``."""
+    return f"{prefix}_{secrets.token_urlsafe(_BYTES)}"
+
+
+def secret_hash(secret: str) -> str:
+    """The kept hash of a random secret; it has 256 bits, so one round of SHA-256 is enough."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+_ATTEMPTS = 0x72616E6B67_02
+"""The lock of PostgreSQL that counts attempts one after the other."""
+
+LIFETIME = timedelta(hours=12)
+"""The time that a session lasts after its last use."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """Somebody who is signed in.
+
+    Attributes:
+        id: the number.
+        user: who.
+        csrf: the word that every form of this session sends back.
+        created_at, seen_at, expires_at: moments.
+    """
+
+    id: int
+    user: int
+    csrf: str
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+
+
+def begin_session(
+    connection: Connection, user: int, lifetime: timedelta = LIFETIME
+) -> tuple[Session, str]:
+    """Begin a session with a new secret, for the cookie; it is not kept."""
+    secret, moment = new_secret("rgs"), now()
+    number = new_id(
+        connection,
+        sessions,
+        secret_hash=secret_hash(secret),
+        user=user,
+        csrf=new_secret("rgc"),
+        created_at=moment,
+        seen_at=moment,
+        expires_at=moment + lifetime,
+    )
+    row = connection.execute(sa.select(sessions).where(sessions.c.id == number)).one()
+    return value_of(Session, row), secret
+
+
+def find_session(connection: Connection, secret: str) -> Session | None:
+    """The session of a cookie; None if it has ended, or its user is disabled."""
+    row = connection.execute(
+        sa.select(sessions)
+        .join(users, users.c.id == sessions.c.user)
+        .where(
+            sessions.c.secret_hash == secret_hash(secret),
+            sessions.c.expires_at > now(),
+            users.c.disabled.is_(False),
+        )
+    ).first()
+    return None if row is None else value_of(Session, row)
+
+
+def extend_session(connection: Connection, session: int, lifetime: timedelta = LIFETIME) -> None:
+    """Extend a session; call it every few minutes, not with every request."""
+    moment = now()
+    values = {"seen_at": moment, "expires_at": moment + lifetime}
+    connection.execute(sa.update(sessions).where(sessions.c.id == session).values(**values))
+
+
+def end_session(connection: Connection, session: int) -> None:
+    """Sign out."""
+    connection.execute(sa.delete(sessions).where(sessions.c.id == session))
+
+
+def end_sessions(connection: Connection, user: int) -> None:
+    """Sign a user out everywhere."""
+    connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+
+
+def use_once(connection: Connection, word: str) -> bool:
+    """Record a one-time word; True if it was used before, within a day."""
+    name = f"once {secret_hash(word)}"
+    if connection.scalar(sa.select(sign_ins.c.id).where(sign_ins.c.name == name)) is not None:
+        return True
+    new_id(connection, sign_ins, name=name, address="", at=now(), good=True)
+    return False
+
+
+def begin_attempt(
+    connection: Connection, name: str, address: str, *, tries: int, from_one: int, since: timedelta
+) -> int | None:
+    """Record a sign-in attempt before the password is checked; it counts as failed until then.
+
+    Attempts for one name are counted by address, so that others cannot lock its owner out. Those
+    of more than a day ago are forgotten.
+
+    Args:
+        connection: of a store, to write.
+        name: who signs in.
+        address: from where.
+        tries: how many attempts for the name may fail from this address, after the last good one.
+        from_one: how many attempts may fail from this address for any name.
+        since: in this time.
+
+    Returns:
+        The number of the attempt; None if too many failed.
+    """
+    if connection.dialect.name == "postgresql":  # SQLite lets one write at a time by itself
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ATTEMPTS)))
+    moment, login = now(), name.strip().lower()
+    connection.execute(sa.delete(sign_ins).where(sign_ins.c.at < moment - timedelta(days=1)))
+    address_failures = sa.and_(
+        sign_ins.c.address == address, sign_ins.c.good.is_(False), sign_ins.c.at > moment - since
+    )
+    is_same_login = sa.and_(sign_ins.c.name == login, sign_ins.c.address == address)
+    last = (
+        sa.select(sa.func.max(sign_ins.c.id))
+        .where(is_same_login, sign_ins.c.good)
+        .scalar_subquery()
+    )
+    name_failures = sa.and_(
+        address_failures, is_same_login, sign_ins.c.id > sa.func.coalesce(last, 0)
+    )
+    for failures, limit in ((name_failures, tries), (address_failures, from_one)):
+        if (connection.scalar(sa.select(sa.func.count()).where(failures)) or 0) >= limit:
+            return None
+    return new_id(connection, sign_ins, name=login, address=address, at=moment, good=False)
+
+
+def mark_success(connection: Connection, attempt: int) -> None:
+    """Record that the password of an attempt was right."""
+    connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(good=True))
+
+
+SCOPES = ("read", "record", "rate", "manage", "admin")
+"""The scopes of tokens; a token never allows more than its user may do."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token without its secret.
+
+    Attributes:
+        id: the number.
+        user: whose.
+        project: the only project that it is for, if any.
+        name: what it is used for.
+        scopes: of ``SCOPES``.
+        created_at, expires_at, revoked_at, used_at: moments.
+    """
+
+    id: int
+    user: int
+    project: int | None
+    name: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    used_at: datetime | None
+
+
+def issue_token(
+    connection: Connection,
+    user: int,
+    name: str,
+    scopes: Iterable[str] = ("read",),
+    *,
+    project: int | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[Token, str]:
+    """Make a token.
+
+    Returns:
+        The token, and its secret, which is not kept.
+
+    Raises:
+        UsageError: no such scope.
+    """
+    scope_names = list(dict.fromkeys(scopes))
+    for scope in scope_names:
+        if scope not in SCOPES:
+            raise UsageError(
+                f"no scope {scope!r}; choose {', '.join(SCOPES)}.", code="unknown-scope"
+            )
+    secret = new_secret("rgt")
+    number = new_id(
+        connection,
+        tokens,
+        user=user,
+        project=project,
+        name=name,
+        scopes=scope_names,
+        secret_hash=secret_hash(secret),
+        created_at=now(),
+        expires_at=expires_at,
+    )
+    return _get_token(connection, tokens.c.id == number), secret
+
+
+def find_token(connection: Connection, secret: str) -> Token | None:
+    """The token of a secret; None if there is none that is valid, or its user is disabled."""
+    moment = now()
+    row = connection.execute(
+        sa.select(tokens)
+        .join(users, users.c.id == tokens.c.user)
+        .where(
+            tokens.c.secret_hash == secret_hash(secret),
+            tokens.c.revoked_at.is_(None),
+            sa.or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > moment),
+            users.c.disabled.is_(False),
+        )
+    ).first()
+    return None if row is None else _token(row)
+
+
+def note_token_use(connection: Connection, token: int) -> None:
+    """Record that a token was used."""
+    connection.execute(sa.update(tokens).where(tokens.c.id == token).values(used_at=now()))
+
+
+def list_tokens(connection: Connection, user: int | None = None) -> list[Token]:
+    """All tokens, or those of a user, the oldest first."""
+    statement = sa.select(tokens).order_by(tokens.c.id)
+    if user is not None:
+        statement = statement.where(tokens.c.user == user)
+    return [_token(row) for row in connection.execute(statement)]
+
+
+def revoke_token(connection: Connection, token: int) -> Token:
+    """End a token.
+
+    Raises:
+        UsageError: there is none.
+    """
+    is_active = sa.and_(tokens.c.id == token, tokens.c.revoked_at.is_(None))
+    connection.execute(sa.update(tokens).where(is_active).values(revoked_at=now()))
+    return _get_token(connection, tokens.c.id == token)
+
+
+def _get_token(connection: Connection, condition: sa.ColumnElement[bool]) -> Token:
+    row = connection.execute(sa.select(tokens).where(condition)).first()
+    if row is None:
+        raise unknown_error("token", "of this number")
+    return _token(row)
+
+
+def _token(row: sa.Row[tuple[object, ...]]) -> Token:
+    return value_of(Token, {**row._mapping, "scopes": tuple(row.scopes)})  # noqa: SLF001 - SQLAlchemy's public name
+
+
+_SECRET, _NAME = sa.bindparam("secret", type_=sa.Text), sa.bindparam("name", type_=sa.Text)
+_NOW: sa.BindParameter[Any] = sa.bindparam("now", type_=Moment)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """Somebody whose secret is valid.
+
+    Attributes:
+        owner: their session, or their token.
+        user: who.
+        project: the project of that name; None where there is none.
+        role: in the project: ``admin`` for admins of the store, or None.
+        rater: the number of the rater that they are, once they have rated.
+    """
+
+    owner: Session | Token
+    user: User
+    project: Project | None
+    role: str | None
+    rater: int | None
+
+
+def _statement(kind: type, table: Table, valid: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return (
+        sa.select(
+            *columns_of(kind, table),
+            *columns_of(User, users),
+            *columns_of(Project, projects),
+            roles.c.role,
+            raters.c.id,
+        )
+        .select_from(
+            table.join(users, users.c.id == table.c.user)
+            .outerjoin(projects, projects.c.name == _NAME)
+            .outerjoin(roles, sa.and_(roles.c.project == projects.c.id, roles.c.user == users.c.id))
+            .outerjoin(raters, raters.c.user == users.c.id)
+        )
+        .where(table.c.secret_hash == _SECRET, users.c.disabled.is_(False), valid)
+    )
+
+
+_BY_SESSION = _statement(Session, sessions, sessions.c.expires_at > _NOW)
+_BY_TOKEN = _statement(
+    Token,
+    tokens,
+    sa.and_(
+        tokens.c.revoked_at.is_(None),
+        sa.or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > _NOW),
+    ),
+)
+
+
+def by_session(connection: Connection, secret: str, project: str | None) -> SignedIn | None:
+    """The user of a session cookie; None if it has ended, or its user is disabled."""
+    return _find_user(connection, _BY_SESSION, Session, secret, project)
+
+
+def by_token(connection: Connection, secret: str, project: str | None) -> SignedIn | None:
+    """The user of a token; None if it is not valid, or its user is disabled."""
+    return _find_user(connection, _BY_TOKEN, Token, secret, project)
+
+
+def _find_user(
+    connection: Connection,
+    statement: sa.Select[Any],
+    kind: type[Session | Token],
+    secret: str,
+    project: str | None,
+) -> SignedIn | None:
+    values = {"secret": secret_hash(secret), "name": project, "now": now()}
+    row = connection.execute(statement, values).first()
+    if row is None:
+        return None
+    boundaries = accumulate(len(value_fields(value_type)) for value_type in (kind, User, Project))
+    owner_values, user_values, project_values = (
+        row[begin:end] for begin, end in pairwise((0, *boundaries))
+    )
+    owner = dict(zip(value_fields(kind), owner_values, strict=True))
+    if kind is Token:
+        owner["scopes"] = tuple(owner["scopes"])
+    user = User(*user_values)
+    project_row = None if project_values[0] is None else Project(*project_values)
+    role, rater = row[-2:]
+    return SignedIn(
+        kind(**owner), user, project_row, "admin" if user.admin and project_row else role, rater
+    )

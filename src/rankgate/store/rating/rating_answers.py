@@ -1,0 +1,269 @@
+"""The latest answers of a rater, and tasks with all their answers.
+
+A rater's ratings and preferences are in one list. Tasks with all their answers come page by
+page; the answers of a rater can be withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from rankgate.core.frozen import dataclass
+from rankgate.store.rating import next_task, ratings
+from rankgate.store.rating.ratings import WITHDRAWN
+from rankgate.store.tables.rating_tables import (
+    assignments,
+    batches,
+    documents,
+    preferences,
+    queries,
+    raters,
+    tasks,
+)
+from rankgate.store.tables.rating_tables import ratings as ratings_table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The part of a rating or a preference that the rating page needs.
+
+    Attributes:
+        task: the number.
+        grade: of a rating.
+        choice: the side that a preference is for, as it was shown.
+        reason, comment, seconds: what else is known.
+    """
+
+    task: int | None
+    grade: float | None
+    choice: str | None
+    reason: str | None
+    comment: str | None
+    seconds: float | None
+
+
+def _latest_of_table(table: sa.Table, grade: Any, choice: Any, *more: Any) -> sa.Select[Any]:
+    """The last answers of a rater in one table."""
+    columns = table.c
+    answers = (
+        sa.select(
+            columns.task,
+            grade.label("grade"),
+            choice.label("choice"),
+            columns.reason,
+            columns.comment,
+            columns.seconds,
+            columns.recorded_at,
+            columns.id,
+        )
+        .where(
+            columns.project == sa.bindparam("project"),
+            columns.rater == sa.bindparam("rater"),
+            *more,
+        )
+        .order_by(columns.id.desc())
+        .limit(sa.bindparam("most"))
+        .subquery()
+    )
+    return sa.select(answers)
+
+
+_ALL_ANSWERS = sa.union_all(
+    _latest_of_table(
+        ratings_table, ratings_table.c.grade, sa.null(), ratings_table.c.final.is_(False)
+    ),
+    _latest_of_table(preferences, sa.cast(sa.null(), sa.Double), preferences.c.choice),
+).subquery()
+_LATEST = (
+    sa.select(
+        _ALL_ANSWERS.c.task,
+        _ALL_ANSWERS.c.grade,
+        _ALL_ANSWERS.c.choice,
+        _ALL_ANSWERS.c.reason,
+        _ALL_ANSWERS.c.comment,
+        _ALL_ANSWERS.c.seconds,
+    )
+    .order_by(_ALL_ANSWERS.c.recorded_at.desc(), _ALL_ANSWERS.c.id.desc())
+    .limit(sa.bindparam("most"))
+)
+
+
+def latest_answers(connection: Connection, project: int, rater: int, limit: int) -> list[Answer]:
+    """The answers of a rater in a project, the last first, without final words."""
+    rows = connection.execute(_LATEST, {"project": project, "rater": rater, "most": limit})
+    return [Answer(*row) for row in rows]
+
+
+def efforts(connection: Connection, project: int) -> list[tuple[Any, ...]]:
+    """Every answer of a project without withdrawals, final words and trainings.
+
+    Returns:
+        Rater, their kind, whether there is a grade or a choice, seconds, and when.
+    """
+    rating_columns, preference_columns = ratings_table.c, preferences.c
+    names = (raters.c.name, raters.c.kind)
+    rating_statement = (
+        sa.select(
+            *names, rating_columns.grade.is_not(None), rating_columns.seconds, rating_columns.at
+        )
+        .join(raters, raters.c.id == rating_columns.rater)
+        .where(
+            rating_columns.project == project,
+            rating_columns.final.is_(False),
+            rating_columns.training.is_(False),
+            _is_kept(rating_columns.reason),
+        )
+    )
+    preference_statement = (
+        sa.select(
+            *names,
+            preference_columns.choice != "none",
+            preference_columns.seconds,
+            preference_columns.at,
+        )
+        .join(raters, raters.c.id == preference_columns.rater)
+        .where(preference_columns.project == project, _is_kept(preference_columns.reason))
+    )
+    answers = [tuple(row) for row in connection.execute(rating_statement)]
+    return answers + [tuple(row) for row in connection.execute(preference_statement)]
+
+
+def _is_kept(reason: sa.Column[Any]) -> sa.ColumnElement[bool]:
+    return sa.or_(reason.is_(None), reason != WITHDRAWN)
+
+
+@dataclass(frozen=True)
+class TaskFilter:
+    """A filter of tasks: by batch, state, query (id or text), and rater with an answer."""
+
+    batch: int | None = None
+    state: str | None = None
+    query: str | None = None
+    rater: int | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A task to grade, with its answers.
+
+    Attributes:
+        task: the number.
+        batch: its batch's name.
+        query_id, text, doc_id: what is rated.
+        state: ``open``, ``done``, ``disputed``.
+        gold: the known grade, if it is a hidden question.
+        answers: ``rater``, ``grade`` of each who answered.
+    """
+
+    task: int
+    batch: str
+    query_id: str
+    text: str | None
+    doc_id: str
+    state: str
+    gold: float | None
+    answers: Sequence[Mapping[str, Any]]
+
+
+def list_pairs(
+    connection: Connection, project: int, task_filter: TaskFilter, *, after: int = 0, most: int = 50
+) -> list[Pair]:
+    """Tasks after a number, in the order of their numbers: ratings of others move no page.
+
+    Args:
+        connection: of a store.
+        project: whose.
+        task_filter: which tasks.
+        after: the number of the last task seen.
+        most: how many.
+    """
+    statement = (
+        sa.select(
+            tasks.c.id,
+            batches.c.name,
+            queries.c.query_id,
+            queries.c.text,
+            documents.c.doc_id,
+            tasks.c.state,
+            tasks.c.gold,
+        )
+        .join(batches, batches.c.id == tasks.c.batch)
+        .join(queries, queries.c.id == tasks.c.query)
+        .join(documents, documents.c.id == tasks.c.document)
+        .where(
+            *_conditions(project, task_filter), tasks.c.id > after, tasks.c.other_document.is_(None)
+        )
+        .order_by(tasks.c.id)
+        .limit(most)
+    )
+    rows = connection.execute(statement).all()
+    answers = _answers(connection, [row.id for row in rows])
+    return [Pair(*row, answers=answers[row.id]) for row in rows]
+
+
+def _conditions(project: int, task_filter: TaskFilter) -> list[sa.ColumnElement[bool]]:
+    conditions = [tasks.c.project == project]
+    if task_filter.batch is not None:
+        conditions.append(tasks.c.batch == task_filter.batch)
+    if task_filter.state is not None:
+        conditions.append(tasks.c.state == task_filter.state)
+    if task_filter.query is not None:
+        is_query = sa.or_(
+            queries.c.query_id == task_filter.query, queries.c.text == task_filter.query
+        )
+        query_numbers = sa.select(queries.c.id).where(queries.c.project == project, is_query)
+        conditions.append(tasks.c.query.in_(query_numbers))
+    if task_filter.rater is not None:
+        is_answered = sa.and_(
+            assignments.c.rater == task_filter.rater, assignments.c.state == "answered"
+        )
+        conditions.append(tasks.c.id.in_(sa.select(assignments.c.task).where(is_answered)))
+    return conditions
+
+
+def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[Mapping[str, Any]]]:
+    statement = (
+        sa.select(assignments.c.task, raters.c.name, assignments.c.grade)
+        .join(raters, raters.c.id == assignments.c.rater)
+        .where(assignments.c.task.in_(numbers), assignments.c.state == "answered")
+        .order_by(assignments.c.task, raters.c.name)
+    )
+    answers_of_task: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for task, rater, grade in connection.execute(statement):
+        answers_of_task[task].append({"rater": rater, "grade": grade})
+    return answers_of_task
+
+
+def withdraw_answers(
+    connection: Connection, project: int, rater: int, task_filter: TaskFilter, *, most: int = 10_000
+) -> int:
+    """Withdraw a rater's answers, so that the tasks are asked again; return their number.
+
+    The ratings stay in the store; each withdrawal is a rating after them.
+
+    Args:
+        connection: of a store, to write.
+        project: whose tasks.
+        rater: whose answers.
+        task_filter: which tasks.
+        most: how many at most.
+    """
+    rater_filter = TaskFilter(task_filter.batch, task_filter.state, task_filter.query, rater)
+    statement = sa.select(tasks.c.id).where(
+        *_conditions(project, rater_filter),
+        tasks.c.document.is_not(None),
+        tasks.c.other_document.is_(None),
+    )
+    numbers = list(connection.scalars(statement.order_by(tasks.c.id).limit(most)))
+    for number in numbers:
+        ratings.withdraw(connection, number, rater, rating_id=f"reset-{uuid4()}")
+        next_task.release(connection, number, rater)
+    return len(numbers)

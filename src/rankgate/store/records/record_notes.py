@@ -1,0 +1,337 @@
+"""Annotations of a history, and comments of people.
+
+Annotations are deploys, changed judgments, incidents and notes. Comments are on queries,
+documents, records, comparisons and alerts.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import sqlalchemy as sa
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.store.rows import new_id, now, unknown_error, value_of
+from rankgate.store.tables.record_tables import ANNOTATIONS, SUBJECTS, annotation_facts, comments
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """An annotation of a moment in a history.
+
+    Attributes:
+        id: the number.
+        annotation_id: made by the client, and the same in every retry.
+        at: when it happened.
+        kind: ``deploy``, ``judgments``, ``incident`` or ``note``.
+        text: what.
+        metric: only for this metric; None is for all.
+        revision: of git, of a deploy.
+        recorded_at: when it was written down.
+        user: who wrote it, if a user.
+        actor: the name of who wrote it.
+    """
+
+    id: int
+    annotation_id: str
+    at: datetime
+    kind: str
+    text: str
+    metric: str | None
+    revision: str
+    recorded_at: datetime
+    user: int | None
+    actor: str
+
+
+def add_annotation(
+    connection: Connection,
+    project: int,
+    *,
+    at: datetime,
+    kind: str,
+    text: str,
+    metric: str | None = None,
+    revision: str = "",
+    user: int | None = None,
+    actor: str = "",
+    annotation_id: str = "",
+) -> Annotation:
+    """Add an annotation; the same ``annotation_id`` is added once.
+
+    Raises:
+        UsageError: no such kind.
+    """
+    if kind not in ANNOTATIONS:
+        problem = f"no kind of annotation {kind!r}; choose {', '.join(ANNOTATIONS)}."
+        raise UsageError(problem, code="unknown-kind")
+    name = annotation_id or str(uuid4())
+    existing = _find_annotation(connection, project, annotation_facts.c.annotation_id == name)
+    if existing is not None:
+        return existing
+    number = new_id(
+        connection,
+        annotation_facts,
+        project=project,
+        annotation_id=name,
+        at=at,
+        kind=kind,
+        text=text,
+        metric=metric,
+        revision=revision,
+        recorded_at=now(),
+        user=user,
+        actor=actor,
+    )
+    return get_annotation(connection, project, number)
+
+
+def get_annotation(connection: Connection, project: int, annotation: int) -> Annotation:
+    """An annotation of a project by number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    annotation_row = _find_annotation(connection, project, annotation_facts.c.id == annotation)
+    if annotation_row is None:
+        raise unknown_error("annotation", annotation)
+    return annotation_row
+
+
+def withdraw_annotation(
+    connection: Connection,
+    project: int,
+    annotation: int,
+    *,
+    user: int | None = None,
+    actor: str = "",
+) -> None:
+    """Withdraw an annotation: it is no longer shown; the row stays.
+
+    Raises:
+        UsageError: there is none.
+    """
+    annotation_row = get_annotation(connection, project, annotation)
+    new_id(
+        connection,
+        annotation_facts,
+        project=project,
+        annotation_id=str(uuid4()),
+        at=annotation_row.at,
+        kind=annotation_row.kind,
+        text=annotation_row.text,
+        metric=annotation_row.metric,
+        recorded_at=now(),
+        user=user,
+        actor=actor,
+        withdraws=annotation,
+    )
+
+
+def list_annotations(
+    connection: Connection,
+    project: int,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    metric: str | None = None,
+) -> list[Annotation]:
+    """The annotations of a project by their moment, without withdrawn ones.
+
+    Args:
+        connection: of a store.
+        project: which project.
+        since: from this moment on.
+        until: before this moment.
+        metric: those of this metric, and those for all metrics.
+    """
+    withdrawn_ids = sa.select(annotation_facts.c.withdraws).where(
+        annotation_facts.c.withdraws.is_not(None)
+    )
+    statement = sa.select(annotation_facts).where(
+        annotation_facts.c.project == project,
+        annotation_facts.c.withdraws.is_(None),
+        annotation_facts.c.id.not_in(withdrawn_ids),
+    )
+    if since is not None:
+        statement = statement.where(annotation_facts.c.at >= since)
+    if until is not None:
+        statement = statement.where(annotation_facts.c.at < until)
+    if metric is not None:
+        statement = statement.where(
+            sa.or_(annotation_facts.c.metric == metric, annotation_facts.c.metric.is_(None))
+        )
+    rows = connection.execute(statement.order_by(annotation_facts.c.at, annotation_facts.c.id))
+    return [value_of(Annotation, row) for row in rows]
+
+
+def _find_annotation(
+    connection: Connection, project: int, condition: sa.ColumnElement[bool]
+) -> Annotation | None:
+    full_condition = sa.and_(
+        annotation_facts.c.project == project, annotation_facts.c.withdraws.is_(None), condition
+    )
+    row = connection.execute(sa.select(annotation_facts).where(full_condition)).first()
+    return None if row is None else value_of(Annotation, row)
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment of a user or a program.
+
+    Attributes:
+        id: the number.
+        comment_id: made by the client, and the same in every retry.
+        subject_kind: ``query``, ``document``, ``record``, ``comparison`` or ``alert``.
+        subject: which, such as the id of the query or the number of the record.
+        text: what is said.
+        at: when.
+        user: who, if a user.
+        actor: the name of who said it then.
+        withdrawn: True if it was withdrawn; its text is empty then.
+    """
+
+    id: int
+    comment_id: str
+    subject_kind: str
+    subject: str
+    text: str
+    at: datetime
+    user: int | None
+    actor: str
+    withdrawn: bool
+
+
+def add_comment(
+    connection: Connection,
+    project: int,
+    subject_kind: str,
+    subject: str,
+    text: str,
+    *,
+    user: int | None = None,
+    actor: str = "",
+    comment_id: str = "",
+) -> Comment:
+    """Add a comment; the same ``comment_id`` is added once.
+
+    Raises:
+        UsageError: nothing of this kind is commented on.
+    """
+    if subject_kind not in SUBJECTS:
+        problem = f"no comments on {subject_kind!r}; choose {', '.join(SUBJECTS)}."
+        raise UsageError(problem, code="unknown-kind")
+    name = comment_id or str(uuid4())
+    existing = _find_comments(connection, project, comments.c.comment_id == name)
+    if existing:
+        return existing[0]
+    number = new_id(
+        connection,
+        comments,
+        project=project,
+        comment_id=name,
+        subject_kind=subject_kind,
+        subject=subject,
+        text=text,
+        at=now(),
+        user=user,
+        actor=actor,
+    )
+    return get_comment(connection, project, number)
+
+
+def get_comment(connection: Connection, project: int, comment: int) -> Comment:
+    """A comment of a project by number.
+
+    Raises:
+        UsageError: there is none.
+    """
+    matches = _find_comments(connection, project, comments.c.id == comment)
+    if not matches:
+        raise unknown_error("comment", comment)
+    return matches[0]
+
+
+def withdraw_comment(
+    connection: Connection, project: int, comment: int, *, user: int | None = None, actor: str = ""
+) -> Comment:
+    """Withdraw a comment: it is still listed, without its text.
+
+    Raises:
+        UsageError: there is none.
+    """
+    comment_row = get_comment(connection, project, comment)
+    if not comment_row.withdrawn:
+        new_id(
+            connection,
+            comments,
+            project=project,
+            comment_id=str(uuid4()),
+            subject_kind=comment_row.subject_kind,
+            subject=comment_row.subject,
+            text="",
+            at=now(),
+            user=user,
+            actor=actor,
+            withdraws=comment,
+        )
+    return get_comment(connection, project, comment)
+
+
+def list_comments(
+    connection: Connection,
+    project: int,
+    subject_kind: str | None = None,
+    subject: str | None = None,
+    *,
+    most: int = 1_000,
+) -> list[Comment]:
+    """Comments of a project, or on one subject, the oldest first."""
+    condition: sa.ColumnElement[bool] = sa.true()
+    if subject_kind is not None:
+        condition = sa.and_(condition, comments.c.subject_kind == subject_kind)
+    if subject is not None:
+        condition = sa.and_(condition, comments.c.subject == subject)
+    return _find_comments(connection, project, condition, most)
+
+
+def count_comments(connection: Connection, project: int, subject_kind: str) -> dict[str, int]:
+    """Count the comments on each subject of a kind, without withdrawn ones."""
+    withdrawn_ids = sa.select(comments.c.withdraws).where(comments.c.withdraws.is_not(None))
+    statement = (
+        sa.select(comments.c.subject, sa.func.count().label("n"))
+        .where(
+            comments.c.project == project,
+            comments.c.subject_kind == subject_kind,
+            comments.c.withdraws.is_(None),
+            comments.c.id.not_in(withdrawn_ids),
+        )
+        .group_by(comments.c.subject)
+    )
+    return {row.subject: int(row.n) for row in connection.execute(statement)}
+
+
+def _find_comments(
+    connection: Connection, project: int, condition: sa.ColumnElement[bool], limit: int = 1
+) -> list[Comment]:
+    withdrawals = comments.alias()
+    is_withdrawn = sa.exists().where(withdrawals.c.withdraws == comments.c.id).label("withdrawn")
+    full_condition = sa.and_(
+        comments.c.project == project, comments.c.withdraws.is_(None), condition
+    )
+    statement = (
+        sa.select(comments, is_withdrawn).where(full_condition).order_by(comments.c.id).limit(limit)
+    )
+    all_comments = []
+    for row in connection.execute(statement):
+        values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
+        if row.withdrawn:
+            values["text"] = ""
+        all_comments.append(value_of(Comment, {**values, "withdrawn": bool(row.withdrawn)}))
+    return all_comments

@@ -1,0 +1,135 @@
+"""Find records: by kind, system, branch, label, verdict, words and time, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from rankgate.core.frozen import dataclass
+from rankgate.store.records.records import Record
+from rankgate.store.rows import unknown_error, value_of
+from rankgate.store.tables.record_tables import records
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+_MIN_HASH_LETTERS = 6
+"""Letters of a hash, at least, by which a record is found."""
+
+
+@dataclass(frozen=True)
+class RecordFilter:
+    """A filter of records; None accepts any.
+
+    Attributes:
+        kinds: of their results.
+        system, branch, verdict: exactly this.
+        label: ``name=value``, or a name alone for any value.
+        words: in the name, system, branch or revision, or the first letters of the hash.
+        since: evaluated at this moment or later.
+        until: evaluated before this moment.
+        judged: only those with a verdict.
+    """
+
+    kinds: Sequence[str] = ()
+    system: str | None = None
+    branch: str | None = None
+    verdict: str | None = None
+    label: str | None = None
+    words: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    judged: bool = False
+
+
+def find_records(
+    connection: Connection,
+    project: int,
+    record_filter: RecordFilter,
+    *,
+    before: int | None = None,
+    most: int = 50,
+) -> list[Record]:
+    """The latest records that fit by their evaluation, the last first.
+
+    Args:
+        connection: of a store.
+        project: which project.
+        record_filter: the filter.
+        before: only what comes after this record in the list, to turn pages.
+        most: how many.
+
+    Raises:
+        UsageError: there is no record ``before``.
+    """
+    time, number = records.c.evaluated_at, records.c.id
+    statement = sa.select(records).where(_conditions(project, record_filter))
+    if before is not None:
+        is_record = sa.and_(records.c.project == project, number == before)
+        last = connection.scalar(sa.select(time).where(is_record))
+        if last is None:
+            raise unknown_error("record", before)
+        statement = statement.where(sa.or_(time < last, sa.and_(time == last, number < before)))
+    rows = connection.execute(statement.order_by(time.desc(), number.desc()).limit(most))
+    return [value_of(Record, row) for row in rows]
+
+
+def count_matches(connection: Connection, project: int, record_filter: RecordFilter) -> int:
+    """Count the records that match a filter."""
+    statement = (
+        sa.select(sa.func.count()).select_from(records).where(_conditions(project, record_filter))
+    )
+    return int(connection.scalar(statement) or 0)
+
+
+def count_choices(connection: Connection, project: int) -> Mapping[str, Mapping[str, int]]:
+    """The kinds, systems, branches and verdicts that a project's records have, with counts."""
+    columns = {name: records.c[name] for name in ("kind", "system", "branch", "verdict")}
+    in_project = records.c.project == project
+    counts: dict[str, dict[str, int]] = {}
+    for name, column in columns.items():
+        statement = (
+            sa.select(column, sa.func.count()).where(in_project).group_by(column).order_by(column)
+        )
+        counts[name] = {label: int(n) for label, n in connection.execute(statement) if label}
+    return counts
+
+
+def _conditions(project: int, record_filter: RecordFilter) -> sa.ColumnElement[bool]:
+    table = records.c
+    conditions: list[sa.ColumnElement[bool]] = [table.project == project]
+    if record_filter.kinds:
+        conditions.append(table.kind.in_(list(record_filter.kinds)))
+    for column, wanted_value in (
+        (table.system, record_filter.system),
+        (table.branch, record_filter.branch),
+        (table.verdict, record_filter.verdict),
+    ):
+        if wanted_value is not None:
+            conditions.append(column == wanted_value)
+    if record_filter.judged:
+        conditions.append(table.verdict.is_not(None))
+    if record_filter.label:
+        name, equals, value = record_filter.label.partition("=")
+        label = table.labels[name].as_string()
+        conditions.append(label == value if equals else label.is_not(None))
+    if record_filter.words:
+        conditions.append(_text_condition(record_filter.words))
+    if record_filter.since is not None:
+        conditions.append(table.evaluated_at >= record_filter.since)
+    if record_filter.until is not None:
+        conditions.append(table.evaluated_at < record_filter.until)
+    return sa.and_(*conditions)
+
+
+def _text_condition(text: str) -> sa.ColumnElement[bool]:
+    table = records.c
+    searched = (table.name, table.system, table.branch, table.revision)
+    conditions = [column.icontains(text, autoescape=True) for column in searched]
+    if len(text) >= _MIN_HASH_LETTERS:
+        conditions.append(table.sha256.startswith(text, autoescape=True))
+    return sa.or_(*conditions)

@@ -1,0 +1,199 @@
+"""Tables of language models as raters, and of runs, judgments and results.
+
+Models have jobs, answers, admissions, and rules for new runs. Runs, judgments and results have
+facts about them, and the hashes of their blobs.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, text
+
+STATES = ("waiting", "running", "cancelling", "cancelled", "stopped", "failed", "done")
+"""States of a job; the first three are under way, ``stopped`` reached a limit."""
+
+VERDICTS = ("pass", "fail", "inconclusive", "withdrawn")
+"""Verdicts of admissions; ``withdrawn`` by a manager."""
+
+model_jobs = sa.Table(
+    "model_jobs",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("rater", "raters.id"),
+    text("name", ""),
+    text("state", "waiting"),
+    of.optional_text("endpoint"),
+    of.json_column("settings"),
+    of.number("total"),
+    text("problem", ""),
+    text("owner", ""),
+    of.moment("until", null=True),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    of.moment("started_at", null=True),
+    of.moment("ended_at", null=True),
+    of.one_of("state", "state", *STATES),
+    sa.Index(None, "project", "id"),
+    sa.Index(None, "state"),
+)
+"""Jobs of models; ``until`` is how long the process ``owner`` keeps one without a sign of life."""
+
+job_tasks = sa.Table(
+    "job_tasks",
+    METADATA,
+    reference("job", "model_jobs.id", key=True),
+    reference("task", "tasks.id", key=True),
+    sa.Index(None, "task"),
+)
+"""The tasks of a job."""
+
+open_requests = sa.Table(
+    "open_requests",
+    METADATA,
+    row_id(),
+    reference("job", "model_jobs.id"),
+    reference("task", "tasks.id"),
+    text("request"),
+    of.number("input_tokens"),
+    of.number("output_tokens"),
+    sa.Column("cost", sa.Double),
+    of.moment("at"),
+    sa.Index(None, "job"),
+    sa.Index(None, "task"),
+)
+"""Requests whose answers are not kept yet, with the most that each can take; what a process that
+ended leaves here counts as an answer that nobody read."""
+
+model_answers = sa.Table(
+    "model_answers",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("job", "model_jobs.id"),
+    reference("rater", "raters.id"),
+    reference("task", "tasks.id"),
+    text("request"),
+    of.optional_text("rating_id"),
+    of.boolean("answered"),
+    sa.Column("grade", sa.Double),
+    of.optional_text("reason"),
+    of.optional_text("comment"),
+    sa.Column("confidence", sa.Double),
+    sa.Column("input_tokens", NUMBER, nullable=False, server_default="0"),
+    sa.Column("output_tokens", NUMBER, nullable=False, server_default="0"),
+    sa.Column("cost", sa.Double),
+    of.number("attempts"),
+    sa.Column("seconds", sa.Double),
+    text("answer", ""),
+    of.moment("at"),
+    sa.Index(None, "project", "rater", "id"),
+    sa.Index(None, "job"),
+    sa.Index(None, "task"),
+    sa.Index(None, "rating_id"),
+)
+"""The answers to requests, or the reasons for none; ``request`` is the hash."""
+
+admissions = sa.Table(
+    "admissions",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("rater", "raters.id"),
+    text("verdict"),
+    reference("result", "results.id", null=True),
+    of.number("last_rating"),
+    of.moment("at"),
+    reference("user", "users.id", null=True),
+    of.one_of("verdict", "verdict", *VERDICTS),
+    sa.Index(None, "project", "rater", "id"),
+    of.index_of_some("admissions", "result"),
+)
+"""Admissions with their evidence; the last of a rater counts."""
+
+model_rules = sa.Table(
+    "model_rules",
+    METADATA,
+    reference("project", "projects.id", key=True),
+    of.json_column("settings"),
+    of.number("after_run"),
+    of.moment("changed_at"),
+    reference("changed_by", "users.id", null=True),
+)
+"""Rules of projects for the documents of new runs: those after ``after_run``."""
+
+APPEND_ONLY = ("model_answers", "admissions")
+"""Tables of facts that are only added to."""
+
+
+blobs = sa.Table(
+    "blobs",
+    METADATA,
+    sa.Column("sha256", sa.Text, primary_key=True),
+    of.number("bytes"),
+    of.moment("created_at"),
+)
+"""Every blob that the store has."""
+
+
+def _blob(name: str, *, null: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, sa.ForeignKey("blobs.sha256"), nullable=null)
+
+
+runs = sa.Table(
+    "runs",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("name"),
+    of.optional_text("tag"),
+    text("sha256"),
+    of.number("rows"),
+    of.number("queries"),
+    _blob("blob"),
+    _blob("states", null=True),
+    of.boolean("ordered", default=True),
+    of.json_column("made_by"),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    of.moment("archived_at", null=True),
+    sa.UniqueConstraint("project", "name"),
+)
+"""Runs and snapshots; rows and states of queries are blobs."""
+
+judgments = sa.Table(
+    "judgments",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("name"),
+    text("sha256"),
+    of.number("rows"),
+    _blob("blob"),
+    of.json_column("scale"),
+    of.json_column("unjudged", "[]"),
+    of.json_column("made_by"),
+    of.number("last_rating"),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    of.moment("archived_at", null=True),
+    sa.UniqueConstraint("project", "name"),
+)
+"""Resolved judgments: the rule that made them, and the last rating that they are made of."""
+
+results = sa.Table(
+    "results",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("kind"),
+    text("name", ""),
+    of.json_column("summary"),
+    _blob("blob"),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    sa.Index(None, "project", "kind", "id"),
+)
+"""Evaluations, verdicts and other results: their JSON is a blob, the summary is for lists."""

@@ -1,0 +1,242 @@
+"""Tables of what is judged, of ratings and preferences, and of rating work.
+
+What is judged: queries, documents, scales, guidelines. Facts that are only added to: ratings
+and preferences. Work: batches of tasks, and who has which task.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, text
+
+scale_grades = sa.Table(
+    "scale_grades",
+    METADATA,
+    reference("project", "projects.id", key=True),
+    sa.Column("grade", sa.Double, primary_key=True),
+    text("label", ""),
+    text("colour", ""),
+    text("description", ""),
+)
+"""The grades of a project's scale."""
+
+guidelines = sa.Table(
+    "guidelines",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("version"),
+    text("text", ""),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    sa.UniqueConstraint("project", "version"),
+)
+"""Guidelines of a project by version; a version never changes."""
+
+queries = sa.Table(
+    "queries",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("query_id"),
+    of.optional_text("text"),
+    of.optional_text("information_need"),
+    of.json_column("tags"),
+    sa.Column("frequency", sa.Double),
+    of.moment("archived_at", null=True),
+    sa.UniqueConstraint("project", "query_id"),
+    of.index_of_some("queries", "archived_at"),
+)
+"""Queries with their texts; tags are all other fields. Those that are archived are not rated."""
+
+documents = sa.Table(
+    "documents",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("doc_id"),
+    text("of_query", ""),
+    of.json_column("fields"),
+    of.optional_text("url"),
+    of.optional_text("image"),
+    of.moment("created_at"),
+    of.optional_text("sha256"),
+    sa.UniqueConstraint("project", "doc_id", "of_query"),
+)
+"""Documents as raters see them; ``of_query`` is a query whose fields differ, or empty; ``sha256``
+of the fields and links, null where there are none."""
+
+
+raters = sa.Table(
+    "raters",
+    METADATA,
+    row_id(),
+    text("kind", "person"),
+    text("name"),
+    reference("user", "users.id", null=True),
+    of.json_column("identity"),
+    of.moment("created_at"),
+    sa.UniqueConstraint("kind", "name"),
+    sa.UniqueConstraint("user"),
+    of.one_of("kind", "kind", "person", "model"),
+)
+"""Raters: people, users or not, and models by their identity (model, prompt, settings)."""
+
+
+def _fact() -> tuple[sa.Column[object] | sa.Index, ...]:
+    """The columns that all answers of raters have."""
+    return (
+        reference("project", "projects.id"),
+        reference("task", "tasks.id", null=True),
+        reference("query", "queries.id"),
+        reference("rater", "raters.id"),
+        of.optional_text("reason"),
+        of.optional_text("comment"),
+        sa.Column("seconds", sa.Double),
+        of.optional_text("guideline"),
+        of.moment("at", null=True),
+        of.moment("recorded_at"),
+        of.optional_text("corrects"),
+    )  # type: ignore[return-value]
+
+
+ratings = sa.Table(
+    "ratings",
+    METADATA,
+    row_id(),
+    sa.Column("rating_id", sa.Text, nullable=False, unique=True),
+    *_fact(),
+    reference("document", "documents.id"),
+    sa.Column("grade", sa.Double),
+    of.boolean("final"),
+    of.boolean("training"),
+    text("source", ""),
+    sa.Index(None, "project", "id"),
+    sa.Index(None, "project", "query", "document", "rater", "id"),
+    sa.Index(None, "project", "rater", "id"),
+    sa.Index(None, "task"),
+    sa.Index(None, "query"),
+    sa.Index(None, "document"),
+)
+"""Single ratings, in the order in which they were recorded; a correction is a later row."""
+
+preferences = sa.Table(
+    "preferences",
+    METADATA,
+    row_id(),
+    sa.Column("preference_id", sa.Text, nullable=False, unique=True),
+    *_fact(),
+    text("left"),
+    text("right"),
+    text("choice"),
+    of.one_of("choice", "choice", "left", "right", "equal", "none"),
+    sa.Index(None, "project", "id"),
+    of.index_of_some("preferences", "task"),
+    sa.Index(None, "query"),
+)
+"""Preferences: the better of two documents or lists; ``none`` if nobody can tell."""
+
+APPEND_ONLY = ("ratings", "preferences", "audit_log")
+"""Tables whose rows are never changed, and removed only by `store.deletion`; triggers hold it."""
+
+
+STRATEGIES = ("1", "2", "3", "agree")
+"""Numbers of people that grade a pair; ``agree``: until two of them agree."""
+
+KINDS = ("rating", "training", "documents", "lists")
+"""Kinds of batches: grades, grades with feedback, or the better of two."""
+
+batches = sa.Table(
+    "batches",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("name"),
+    text("kind", "rating"),
+    text("strategy", "1"),
+    of.number("most", 5),
+    of.number("priority"),
+    of.moment("deadline", null=True),
+    text("state", "open"),
+    of.boolean("blind", default=True),
+    of.boolean("by_query", default=True),
+    of.number("seed"),
+    of.optional_text("guideline"),
+    of.json_column("settings"),
+    of.moment("created_at"),
+    reference("created_by", "users.id", null=True),
+    of.moment("archived_at", null=True),
+    sa.UniqueConstraint("project", "name"),
+    of.one_of("kind", "kind", *KINDS),
+    of.one_of("strategy", "strategy", *STRATEGIES),
+    of.one_of("state", "state", "open", "paused", "closed"),
+)
+"""Batches of tasks."""
+
+tasks = sa.Table(
+    "tasks",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    reference("batch", "batches.id"),
+    reference("query", "queries.id"),
+    reference("document", "documents.id", null=True),
+    reference("other_document", "documents.id", null=True),
+    reference("run", "runs.id", null=True),
+    reference("other_run", "runs.id", null=True),
+    of.number("priority"),
+    sa.Column("place", NUMBER, nullable=False),
+    sa.Column("gold", sa.Double),
+    text("gold_why", ""),
+    text("state", "open"),
+    of.number("grades"),
+    of.number("answers"),
+    of.json_column("pool"),
+    text("subject"),
+    sa.UniqueConstraint("batch", "query", "subject"),
+    of.one_of("state", "state", "open", "done", "disputed"),
+    sa.Index(None, "batch", "state", "priority", "place"),
+    sa.Index(None, "project", "query", "document"),
+    sa.Index(None, "query"),
+    *(
+        of.index_of_some("tasks", name)
+        for name in ("document", "other_document", "run", "other_run")
+    ),
+)
+"""Tasks; ``place`` is a seeded hash, in whose order they are asked. ``grades`` and ``answers``
+count raters whose last word is a grade, or anything; ``subject`` names what is rated, so that a
+batch has it once."""
+
+QUERY_SHOWN = tasks.c.query.not_in(
+    sa.select(queries.c.id).where(queries.c.archived_at.is_not(None))
+)
+"""True for tasks whose query is not archived."""
+
+assignments = sa.Table(
+    "assignments",
+    METADATA,
+    reference("task", "tasks.id", key=True),
+    reference("rater", "raters.id", key=True),
+    text("state"),
+    of.moment("until", null=True),
+    sa.Column("grade", sa.Double),
+    text("choice", ""),
+    of.moment("at"),
+    of.boolean("doubt"),
+    sa.Column("distance", sa.Double),
+    of.one_of("state", "state", "locked", "later", "answered"),
+    sa.Index(None, "rater", "state", "task"),
+)
+"""Assignments of tasks to raters: locks with their expiry, and last answers. Of models: their
+doubt, and the distance from people's grade that is a disagreement."""
+
+cursors = sa.Table(
+    "cursors",
+    METADATA,
+    reference("batch", "batches.id", key=True),
+    reference("rater", "raters.id", key=True),
+    sa.Column("place", NUMBER, nullable=False),
+)
+"""The position of a rater in the order of a batch."""

@@ -1,0 +1,211 @@
+"""Tables of recorded evaluations, of alerts and of scheduled jobs.
+
+Records come with their values, annotations and comments; alerts with their notifications;
+scheduled jobs with their runs.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from rankgate.store.tables import columns as of
+from rankgate.store.tables.columns import METADATA, reference, row_id, text
+
+ANNOTATIONS = ("deploy", "judgments", "incident", "note")
+"""Kinds of annotations."""
+
+SUBJECTS = ("query", "document", "record", "comparison", "alert")
+"""Subjects of comments."""
+
+records = sa.Table(
+    "records",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("sha256"),
+    of.moment("recorded_at"),
+    of.moment("evaluated_at"),
+    text("kind"),
+    text("name", ""),
+    text("system", ""),
+    text("revision", ""),
+    text("branch", ""),
+    of.json_column("labels"),
+    text("qrels_sha256", ""),
+    text("queries_sha256", ""),
+    text("convention", ""),
+    text("convention_hash", ""),
+    of.json_column("inputs"),
+    of.json_column("summary"),
+    of.optional_text("verdict"),
+    sa.Column("blob", sa.Text, sa.ForeignKey("blobs.sha256"), nullable=False),
+    sa.Column("per_query", sa.Text, sa.ForeignKey("blobs.sha256")),
+    reference("recorded_by", "users.id", null=True),
+    sa.UniqueConstraint("project", "sha256"),
+    sa.Index(None, "project", "evaluated_at"),
+    sa.Index(None, "project", "kind", "evaluated_at"),
+)
+"""Evaluations as they were recorded; the whole result and its values per query are blobs."""
+
+record_values = sa.Table(
+    "record_values",
+    METADATA,
+    reference("record", "records.id", key=True),
+    sa.Column("metric", sa.Text, primary_key=True),
+    sa.Column("system", sa.Text, primary_key=True),
+    sa.Column("slice", sa.Text, primary_key=True),
+    sa.Column("value", sa.Double),
+    sa.Column("low", sa.Double),
+    sa.Column("high", sa.Double),
+    of.number("n"),
+    of.boolean("higher_is_better", default=True),
+    sa.Index(None, "metric", "system", "record"),
+)
+"""One figure of a record: the mean of a metric; ``slice`` is empty for all queries."""
+
+annotation_facts = sa.Table(
+    "annotations",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    sa.Column("annotation_id", sa.Text, nullable=False, unique=True),
+    of.moment("at"),
+    text("kind"),
+    text("text"),
+    of.optional_text("metric"),
+    text("revision", ""),
+    of.moment("recorded_at"),
+    reference("user", "users.id", null=True),
+    text("actor", ""),
+    reference("withdraws", "annotations.id", null=True),
+    of.one_of("kind", "kind", *ANNOTATIONS),
+    sa.Index(None, "project", "at"),
+    of.index_of_some("annotations", "withdraws"),
+)
+"""Annotations of a moment: a deploy, new judgments, an incident; a later row withdraws one."""
+
+comments = sa.Table(
+    "comments",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    sa.Column("comment_id", sa.Text, nullable=False, unique=True),
+    text("subject_kind"),
+    text("subject"),
+    text("text"),
+    of.moment("at"),
+    reference("user", "users.id", null=True),
+    text("actor", ""),
+    reference("withdraws", "comments.id", null=True),
+    of.one_of("subject_kind", "subject_kind", *SUBJECTS),
+    sa.Index(None, "project", "subject_kind", "subject"),
+    of.index_of_some("comments", "withdraws"),
+)
+"""Comments of people on queries, records and the like; a later row withdraws one."""
+
+APPEND_ONLY = ("records", "record_values", "annotations", "comments")
+"""Tables of facts that are only added to."""
+
+
+ALERT_STATES = ("open", "acknowledged", "resolved")
+"""States of an alert."""
+
+NOTIFICATION_STATES = ("waiting", "sent", "failed")
+"""States of a notification; ``failed`` is after the last try."""
+
+RUN_STATES = ("waiting", "running", "done", "failed", "missed")
+"""States of a run of a job; ``missed`` was due while nothing ran, and is not made up for."""
+
+alerts = sa.Table(
+    "alerts",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("key"),
+    text("rule"),
+    text("message", ""),
+    reference("record", "records.id", null=True),
+    of.optional_text("metric"),
+    text("system", ""),
+    text("slice", ""),
+    of.moment("first_at"),
+    of.moment("last_at"),
+    of.number("count", 1),
+    text("state", "open"),
+    of.moment("acknowledged_at", null=True),
+    reference("acknowledged_by", "users.id", null=True),
+    of.moment("resolved_at", null=True),
+    of.json_column("evidence"),
+    of.one_of("state", "state", *ALERT_STATES),
+    of.index_of_some("alerts", "record"),
+    sa.Index(None, "project", "state", "last_at"),
+    sa.Index(
+        "ix_alerts_unresolved",
+        "project",
+        "key",
+        unique=True,
+        sqlite_where=sa.text("state <> 'resolved'"),
+        postgresql_where=sa.text("state <> 'resolved'"),
+    ),
+)
+"""Alerts that fired; ``key`` says which are the same, and one of a key is unresolved at a time."""
+
+notifications = sa.Table(
+    "notifications",
+    METADATA,
+    row_id(),
+    reference("alert", "alerts.id"),
+    text("event"),
+    text("channel"),
+    text("state", "waiting"),
+    of.number("tries"),
+    of.moment("next_try_at", null=True),
+    text("error", ""),
+    of.moment("created_at"),
+    of.moment("sent_at", null=True),
+    of.one_of("state", "state", *NOTIFICATION_STATES),
+    sa.Index(None, "state", "next_try_at"),
+    sa.Index(None, "alert"),
+)
+"""Messages about alerts, by channel; ``next_try_at`` is also the end of quiet hours."""
+
+scheduled_jobs = sa.Table(
+    "scheduled_jobs",
+    METADATA,
+    row_id(),
+    reference("project", "projects.id"),
+    text("name"),
+    text("kind"),
+    text("schedule"),
+    text("timezone", "UTC"),
+    of.json_column("settings"),
+    of.boolean("enabled", default=True),
+    of.moment("created_at"),
+    of.moment("changed_at"),
+    reference("changed_by", "users.id", null=True),
+    sa.UniqueConstraint("project", "name"),
+)
+"""Scheduled jobs: snapshots, evaluations, KPIs, checks of alerts."""
+
+scheduled_runs = sa.Table(
+    "scheduled_runs",
+    METADATA,
+    row_id(),
+    reference("job", "scheduled_jobs.id"),
+    of.moment("due_at"),
+    text("state", "waiting"),
+    of.number("tries"),
+    of.moment("next_try_at", null=True),
+    of.moment("started_at", null=True),
+    of.moment("finished_at", null=True),
+    text("owner", ""),
+    of.moment("until", null=True),
+    text("log", ""),
+    text("error", ""),
+    reference("record", "records.id", null=True),
+    of.one_of("state", "state", *RUN_STATES),
+    sa.UniqueConstraint("job", "due_at"),
+    of.index_of_some("scheduled_runs", "record"),
+    sa.Index(None, "state", "next_try_at"),
+)
+"""Runs of jobs; ``until`` is how long the process ``owner`` keeps one without a sign of life."""

@@ -1,0 +1,218 @@
+"""Rules of alerts and channels of messages, read from TOML; errors name the line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import field
+from datetime import datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from rankgate.core.declare import Parameter
+from rankgate.core.declare.toml_file import TomlFile
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.decisions.gating.policy_settings import COMMON
+from rankgate.decisions.gating.rule import Rule
+from rankgate.workspace.records.alerts.alert_kinds import ALERTS
+from rankgate.workspace.records.moments import first_moment_of
+
+ALERTS_CODE = "invalid-alerts"
+KEY_VARIABLE_PREFIX = "RANKGATE_WEBHOOK_"
+"""The prefix of environment variables with keys of webhooks: rules can name no others."""
+
+_SETTINGS = (
+    Parameter("timezone", "text", "the time zone of quiet hours", "UTC"),
+    Parameter(
+        "quiet",
+        "text",
+        "hours in which messages wait, but for rules of tier block, as in 22:00-07:00",
+        "",
+    ),
+)
+_SERIES = (
+    Parameter("metric", "text", "the metric or KPI, as history names it", required=True),
+    Parameter("system", "text", "only this system; left out: each for itself"),
+    Parameter("branch", "text", "only evaluations of this branch"),
+    Parameter("channels", "texts", "the channels that get messages; left out: all", ()),
+)
+_CHANNEL = (
+    Parameter("name", "text", "its name, unique", required=True),
+    Parameter("kind", "text", "webhook or email", required=True, choices=("webhook", "email")),
+)
+_WEBHOOK = (
+    Parameter("url", "text", "where messages are posted", required=True),
+    Parameter(
+        "secret_from",
+        "text",
+        f"the environment variable of the server, {KEY_VARIABLE_PREFIX}…, with the key of the "
+        "signature",
+    ),
+)
+_EMAIL = (Parameter("to", "texts", "addresses", required=True),)
+_HOURS_PATTERN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+_ADDRESS_PATTERN = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+\.[^\s@<>,;:\"]+")
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel that messages are sent by.
+
+    Attributes:
+        name: unique.
+        kind: ``webhook`` or ``email``.
+        values: its parameters.
+    """
+
+    name: str
+    kind: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class QuietHours:
+    """Hours of every day in which messages wait; they may pass midnight."""
+
+    start: time
+    end: time
+    zone: ZoneInfo
+
+    def ends_after(self, moment: datetime) -> datetime | None:
+        """The end of the quiet hours that a moment lies in; None outside of them."""
+        local_time = moment.astimezone(self.zone)
+        clock = local_time.time()
+        if self.start <= self.end:
+            is_quiet = self.start <= clock < self.end
+        else:
+            is_quiet = clock >= self.start or clock < self.end
+        if not is_quiet:
+            return None
+        day = local_time.date() + timedelta(days=int(self.start > self.end and clock >= self.start))
+        return first_moment_of(datetime.combine(day, self.end), self.zone)
+
+
+@dataclass(frozen=True)
+class AlertRules:
+    """The rules, channels and quiet hours of a project's alerts.
+
+    Attributes:
+        rules: in order; ``values`` of each has ``metric``, ``system``, ``branch`` and ``channels``.
+        channels: by name.
+        quiet: hours in which messages wait.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+    quiet: QuietHours | None = None
+
+
+def read_rules(text: str, source: str = "alerts") -> AlertRules:
+    """Read the rules in a text; an empty text has none.
+
+    Raises:
+        InputError: not TOML, an unknown key, an invalid value; with its line.
+    """
+    file = TomlFile.parse(text, source, code=ALERTS_CODE)
+    file.check_keys(file.values, ("alerts", "channels", "rules"))
+    settings = file.read_values(file.values.get("alerts", {}), _SETTINGS, "alerts")
+    channels = _read_channels(file)
+    rules = [
+        _read_rule(file, table, position, channels)
+        for position, table in _list_tables(file, "rules")
+    ]
+    names = [rule.id for rule in rules]
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            problem = f"two rules are called {name!r}; names are unique."
+            raise file.error(problem, "rules", str(position), "id")
+    return AlertRules(tuple(rules), channels, _read_quiet_hours(file, settings))
+
+
+def _list_tables(file: TomlFile, name: str) -> list[tuple[str, dict[str, Any]]]:
+    tables = file.values.get(name, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise file.error(f"{name} are tables: [[{name}]].", name)
+    return [(str(position), table) for position, table in enumerate(tables)]
+
+
+def _read_channels(file: TomlFile) -> dict[str, Channel]:
+    channels: dict[str, Channel] = {}
+    for position, table in _list_tables(file, "channels"):
+        key = ("channels", position)
+        common_names = {parameter.name for parameter in _CHANNEL}
+        common_settings = file.read_values(
+            {k: v for k, v in table.items() if k in common_names}, _CHANNEL, *key
+        )
+        takes = _WEBHOOK if common_settings["kind"] == "webhook" else _EMAIL
+        kind_settings = {name: value for name, value in table.items() if name not in common_names}
+        values = file.read_values(kind_settings, takes, *key)
+        if common_settings["name"] in channels:
+            raise file.error(f"two channels are called {common_settings['name']!r}.", *key, "name")
+        if problem := _find_channel_problem(values):
+            raise file.error(problem[1], *key, problem[0])
+        channels[common_settings["name"]] = Channel(
+            common_settings["name"], common_settings["kind"], values
+        )
+    return channels
+
+
+def _find_channel_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The invalid key and its problem; None if there is none."""
+    if "url" in values:
+        if not re.match(r"https?://[^/\s@]+(/\S*)?$", values["url"]):
+            return "url", "url is an address such as https://hooks.example.org/rankgate."
+        variable = values["secret_from"]
+        if variable is not None and not re.fullmatch(KEY_VARIABLE_PREFIX + r"[A-Z0-9_]+", variable):
+            return (
+                "secret_from",
+                f"secret_from names a variable that begins with {KEY_VARIABLE_PREFIX}.",
+            )
+        return None
+    invalid = [address for address in values["to"] if not _ADDRESS_PATTERN.fullmatch(str(address))]
+    if invalid or not values["to"]:
+        return (
+            "to",
+            f"to is a list of addresses; {invalid[0] if invalid else 'an empty list'} is none.",
+        )
+    return None
+
+
+def _read_rule(
+    file: TomlFile, table: dict[str, Any], position: str, channels: Mapping[str, Channel]
+) -> Rule:
+    key = ("rules", position)
+    common_parameters = (*COMMON, *_SERIES)
+    common_names = {parameter.name for parameter in common_parameters}
+    common_settings = file.read_values(
+        {k: v for k, v in table.items() if k in common_names}, common_parameters, *key
+    )
+    try:
+        kind = ALERTS.named(common_settings["kind"])
+    except UsageError as error:
+        raise file.error(error.problem, *key, "kind") from None
+    kind_settings = {name: value for name, value in table.items() if name not in common_names}
+    values = file.read_values(kind_settings, kind.takes, *key)
+    if problem := kind.problem(values):
+        raise file.error(problem, *key)
+    for name in common_settings["channels"]:
+        if name not in channels:
+            raise file.error(f"there is no channel {name!r}.", *key, "channels")
+    values |= {parameter.name: common_settings[parameter.name] for parameter in _SERIES}
+    name = common_settings["id"] or f"{kind.name}-{int(position) + 1}"
+    return Rule(name, kind.name, common_settings["tier"], common_settings["slice"], values)
+
+
+def _read_quiet_hours(file: TomlFile, settings: Mapping[str, Any]) -> QuietHours | None:
+    try:
+        zone = ZoneInfo(settings["timezone"])
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        problem = "timezone is a name such as Europe/Warsaw."
+        raise file.error(problem, "alerts", "timezone") from None
+    if not settings["quiet"]:
+        return None
+    match = _HOURS_PATTERN.fullmatch(settings["quiet"])
+    if match is None:
+        raise file.error("quiet is hours such as 22:00-07:00.", "alerts", "quiet")
+    start_hour, start_minute, end_hour, end_minute = map(int, match.groups())
+    return QuietHours(time(start_hour, start_minute), time(end_hour, end_minute), zone)

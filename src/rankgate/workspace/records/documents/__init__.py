@@ -1,1 +1,0 @@
-"""Records and histories as documents."""

@@ -1,0 +1,112 @@
+"""The interface of a storage of records, and the storage that an address names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rankgate.core.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+    from rankgate.store.records.record_notes import Annotation
+    from rankgate.store.records.records import NewRecord
+    from rankgate.store.records.series import Point
+
+
+STORE, PROJECT, FOLDER = "RANKGATE_STORE", "RANKGATE_PROJECT", "RANKGATE_HISTORY"
+"""Environment variables: the store or server, the project in it, or a folder instead."""
+
+
+class RecordStorage(Protocol):
+    """A storage of records."""
+
+    @property
+    def name(self) -> str:
+        """The storage's name, for people."""
+        ...
+
+    def record(self, record: NewRecord) -> tuple[str, bool]:
+        """Record an evaluation; return its name there, and True if it is new."""
+        ...
+
+    def keep(self, qrels: Qrels | None, runs: Sequence[Run]) -> None:
+        """Keep judgments and runs, so that runs can be scored by later judgments."""
+        ...
+
+    def annotate(self, at: datetime, kind: str, text: str, *, revision: str) -> None:
+        """Write an annotation of a moment."""
+        ...
+
+    def points(
+        self, metric: str | None, system: str | None, slice_name: str, since: datetime | None
+    ) -> list[Point]:
+        """The figures of a metric in the order of their evaluation."""
+        ...
+
+    def annotations(self, metric: str | None, since: datetime | None) -> list[Annotation]:
+        """The annotations of a metric, and those of all metrics."""
+        ...
+
+    def per_query(self, point: Point) -> pl.DataFrame | None:
+        """The values per query of a point's record."""
+        ...
+
+    def details(self, point: Point) -> dict[str, Any]:
+        """``inputs`` and the ``convention`` with its axes of a point's record."""
+        ...
+
+    def run(self, sha256: str) -> Run | None:
+        """The saved run with a hash; None if there is none."""
+        ...
+
+    def qrels(self, sha256: str) -> Qrels | None:
+        """The saved judgments with a hash; None if there are none."""
+        ...
+
+    def close(self) -> None:
+        """Close the storage."""
+        ...
+
+
+def open_storage(
+    folder: str | None = None, store: str | None = None, project: str | None = None
+) -> RecordStorage:
+    """The storage that arguments or environment variables name.
+
+    Args:
+        folder: a folder.
+        store: a store's URL, or that of a server.
+        project: a project in it.
+
+    Raises:
+        UsageError: none is named, or more than one.
+    """
+    if folder is not None and (store is not None or project is not None):
+        problem = "a folder and a store are two places; name one."
+        raise UsageError(problem, code="conflicting-options")
+    if folder is None and store is None and project is None:
+        folder = os.environ.get(FOLDER)
+    if folder:
+        from rankgate.workspace.records.storages.folder_storage import FolderStorage
+
+        return FolderStorage.at(folder)
+    store, project = store or os.environ.get(STORE), project or os.environ.get(PROJECT)
+    if not store or not project:
+        raise UsageError(
+            f"name a folder, or a store and a project in it (or {FOLDER}, or {STORE} and "
+            f"{PROJECT}).",
+            code="missing-input",
+        )
+    if store.startswith(("http://", "https://")):
+        from rankgate.workspace.records.storages.server_storage import ServerStorage
+
+        return ServerStorage.at(store, project)
+    from rankgate.workspace.records.storages.store_storage import StoreStorage
+
+    return StoreStorage.open(store, project)

@@ -1,0 +1,139 @@
+"""Kinds of charts: name, title and required result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.lazy_names import load_name
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
+    from rankgate.core.present.charts.picture import Picture
+
+
+@dataclass(frozen=True)
+class ChartKind:
+    """A kind of picture; the result's class says how it is drawn (`Result.charts`).
+
+    Attributes:
+        name: as ``rankgate plot`` takes it.
+        title: what it shows, in a few words.
+        needs: the result that it is drawn from, by its name in
+            `rankgate.workspace.reports.chart_results`.
+        in_text: True if it can be drawn with characters too, by the function ``text`` of the
+            chart's module.
+    """
+
+    name: str
+    title: str
+    needs: str
+    in_text: bool = False
+
+    def draw(self, result: Result) -> Picture:
+        """Draw the picture.
+
+        Raises:
+            UsageError: a result that gives no picture.
+            MissingExtraError: Altair is not installed.
+        """
+        return result.plot(self.name)
+
+    def text(self, result: Result, width: int) -> str:
+        """The picture as bars of characters.
+
+        Raises:
+            UsageError: the kind has no such form.
+        """
+        self.refuse_text()
+        module, _, function = result.charts[self.name].partition(":")
+        # beside draw_deltas is text_deltas
+        chart_text: str = load_name(f"{module}:{function.replace('draw', 'text', 1)}")(
+            result, width
+        )
+        return chart_text
+
+    def refuse_text(self) -> None:
+        """Check that the kind has a form for the terminal.
+
+        Raises:
+            UsageError: it has none.
+        """
+        if not self.in_text:
+            raise UsageError(
+                f"{self.name} has no form for the terminal; name a file with -o, such as "
+                f"{self.name}.svg.",
+                code="binary-output",
+            )
+
+
+CHART_KINDS = (
+    ChartKind("deltas", "differences query by query", "comparison", in_text=True),
+    ChartKind("cutoffs", "metrics at k", "cutoffs", in_text=True),
+    ChartKind("scatter", "two systems, one point per query", "comparison"),
+    ChartKind("forest", "intervals of many differences", "comparisons"),
+    ChartKind("reconcile", "one metric under all conventions", "reconciliation"),
+    ChartKind("blindspots", "what metrics do not see", "blindness"),
+    ChartKind("explain", "what each document adds to a value", "explanation"),
+    ChartKind("judged", "share judged at each rank", "ranks"),
+    ChartKind("grades", "share of each grade at each rank", "ranks"),
+    ChartKind("distributions", "values over queries", "evaluation", in_text=True),
+    ChartKind("heat", "heat map of queries (topics) by system", "evaluation", in_text=True),
+    ChartKind("precision-recall", "precision against recall", "recall"),
+    ChartKind("power", "detectable difference by number of queries", "comparison"),
+    ChartKind("holes", "what unjudged documents could change", "hidden"),
+    ChartKind("calibration", "predicted against observed sign changes", "calibration"),
+    ChartKind("agreement", "agreement of each pair of raters", "agreed"),
+    ChartKind("admission", "a judge's grades against people's grades", "admitted"),
+    ChartKind("scorecard", "several metrics of each system", "tradeoff"),
+    ChartKind("pareto", "two metrics against each other", "tradeoff"),
+    ChartKind("stages", "stages with their ceilings", "pipeline"),
+)
+"""The kinds of charts, in the order of `rankgate plot --help`."""
+
+RESULT_CHART_KINDS = tuple(
+    ChartKind(name, title, "result")
+    for name, title in (
+        ("overlap-curve", "documents that two runs share by depth"),
+        ("similarity", "how alike the rankings of several runs are"),
+        ("history", "a metric over time"),
+        ("kpi-days", "KPIs by day"),
+        ("kpi-positions", "clicks by rank"),
+        ("click-models", "which click model predicts best"),
+        ("click-curves", "how often ranks are looked at"),
+        ("intents", "diversity of intents"),
+        ("personalization", "lift of personal lists by group of users"),
+        ("weeks", "KPIs by week"),
+        ("novelty", "KPIs by how long users are known"),
+        ("retention", "users that come back"),
+        ("experiment", "differences between arms"),
+        ("experiment-days", "differences between arms by day"),
+        ("experiment-plan", "detectable difference by length"),
+        ("preference", "preferences between interleaved systems"),
+        ("sensitivity", "searches that interleaving and A/B tests need"),
+        ("off-policy", "what another policy would have earned"),
+        ("replay", "a candidate on logged clicks"),
+        ("offline-online", "offline metrics against online KPIs"),
+        ("coefficients", "agreement of raters with intervals"),
+        ("sweep-front", "points of a sweep that no other beats"),
+        ("sweep-dials", "values by parameter"),
+        ("sweep-heat", "values by two parameters"),
+    )
+)
+"""Pictures of results that a command wrote with ``--format json``, such as those of logs."""
+
+
+def find_chart_kind(name: str) -> ChartKind:
+    """The kind of that name.
+
+    Raises:
+        UsageError: no such name.
+    """
+    for chart_kind in (*CHART_KINDS, *RESULT_CHART_KINDS):
+        if chart_kind.name == name:
+            return chart_kind
+    raise UsageError(
+        f"no chart is called {name!r}; there are {', '.join(chart.name for chart in CHART_KINDS)}.",
+        code="unknown-picture",
+    )

@@ -1,0 +1,342 @@
+"""Compute the result that a chart needs, and plot it.
+
+The verb ``plot`` makes a picture straight from judgments and runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.declare import Cutoff
+from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.data.read import is_ranking
+from rankgate.decisions.advice.blind_spots import blindspots
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.comparison_tables import GradesByRank, iterate_candidates, ranks
+from rankgate.decisions.comparison.inference import Test, Unequal
+from rankgate.decisions.pipelines.stages_verb import DEPTH, METRICS, stages
+from rankgate.decisions.unjudged.calibration import Calibration, calibration
+from rankgate.decisions.unjudged.holes import HoleAnalysis, holes
+from rankgate.judging.admission.admit import admit
+from rankgate.judging.agreement.agree import agree
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.evaluation.scored_system import DEPTH as HOLES
+from rankgate.measurement.evaluation.tradeoff import Tradeoff, tradeoff
+from rankgate.measurement.explanation.explain import explain
+from rankgate.measurement.explanation.reconcile import reconcile_metrics
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.workspace.reports.chart_kinds import find_chart_kind as kind_of
+from rankgate.workspace.reports.report_results import are_result_paths, read_results
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
+    from rankgate.core.present.charts.picture import Picture
+    from rankgate.data.collection import Collection
+    from rankgate.data.input_types import QrelsLike, RunsLike
+    from rankgate.decisions.advice.blind_spots import BlindSpots
+    from rankgate.decisions.comparison.comparison import Comparisons
+    from rankgate.decisions.pipelines.stages import Pipeline
+    from rankgate.judging.admission.admit import JudgeAdmission
+    from rankgate.judging.agreement.agree import RaterAgreement
+    from rankgate.measurement.evaluation.scores import Scores
+    from rankgate.measurement.explanation.explanation_results import Explanation, Reconciliation
+    from rankgate.measurement.scoring import Convention
+
+
+DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
+"""The default cutoffs of metrics."""
+
+DEFAULT_RANKS = 20
+"""The default depth of lists."""
+
+_DEFAULT_METRIC = ("nDCG@10",)
+_CUTOFF_METRICS = ("P", "R", "nDCG")
+_SINGLE_RUN_METRICS = ("P", "R", "F", "AP", "nDCG")
+_RECALL_METRICS = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
+
+
+@dataclass(frozen=True)
+class ChartRequest:
+    """The inputs of a chart.
+
+    Attributes:
+        collection: judgments, or a `Collection`; for agreement, ratings.
+        runs: runs, in the order that the kind has for them; of admission, the judge's grades.
+        metrics: names; empty is what the kind takes by default.
+        convention: whose rules the numbers follow.
+        cutoffs: where metrics without a cutoff are taken.
+        query: the id of the query of an explanation.
+        depth: how far lists are looked at; None is what the kind takes by default.
+        unequal: what queries are that only one system ran: refuse, zero or drop.
+        labels: the names of grades, besides those that the judgments bring.
+    """
+
+    collection: Any
+    runs: tuple[Any, ...] = ()
+    metrics: tuple[str, ...] = ()
+    convention: str | Convention = "trec"
+    cutoffs: tuple[int, ...] = DEFAULT_CUTOFFS
+    query: str | None = None
+    depth: int | None = None
+    unequal: Unequal = "refuse"
+    labels: Mapping[float, str] = field(default_factory=dict)
+
+    @property
+    def one(self) -> str:
+        """The metric of a kind that takes one.
+
+        Raises:
+            UsageError: several are named.
+        """
+        if len(self.metrics) > 1:
+            raise UsageError(
+                f"this chart shows one metric; leave out {self.metrics[1]}.",
+                code="several-metrics",
+            )
+        return (self.metrics or _DEFAULT_METRIC)[0]
+
+    @property
+    def only(self) -> Any:  # noqa: ANN401 - a run
+        """The run of a kind that takes one."""
+        self.need(1, 1, "shows one run")
+        return self.runs[0]
+
+    def need(self, minimum: int, maximum: int | None, demand: str) -> None:
+        """Check the number of runs.
+
+        Raises:
+            UsageError: too few, or too many.
+        """
+        count = len(self.runs)
+        if count < minimum or (maximum is not None and count > maximum):
+            raise UsageError(
+                f"this chart {demand}; it got {count or 'no'} run{'s' * (count != 1)}.",
+                code="wrong-run-count",
+            )
+
+
+def compute_result(needs: str, request: ChartRequest) -> Any:  # noqa: ANN401 - each need has its type
+    """Make the result of that name.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: too few runs or too many, unknown names, no query where one is needed.
+    """
+    path = request.collection
+    if isinstance(path, str | Path) and are_result_paths((str(path),)):
+        return _read_saved(str(path))
+    if needs == "result":
+        problem = "this chart is drawn from a result; write it with --format json -o RESULT.json."
+        raise UsageError(problem, code="missing-input")
+    return RESULT_MAKERS[needs](request)
+
+
+def _read_saved(path: str) -> Result:
+    """The result in a file.
+
+    Raises:
+        UsageError: a folder with several.
+    """
+    parts, _ = read_results((path,))
+    if len(parts) > 1:
+        raise UsageError(f"{path}: {len(parts)} results; name one of them.", code="several-results")
+    return parts[0].result
+
+
+def metrics_at_cutoffs(metrics: Sequence[str], cutoffs: Sequence[int]) -> tuple[str, ...]:
+    """Each metric at each cutoff; a metric that has a cutoff keeps it.
+
+    >>> metrics_at_cutoffs(["P", "nDCG@7"], [1, 5])
+    ('P@1', 'P@5', 'nDCG@7')
+    """
+    return tuple(
+        metric
+        for name in metrics
+        for metric in ([name] if "@" in name else [f"{name}@{k}" for k in cutoffs])
+    )
+
+
+def _compare_runs(request: ChartRequest) -> Comparisons:
+    request.need(2, None, "compares runs: a baseline and one candidate or more")
+    return compare(
+        request.collection,
+        request.runs[0],
+        list(request.runs[1:]),
+        request.metrics or _DEFAULT_METRIC,
+        request.convention,
+        test=Test(unequal=request.unequal),
+    )
+
+
+def _compare_two_runs(request: ChartRequest) -> Comparisons:
+    request.need(2, 2, "shows two runs: a baseline and a candidate")
+    return _compare_runs(request)
+
+
+def _evaluate_runs(request: ChartRequest, metrics: Sequence[str] = ()) -> Scores:
+    request.need(1, None, "shows one run or more")
+    runs: Any = list(request.runs)
+    if all(isinstance(run, Mapping) and not is_ranking(run) for run in runs):
+        runs = {name: rankings for run in runs for name, rankings in run.items()}
+    return evaluate(
+        request.collection,
+        runs,
+        metrics or request.metrics or _DEFAULT_METRIC,
+        request.convention,
+    )
+
+
+def _evaluate_at_cutoffs(request: ChartRequest) -> Scores:
+    default = _SINGLE_RUN_METRICS if len(request.runs) == 1 else _CUTOFF_METRICS
+    return _evaluate_runs(request, metrics_at_cutoffs(request.metrics or default, request.cutoffs))
+
+
+def _evaluate_recall(request: ChartRequest) -> Scores:
+    return _evaluate_runs(request, request.metrics or _RECALL_METRICS)
+
+
+def _reconcile(request: ChartRequest) -> Reconciliation:
+    return reconcile_metrics(request.collection, request.only, request.one)
+
+
+def _find_blind_spots(request: ChartRequest) -> BlindSpots:
+    return blindspots(
+        request.collection,
+        request.only,
+        None,
+        request.metrics or DEFAULT_METRICS,
+        request.convention,
+        page=request.depth or 10,
+    )
+
+
+def _explain(request: ChartRequest) -> Explanation:
+    if request.query is None:
+        raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
+    return explain(request.collection, request.only, request.query, request.one, request.convention)
+
+
+def _grades_by_rank(request: ChartRequest) -> GradesByRank:
+    request.need(1, None, "shows one run or more")
+    return ranks(
+        request.collection,
+        list(request.runs),
+        request.convention,
+        depth=request.depth or DEFAULT_RANKS,
+        labels=request.labels,
+    )
+
+
+def _compute_tradeoff(request: ChartRequest) -> Tradeoff:
+    request.need(2, None, "shows two runs or more")
+    return tradeoff(_evaluate_runs(request, request.metrics or DEFAULT_METRICS))
+
+
+def _analyze_holes(request: ChartRequest) -> HoleAnalysis:
+    request.need(2, 2, "shows two runs: a baseline and a candidate")
+    baseline, candidate = request.runs
+    return holes(
+        request.collection,
+        baseline,
+        candidate,
+        request.metrics or _DEFAULT_METRIC,
+        request.convention,
+        depth=request.depth or HOLES,
+    )
+
+
+def _calibrate(request: ChartRequest) -> Calibration:
+    request.need(2, 2, "shows two runs: a baseline and a candidate")
+    baseline, candidate = request.runs
+    return calibration(request.collection, baseline, candidate, request.one, request.convention)
+
+
+def _compute_agreement(request: ChartRequest) -> RaterAgreement:
+    request.need(0, 0, "shows ratings and no run")
+    return agree(request.collection)
+
+
+def _admit_judge(request: ChartRequest) -> JudgeAdmission:
+    request.need(1, 1, "shows judgments by people and by a judge")
+    return admit(request.collection, request.runs[0])
+
+
+def _compute_stages(request: ChartRequest) -> Pipeline:
+    request.need(1, None, "shows the run after each stage")
+    return stages(
+        request.collection,
+        list(request.runs),
+        request.metrics or METRICS,
+        request.convention,
+        depth=request.depth or DEPTH,
+        labels=request.labels,
+        test=Test(unequal=request.unequal),
+    )
+
+
+RESULT_MAKERS: Mapping[str, Callable[[ChartRequest], Any]] = {
+    "comparison": _compare_two_runs,
+    "comparisons": _compare_runs,
+    "evaluation": _evaluate_runs,
+    "cutoffs": _evaluate_at_cutoffs,
+    "recall": _evaluate_recall,
+    "reconciliation": _reconcile,
+    "blindness": _find_blind_spots,
+    "explanation": _explain,
+    "ranks": _grades_by_rank,
+    "tradeoff": _compute_tradeoff,
+    "hidden": _analyze_holes,
+    "calibration": _calibrate,
+    "agreed": _compute_agreement,
+    "admitted": _admit_judge,
+    "pipeline": _compute_stages,
+}
+"""The functions that make the results that kinds of pictures need, by name."""
+
+
+def plot(
+    kind: str,
+    collection: Collection | QrelsLike,
+    runs: RunsLike = (),
+    metrics: str | Sequence[str] = (),
+    convention: str | Convention = "trec",
+    *,
+    query: str | None = None,
+    depth: Cutoff | None = None,
+    labels: Mapping[float, str] | None = None,
+) -> Picture:
+    """Draw a kind of picture, as ``rankgate plot`` does.
+
+    Args:
+        kind: deltas, cutoffs, scatter, forest and so on: see ``rankgate plot --help``.
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them; of agreement, ratings;
+            or the JSON file of a result, which is drawn as it is.
+        runs: a run, a list of runs, or ``{name: run}``, in the order that the kind has for them.
+        metrics: names; without them what the kind takes. For the kind cutoffs, those without @
+            are taken at 1, 3, 5, 10, 20, 50 and 100.
+        convention: whose rules the numbers follow.
+        query: for the kind explain, the id of the query.
+        depth: the depth of the lists, for kinds that show lists.
+        labels: the names of grades.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: an unknown kind; too few runs or too many; nothing to draw.
+        MissingExtraError: the extra ``plots`` is not installed.
+    """
+    named_runs = tuple({name: run} if name else run for name, run in iterate_candidates(runs))
+    request = ChartRequest(
+        collection,
+        named_runs,
+        (metrics,) if isinstance(metrics, str) else tuple(metrics),
+        convention,
+        query=query,
+        depth=depth,
+        labels=labels or {},
+    )
+    picture_kind = kind_of(kind)
+    return picture_kind.draw(compute_result(picture_kind.needs, request))

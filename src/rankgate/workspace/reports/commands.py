@@ -1,0 +1,363 @@
+"""The commands ``plot`` and ``report``.
+
+``rankgate plot`` makes a picture of a result; ``rankgate report`` makes one page from runs or
+results.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import label, parse_labels, value_options, verb_options
+from rankgate.core.console.option_types import TEST, DefiningCommand, SectionedCommand
+from rankgate.core.console.shared_options import check_paths, input_paths, write_output
+from rankgate.core.console.terminal_output import TerminalProgress, output_width, style_output
+from rankgate.core.errors import UsageError
+from rankgate.core.output_files import find_form
+from rankgate.core.present.base_result import ReportOptions
+from rankgate.core.present.charts.chart_style import THEMES
+from rankgate.core.present.charts.picture import FORMS
+from rankgate.core.present.document_forms import render_csv, render_latex, render_markdown
+from rankgate.core.present.pages.page import document_page
+from rankgate.core.progress import progress
+from rankgate.decisions.comparison import commands as comparing
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.documents.comparison_report import WORST
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.gating.policy import policy as policy_of
+from rankgate.measurement import metric_options
+from rankgate.measurement.collection_options import of_collection
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.workspace.reports.chart_kinds import CHART_KINDS, RESULT_CHART_KINDS, find_chart_kind
+from rankgate.workspace.reports.chart_results import (
+    DEFAULT_CUTOFFS,
+    ChartRequest,
+    compute_result,
+    plot,
+)
+from rankgate.workspace.reports.report import (
+    ReportPart,
+    compose,
+    print_pdf,
+    read_document_texts,
+    read_query_texts,
+)
+from rankgate.workspace.reports.report_results import are_result_paths, gather_results, read_results
+
+if TYPE_CHECKING:
+    from rankgate.core.present.document_model import Document
+    from rankgate.data.collection import Collection
+
+
+class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """Cutoffs with commas between them."""
+
+    name = "list"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            cutoffs = tuple(sorted({int(text) for text in str(value).split(",")}))
+        except ValueError:
+            cutoffs = ()
+        if not cutoffs or cutoffs[0] < 1:
+            self.fail(f"{value!r} is not a list of cutoffs, such as 1,5,10.", param, ctx)
+        return cutoffs
+
+
+@click.command(
+    "plot",
+    cls=DefiningCommand,
+    definitions={
+        "Kinds": [(chart_kind.name, chart_kind.title) for chart_kind in CHART_KINDS],
+        "Kinds of saved results": [
+            (chart_kind.name, chart_kind.title) for chart_kind in RESULT_CHART_KINDS
+        ],
+    },
+)
+@click.argument(
+    "name",
+    metavar="KIND",
+    type=click.Choice([chart_kind.name for chart_kind in (*CHART_KINDS, *RESULT_CHART_KINDS)]),
+)
+@shared_options.qrels
+@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
+@metric_options.metrics_option(
+    "A metric such as nDCG@10; may be given several times. Without it: the default of the kind."
+)
+@metric_options.metrics_from
+@metric_options.convention
+@verb_options(plot, "query ID")
+@click.option(
+    "-k",
+    "--cutoffs",
+    type=_CutoffsType(),
+    default=DEFAULT_CUTOFFS,
+    metavar="LIST",
+    help="For the kind cutoffs: the cutoffs of metrics without @. "
+    f"Without it {','.join(map(str, DEFAULT_CUTOFFS))}.",
+)
+@verb_options(plot, "depth")
+@label
+@value_options("test", Test, "unequal")
+@of_collection("runs")
+@click.option(
+    "--theme",
+    type=click.Choice(THEMES),
+    help="Without it, SVG and HTML follow the reader's setting; PNG and PDF are light.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0.1, max=10),
+    default=2.0,
+    show_default=True,
+    help="The resolution of PNG: pixels per point.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs, distributions and "
+    "heat are drawn with characters.",
+)
+def plot_command(
+    name: str,
+    *,
+    collection: Collection,
+    test: Test,
+    labels: tuple[str, ...],
+    theme: str | None,
+    scale: float,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Draw a chart of this KIND from judgments (or ratings) and runs, or from a saved result.
+
+    In place of QRELS, a result that a command wrote with --format json is drawn.
+
+    \b
+    rankgate plot deltas qrels.txt old.run new.run
+    rankgate plot deltas qrels.txt old.run new.run -m nDCG@10 -o deltas.svg
+    rankgate plot cutoffs qrels.txt *.run -m P -m nDCG -k 1,5,10,20 -o cutoffs.html
+    rankgate plot heat qrels.txt *.run -m nDCG@10 -o heat.png
+    rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
+    rankgate plot kpi-days kpi.json -o kpi.svg
+    """
+    check_paths(input_paths(), output)
+    if output is not None:
+        find_form(output, FORMS)
+    elif not find_chart_kind(name).in_text:
+        find_chart_kind(name).refuse_text()
+    only_judgments = collection.stated().keys() <= {"judgments"}
+    source = (
+        collection.judgments if only_judgments else collection
+    )  # which may be a result, or ratings
+    with TerminalProgress(len(arguments["runs"]) + 1):
+        request = ChartRequest(
+            source, labels=parse_labels(labels), unequal=test.unequal, **arguments
+        )
+        result = compute_result(find_chart_kind(name).needs, request)
+    for notice in result.notices:
+        click.echo(f"! {notice.text}", err=True)
+    if output:
+        picture = find_chart_kind(name).draw(result)
+        write_output(picture.written(find_form(output, FORMS), theme or "", scale), output)
+    else:
+        write_output(style_output(find_chart_kind(name).text(result, output_width()), "text"))
+
+
+REPORT_FORMS = ("html", "markdown", "latex", "csv", "pdf")
+"""The forms of a report, by the name that ``--format`` takes."""
+
+_ARGUMENTS_KEY = "rankgate.report.words"
+_GENERAL_OPTIONS = {"sources", "queries", "documents", "worst", "add", "form", "browser", "output"}
+
+
+_PartsAndRemarks = tuple[list[ReportPart], tuple[str, ...]]
+
+
+class _ReportCommand(SectionedCommand):
+    """A command that keeps its arguments, which the page shows."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ARGUMENTS_KEY] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+def _split_sources(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Pass SOURCE... as QRELS and RUN... unless they are results."""
+
+    @functools.wraps(function)
+    def with_runs(*args: Any, sources: tuple[str, ...], **options: Any) -> object:
+        if are_result_paths(sources):
+            return function(*args, sources=sources, qrels=None, runs=[], **options)
+        qrels, *runs = sources
+        return function(*args, sources=sources, qrels=qrels, runs=runs, **options)
+
+    return with_runs
+
+
+@click.command("report", cls=_ReportCommand)
+@click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
+@metric_options.metrics_option(
+    "A metric such as nDCG@10; may be given several times. Without it those of the policy, "
+    f"else {', '.join(DEFAULT_METRICS)}."
+)
+@metric_options.metrics_from
+@metric_options.convention
+@click.option("--gate", "gated", is_flag=True, help="Add the verdict of the project's policy.")
+@click.option("--policy", type=click.Path(), metavar="FILE", help="Add the verdict of this policy.")
+@click.option(
+    "--queries", type=click.Path(), metavar="FILE", help="A file with the texts of queries."
+)
+@click.option(
+    "--documents",
+    type=click.Path(),
+    metavar="FILE",
+    help="A file with fields of documents, such as titles.",
+)
+@comparing.depth
+@click.option(
+    "--add",
+    multiple=True,
+    metavar="NAME",
+    help="Add this report block of a plug-in; may be given several times (see rankgate plugins).",
+)
+@click.option(
+    "--worst",
+    type=click.IntRange(min=0),
+    default=WORST,
+    show_default=True,
+    help="How many of the worst queries to show, with both lists.",
+)
+@value_options("test", Test, "resamples", "seed", "unequal", section=TEST)
+@shared_options.form(*REPORT_FORMS)
+@click.option(
+    "--browser",
+    metavar="PROGRAM",
+    help="The browser that prints PDF, Chromium or Chrome; without it one on the PATH.",
+)
+@shared_options.output
+@_split_sources
+@of_collection("runs")
+@click.pass_context
+def report_command(
+    ctx: click.Context,
+    /,
+    collection: Collection,
+    sources: tuple[str, ...],
+    runs: Sequence[str],
+    *,
+    queries: str | None,
+    documents: str | None,
+    add: tuple[str, ...],
+    worst: int,
+    form: str,
+    browser: str | None,
+    output: str | None,
+    **arguments: Any,
+) -> None:
+    """Write an HTML report that can be read offline.
+
+    SOURCE is QRELS RUN, QRELS BASELINE CANDIDATE..., or results that other commands
+    wrote with --format json, or a folder of them.
+
+    \b
+    rankgate report qrels.txt old.run new.run -o report.html
+    rankgate report qrels.txt old.run new.run --policy rankgate.toml --documents titles.jsonl -o r.html
+    rankgate report results/ -o report.html
+    rankgate report compare.json --format latex
+    rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
+    """  # noqa: E501 - click needs the character that \b makes; a command is one line
+    command_line = shlex.join(["rankgate", "report", *ctx.meta[_ARGUMENTS_KEY]])
+    left_out: list[str] = []
+    remarks: tuple[str, ...] = ()
+    title = ""
+    if are_result_paths(sources):
+        _refuse_options(ctx)
+        parts, left_out = read_results(sources)
+        if len(parts) > 1 and len(sources) == 1:
+            title = f"Results in {Path(sources[0]).resolve().name}"
+    else:
+        with TerminalProgress(2 + len(sources)):
+            parts, remarks = _gather_parts(collection, runs, **arguments)
+    lists = [
+        comparison.lists.select("query_id", "doc_id")
+        for report_part in parts
+        if isinstance(report_part.result, Comparisons)
+        for comparison in report_part.result.comparisons
+    ]
+    options = ReportOptions(
+        worst, read_query_texts(queries), read_document_texts(documents, lists), add=add
+    )
+    report = compose(
+        parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks
+    )
+    _write_report(report, form, browser, output)
+
+
+def _gather_parts(
+    collection: Collection,
+    runs: Sequence[str],
+    *,
+    gated: bool,
+    policy: str | None,
+    **arguments: Any,
+) -> _PartsAndRemarks:
+    """The results of QRELS RUN, or of QRELS BASELINE CANDIDATE..."""
+    if not runs:
+        problem = (
+            f"{collection.judgments}: not a result; give results, a folder of them, or QRELS RUN..."
+        )
+        raise UsageError(problem, code="missing-input")
+    if len(runs) == 1:
+        metrics = arguments["metrics"] or DEFAULT_METRICS
+        with progress(None):
+            result = evaluate(collection, list(runs), metrics, arguments["convention"])
+        return [ReportPart(result)], ()
+    gate_policy = policy_of(policy) if gated or policy else None
+    return gather_results(collection, runs[0], list(runs[1:]), policy=gate_policy, **arguments)
+
+
+def _refuse_options(ctx: click.Context) -> None:
+    """Refuse options about the scoring of runs, as results are scored already."""
+    for param in ctx.command.params:
+        name = param.name or ""
+        is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in _GENERAL_OPTIONS:
+            raise UsageError(
+                f"{param.opts[-1]}: results were made before; pass it to the command that makes "
+                "them.",
+                code="conflicting-options",
+            )
+
+
+def _write_report(report: Document, form: str, browser: str | None, output: str | None) -> None:
+    if form == "pdf":
+        if output is None:
+            raise UsageError(
+                "PDF is not for terminals; name a file with -o, or '-' for a pipe.",
+                code="binary-output",
+            )
+        write_output(print_pdf(document_page(report), browser), output)
+        return
+    writers = {
+        "html": document_page,
+        "markdown": render_markdown,
+        "latex": render_latex,
+        "csv": render_csv,
+    }
+    write_output(writers[form](report), output)

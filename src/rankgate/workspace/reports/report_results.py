@@ -1,0 +1,248 @@
+"""Read or gather the results that a report shows.
+
+Results are read from JSON files or folders. The results of a report on a change are gathered
+from judgments and runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.base_result import result_class
+from rankgate.core.progress import progress, step
+from rankgate.data.collection import Collection
+from rankgate.decisions.advice.blind_spots import blindspots
+from rankgate.decisions.comparison import comparison_tables as candidates_of
+from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.gating.saved.baseline_file import is_baseline
+from rankgate.decisions.gating.saved.saved_baselines import SavedBaselines, find_baseline
+from rankgate.decisions.unjudged.holes import holes
+from rankgate.measurement.evaluation.metric_selection import find_metrics
+from rankgate.measurement.evaluation.scored_system import DEPTH
+from rankgate.measurement.metrics.metric_declaration import RANKING
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
+from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.workspace.reports.report import ReportPart
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
+    from rankgate.data.input_types import QrelsLike, RunLike, RunsLike
+    from rankgate.decisions.gating.policy import Policy
+    from rankgate.measurement.metrics.metric_declaration import Metric
+    from rankgate.measurement.scoring import Convention
+
+
+_RESULT_START = re.compile(rb'\s*\{\s*"schema_version"\s*:')
+_HEAD_BYTES = 200
+_DAMAGE_ERRORS = (KeyError, TypeError, ValueError, AttributeError, LookupError)
+
+
+def are_result_paths(paths: Sequence[str]) -> bool:
+    """True if all of these paths are results or folders."""
+    return all(Path(path).is_dir() or _is_result(Path(path)) for path in paths)
+
+
+def read_results(paths: Sequence[str]) -> tuple[list[ReportPart], list[str]]:
+    """Read results.
+
+    Args:
+        paths: files, or folders whose JSON files are looked at.
+
+    Returns:
+        The results, and the names of files in folders that are not results.
+
+    Raises:
+        InputError: a file that cannot be read, or was damaged.
+        UsageError: there is no result.
+    """
+    files: list[Path] = []
+    left_out: list[str] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            files.append(path)
+            continue
+        for child in sorted(path.iterdir()):
+            if child.suffix == ".json" and _is_result(child) and _has_known_kind(child):
+                files.append(child)
+            elif child.is_file() and not child.name.startswith("."):
+                left_out.append(child.name)
+    if not files:
+        problem = f"{paths[0]}: no result in it; write some with --format json -o."
+        raise UsageError(problem, code="no-results")
+    return [_read_part(path) for path in files], left_out
+
+
+def _is_result(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return _RESULT_START.match(file.read(_HEAD_BYTES)) is not None
+    except OSError:
+        return False
+
+
+def _has_known_kind(path: Path) -> bool:
+    """True if the result in a file is of a known kind; a damaged file is an error later."""
+    try:
+        raw = path.read_bytes()
+        return is_baseline(raw[:_HEAD_BYTES]) or bool(result_class(json.loads(raw).get("kind", "")))
+    except UsageError:
+        return False
+    except (OSError, ValueError, RecursionError, AttributeError):
+        return True
+
+
+def _read_part(path: Path) -> ReportPart:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}."
+        raise InputError(problem, source=str(path), code="unreadable-file") from None
+    try:
+        values = json.loads(raw)
+    except (ValueError, RecursionError):
+        problem = "not a whole JSON document; write the result again."
+        raise InputError(problem, source=str(path), code="invalid-json") from None
+    sha256 = hashlib.sha256(raw).hexdigest()
+    if is_baseline(raw[:_HEAD_BYTES]):
+        return ReportPart(SavedBaselines.of(find_baseline(str(path))), path.stem, sha256)
+    return ReportPart(read_result(values, str(path)), path.stem, sha256)
+
+
+def read_result(values: Mapping[str, Any], label: str) -> Result:
+    """The result that was written as these values.
+
+    Args:
+        values: what its ``to_dict`` gave.
+        label: what errors call the file.
+
+    Raises:
+        InputError: an unknown kind, another version, or something is missing.
+    """
+    try:
+        cls: type[Result] = result_class(values.get("kind", ""))
+    except UsageError as error:
+        problem = (
+            f"{error.problem} It may be of a later version of rankgate, or of another program."
+        )
+        raise InputError(problem, source=label, code="unknown-kind") from None
+    version = values.get("schema_version")
+    if version != cls.schema_version:
+        problem = f"a result of version {version!r}; this rankgate reads {cls.schema_version}."
+        raise InputError(problem, source=label, code="unknown-version")
+    try:
+        result = cls.from_dict(values)
+        result.document()
+    except _DAMAGE_ERRORS as error:
+        cause = f"{type(error).__name__}: {error}".splitlines()[0]
+        problem = f"a damaged result ({cause}); write it again."
+        raise InputError(problem, source=label, code="damaged-result") from None
+    return result
+
+
+MAX_CANDIDATES = 3
+"""With more candidates than this only the comparison is made."""
+
+
+def gather_results(
+    collection: Collection | QrelsLike,
+    baseline: RunLike,
+    candidates: RunsLike,
+    metrics: str | Metric | Sequence[str | Metric] = (),
+    convention: str | Convention = "trec",
+    *,
+    policy: Policy | None = None,
+    test: Test | None = None,
+    depth: int = DEPTH,
+) -> tuple[list[ReportPart], tuple[str, ...]]:
+    """The results that assess a change: verdict, comparison, blind spots, holes.
+
+    Args:
+        collection: judgments, or a `Collection`, as ``evaluate`` takes them.
+        baseline: a run.
+        candidates: a run, a list of runs, or ``{name: run}``.
+        metrics: names or metrics; without any those of the policy, else those of ``evaluate``.
+        convention: whose rules the numbers follow; a policy's own holds for its verdict.
+        policy: what is demanded of the first candidate; None is no verdict.
+        test: of the comparison.
+        depth: the depth to which lists are compared.
+
+    Raises:
+        InputError: data that cannot be read, with file and line.
+        UsageError: unknown names, query sets that differ, a file without texts.
+    """
+    chosen_metrics = metrics or (policy.metrics if policy else ()) or DEFAULT_METRICS
+    collection = Collection.of(collection)
+    named_runs = list(candidates_of.iterate_candidates(candidates, collection.doc_field))
+    refuse_baseline_again(baseline, [run for _, run in named_runs])
+    # each once, as standard input can be read only once
+    collection = replace(collection, judgments=collection.qrels(subtopics=True), grades={})
+    baseline = collection.run(baseline)
+    runs = [collection.run(run, name) for name, run in named_runs]
+    step("comparing")
+    with progress(None):
+        compared = compare(
+            collection, baseline, runs, chosen_metrics, convention, test=test or Test(), depth=depth
+        )
+    verdict = None
+    if policy is not None:
+        step("deciding")
+        with progress(None):
+            verdict = gate(collection, baseline, runs[0], policy, log=False)
+    # the comparison is its own part: a verdict's page without it
+    parts: list[Result] = [replace(verdict, comparison=None)] if verdict is not None else []
+    parts.append(compared)
+    rankings = _ranking_metrics(chosen_metrics, convention)
+    has_lists = collection.sequences is not None or collection.items.document is not None
+    judged_collection = replace(
+        collection, sample=None, predicted=None
+    )  # both look at what was judged
+    for run in runs if len(runs) <= MAX_CANDIDATES and rankings and not has_lists else ():
+        step("looking for blind spots and holes")
+        with progress(None):
+            parts.append(
+                blindspots(judged_collection, baseline, run, rankings, convention, depth=depth)
+            )
+            try:
+                parts.append(
+                    holes(judged_collection, baseline, run, rankings, convention, depth=depth)
+                )
+            except UsageError as error:
+                if error.code != "missing-cutoff":  # no metric keeps to lists of this depth
+                    raise
+    remarks = (
+        []
+        if _has_holes(parts) or len(runs) > MAX_CANDIDATES
+        else [_NO_HOLES_REMARK.format(depth=depth)]
+    )
+    if verdict is not None and len(runs) > 1:
+        other_names = ", ".join(run.name for run in runs[1:])
+        remarks.append(f"Compared too, without a verdict: {other_names}.")
+    return [ReportPart(result) for result in parts], tuple(remarks)
+
+
+def _ranking_metrics(
+    metrics: str | Metric | Sequence[str | Metric], convention: str | Convention
+) -> list[Metric | str]:
+    """The metrics that are not of lists as a whole, nor of tasks."""
+    labelled_metrics = find_metrics(metrics, chosen_convention(convention))
+    return [label for label, metric in labelled_metrics if metric.view == RANKING]
+
+
+def _has_holes(parts: Sequence[Result]) -> bool:
+    return any(result.kind == "holes" for result in parts)
+
+
+_NO_HOLES_REMARK = (
+    "What unjudged documents could change was not computed: no metric here looks only at the "
+    "first {depth} documents; ask for one such as nDCG@{depth}."
+)

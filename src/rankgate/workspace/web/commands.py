@@ -1,0 +1,189 @@
+"""``rankgate serve``: the pages where people rate, and the REST API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rankgate.core.errors import UsageError, require
+
+
+@click.command("serve")
+@click.option("--store", "store", help="URL of the store, or a SQLite file.", metavar="URL")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port; 0 is any that is free.",
+)
+@click.option(
+    "--certificate",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Certificate for TLS (PEM).",
+)
+@click.option(
+    "--key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Key of the certificate (PEM).",
+)
+@click.option("--behind-proxy", is_flag=True, help="A proxy in front of it does TLS.")
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address or network of the proxy, whose X-Forwarded headers are believed "
+    "[default: this machine]; may be given several times.",
+)
+@click.option("--base", default="", help="Path under which the proxy serves it, as /judging.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="HOST",
+    help="Host name that it answers by; may be given several times.",
+)
+@click.option(
+    "--oidc",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="TOML file with a table [oidc]: sign-in by OpenID Connect.",
+)
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Processes that serve, about one a core.",
+)
+@click.option(
+    "--llm",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.toml",
+    help="Endpoints of language models that projects may use: a table each, with url, "
+    "protocol, key_from, models, prices and concurrency.",
+)
+@click.option(
+    "--log-format",
+    default="text",
+    type=click.Choice(("text", "json")),
+    show_default=True,
+    help="The log: warnings, or JSON lines with one for each request.",
+)
+@click.option(
+    "--schedule/--no-schedule",
+    default=True,
+    show_default=True,
+    help="Whether it runs scheduled jobs, checks alerts and sends messages.",
+)
+@click.option(
+    "--jobs",
+    envvar="RANKGATE_JOBS",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Files of scheduled jobs: in FOLDER/PROJECT their engines, queries, judgments "
+    "and policies.",
+)
+@click.option(
+    "--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines."
+)
+def serve_command(
+    store: str | None,
+    host: str,
+    port: int,
+    certificate: Path | None,
+    key: Path | None,
+    behind_proxy: bool,
+    proxies: tuple[str, ...],
+    base: str,
+    names: tuple[str, ...],
+    oidc: Path | None,
+    workers: int,
+    llm: Path | None,
+    log_format: str,
+    schedule: bool,
+    jobs: Path | None,
+    allow_http: bool,
+) -> None:
+    """Start the web server: the dashboard, the pages where people rate, and the REST API.
+
+    If there is no store, it is made. The first start prints a link that works once: who opens it
+    becomes the admin. With --log-format json there is no link, as logs are kept: add the admin with
+    rankgate store user add.
+
+    \b
+    rankgate serve --store judging.db
+    rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
+    """
+    require(
+        "the server needs more packages",
+        "starlette",
+        "uvicorn",
+        "jinja2",
+        "markdown_it",
+        "multipart",
+        "prometheus_client",
+        "apscheduler",
+        "sqlalchemy",
+        "alembic",
+        "argon2",
+    )
+    from rankgate.workspace.web.oidc.oidc_users import read_oidc_settings
+    from rankgate.workspace.web.server import (
+        check_proxies,
+        first_link,
+        has_admin,
+        make_config,
+        open_listener,
+        open_or_create_store,
+        serve,
+    )
+
+    if (certificate is None) != (key is None):
+        raise UsageError("--certificate and --key go together.", code="missing-input")
+    provider = read_oidc_settings(oidc)
+    trusted = check_proxies(proxies, behind_proxy=behind_proxy)
+    with open_or_create_store(store) as open_store:
+        config = make_config(
+            open_store,
+            host,
+            certificate=certificate,
+            behind_proxy=behind_proxy,
+            base=base,
+            names=names,
+            oidc=provider,
+            llm=llm,
+            schedule=schedule,
+            jobs=None if jobs is None else jobs.resolve(),
+            allow_http=allow_http,
+        )
+        listener = open_listener(host, port)
+        host_text = f"[{host}]" if ":" in host else host
+        scheme = "https" if certificate else "http"
+        address = f"{scheme}://{host_text}:{listener.getsockname()[1]}{base}"
+        click.echo(f"{open_store.name} is served at {address} (end with Ctrl+C)", err=True)
+        if behind_proxy and not names:
+            click.echo(
+                "warning: without --name it answers by any host name; give the one by "
+                "which people reach it",
+                err=True,
+            )
+        if log_format == "json":  # logs are collected and kept: no link goes there
+            if not has_admin(open_store):
+                click.echo(
+                    "It has no admin yet; add one with: rankgate store user add NAME --admin",
+                    err=True,
+                )
+        elif link := first_link(open_store):
+            click.echo(f"Become its admin, once, within a day: {address}{link}", err=True)
+        serve(
+            config,
+            listener,
+            certificate=certificate,
+            key=key,
+            proxies=trusted,
+            workers=workers,
+            json_logs=log_format == "json",
+        )

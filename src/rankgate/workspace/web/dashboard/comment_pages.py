@@ -1,0 +1,149 @@
+"""Comments on queries, records and comparisons: shown, added, taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from rankgate.store.records import record_notes
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+WRITERS = frozenset({"admin", "manager", "rater"})
+"""Roles that may comment; a viewer reads."""
+
+_RATER_SUBJECTS = frozenset({"query", "document"})
+"""The subjects whose comments raters read; comments on results would reveal the systems."""
+
+
+def list_comments(
+    connection: Connection, request: WebRequest, kind: str, subject: str
+) -> list[dict[str, Any]]:
+    """The comments on something, the oldest first, and which of them the reader may take back."""
+    stored_comments = record_notes.list_comments(connection, request.project.id, kind, subject)
+    return [
+        {
+            "id": comment.id,
+            "text": comment.text,
+            "at": comment.at,
+            "by": comment.actor,
+            "withdrawn": comment.withdrawn,
+            "mine": _may_withdraw(request, comment),
+        }
+        for comment in stored_comments
+        if _is_visible(request, comment)
+    ]
+
+
+def _may_withdraw(request: WebRequest, comment: record_notes.Comment) -> bool:
+    """True if the reader wrote it, or manages the project."""
+    is_author = comment.user is not None and comment.user == request.user.id
+    return not comment.withdrawn and (is_author or request.role in {"admin", "manager"})
+
+
+def _is_visible(request: WebRequest, comment: record_notes.Comment) -> bool:
+    """True unless a rater would read what others say about results."""
+    is_author = comment.user is not None and comment.user == request.user.id
+    return request.role != "rater" or comment.subject_kind in _RATER_SUBJECTS or is_author
+
+
+def page(request: WebRequest) -> PageReply:
+    """The comments on something, or the latest of the project."""
+    fields = request.values
+    with request.store.read() as connection:
+        if fields["kind"] and fields["subject"]:
+            shown_comments = list_comments(connection, request, fields["kind"], fields["subject"])
+        else:
+            shown_comments = [
+                {
+                    "id": comment.id,
+                    "kind": comment.subject_kind,
+                    "subject": comment.subject,
+                    "text": comment.text,
+                    "at": comment.at,
+                    "by": comment.actor,
+                    "withdrawn": comment.withdrawn,
+                    "mine": _may_withdraw(request, comment),
+                }
+                for comment in reversed(
+                    record_notes.list_comments(connection, request.project.id, fields["kind"])
+                )
+                if _is_visible(request, comment)
+            ]
+    data = {"project": request.project.name, "comments": shown_comments}
+    paths = {
+        comment["id"]: _subject_path(request, comment["kind"], comment["subject"])
+        for comment in shown_comments
+        if "kind" in comment
+    }
+    return PageReply("comments.html", data, {"places": paths})
+
+
+def add(request: WebRequest) -> ActionReply:
+    """Add a comment."""
+    fields = request.values
+    with request.store.write() as connection:
+        comment = record_notes.add_comment(
+            connection,
+            request.project.id,
+            fields["kind"],
+            fields["subject"],
+            fields["text"],
+            user=request.user.id,
+            actor=request.user.display,
+            comment_id=_client_comment_id(request),
+        )
+        request.record(
+            connection, "comment.add", f"{fields['kind']} {fields['subject']}", id=comment.id
+        )
+    return ActionReply(
+        _subject_path(request, fields["kind"], fields["subject"]), {"id": comment.id}
+    )
+
+
+def _client_comment_id(request: WebRequest) -> str:
+    """The client's own id, which no other project or user can have used."""
+    client_id = request.values["comment_id"]
+    return f"{request.project.id}-{request.user.id}-{client_id}" if client_id else ""
+
+
+def withdraw(request: WebRequest) -> ActionReply:
+    """Take a comment back: those who wrote it, and managers.
+
+    Raises:
+        Refused: somebody else's.
+    """
+    with request.store.write() as connection:
+        comment = record_notes.get_comment(connection, request.project.id, request.path["comment"])
+        if not comment.withdrawn and not _may_withdraw(request, comment):
+            raise RequestRefused(403, "not-allowed", "Only who wrote a comment may take it back.")
+        record_notes.withdraw_comment(
+            connection,
+            request.project.id,
+            comment.id,
+            user=request.user.id,
+            actor=request.user.display,
+        )
+        request.record(
+            connection,
+            "comment.withdraw",
+            f"{comment.subject_kind} {comment.subject}",
+            id=comment.id,
+        )
+    return ActionReply(
+        _subject_path(request, comment.subject_kind, comment.subject), {"id": comment.id}
+    )
+
+
+def _subject_path(request: WebRequest, kind: str, subject: str) -> str:
+    """The page of what is commented on; raters, who see no results, stay with the comments."""
+    if request.role == "rater" or kind not in {"query", "record"}:
+        return f"{request.at('comments')}?{urlencode({'kind': kind, 'subject': subject})}"
+    if kind == "record":
+        return request.at("records", subject)
+    return f"{request.at('query')}?{urlencode({'query': subject})}"

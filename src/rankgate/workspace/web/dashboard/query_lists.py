@@ -1,0 +1,275 @@
+"""Both lists of a query, and the steps of its value, from a record and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.document_model import ListedDocument, ListPair
+from rankgate.core.present.pages.page_parts import lists_html
+from rankgate.data.qrels import Qrels
+from rankgate.data.run import Run
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.documents.comparison_document import format_move
+from rankgate.decisions.gating.verdict import Verdict
+from rankgate.measurement.explanation.explain import explain
+from rankgate.measurement.scoring import CONVENTIONS, Convention
+from rankgate.store.blobs import stored_runs
+from rankgate.workspace.web.dashboard.recorded_results import (
+    read_judgments_table,
+    read_result,
+    read_run_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from rankgate.measurement.explanation.explanation_results import Explanation
+    from rankgate.store.records.records import Record
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+LIST_DEPTH = 10
+"""Ranks of a list that are shown."""
+
+_MAX_DOCUMENTS = 20
+"""Documents of an explanation that are shown."""
+
+PAIR_SIZE = 2
+"""Lists that are shown side by side."""
+
+RankedDocuments = dict[int, tuple[str, float | None]]
+"""Document and grade by rank."""
+
+
+@dataclass(frozen=True)
+class QueryLists:
+    """The lists of a query in a record.
+
+    Attributes:
+        query: the query.
+        systems: names, the baseline first.
+        ranked: of each system.
+        explained: the systems whose values can be explained.
+        missing: why there are no lists, or no explanations; empty if there are.
+    """
+
+    query: str
+    systems: tuple[str, ...]
+    ranked: tuple[RankedDocuments, ...]
+    explained: tuple[str, ...]
+    missing: str
+
+    @property
+    def documents(self) -> set[str]:
+        """Every document in a list."""
+        return {doc for ranked in self.ranked for doc, _ in ranked.values()}
+
+    @property
+    def data(self) -> list[dict[str, Any]]:
+        """The lists as rows of JSON: system, rank, document, grade, ranks gained."""
+        rows = []
+        for position, (system, ranked) in enumerate(zip(self.systems, self.ranked, strict=True)):
+            other_ranks = self._places(position)
+            rows += [
+                {
+                    "system": system,
+                    "rank": rank,
+                    "doc_id": doc,
+                    "grade": grade,
+                    "moved": other_ranks[doc] - rank if doc in other_ranks else None,
+                }
+                for rank, (doc, grade) in sorted(ranked.items())
+            ]
+        return rows
+
+    def _places(self, position: int) -> dict[str, int]:
+        """The ranks of documents in the other list, if there is one."""
+        if len(self.ranked) < PAIR_SIZE:
+            return {}
+        return {doc: rank for rank, (doc, _) in self.ranked[1 - min(position, 1)].items()}
+
+    def html(self, texts: Mapping[str, str]) -> str:
+        """The first two lists side by side."""
+        if not self.ranked:
+            return ""
+        lists = [
+            {
+                rank: ListedDocument(
+                    doc, grade, self._move(position, doc, rank), texts.get(doc, "")
+                )
+                for rank, (doc, grade) in ranked.items()
+            }
+            for position, ranked in enumerate(self.ranked[:2])
+        ]
+        first_list, second_list = (*lists, {})[:2]
+        last_rank = max([*first_list, *second_list], default=0)
+        ranks = tuple(
+            (rank, first_list.get(rank), second_list.get(rank)) for rank in range(1, last_rank + 1)
+        )
+        grades = [g for ranked in self.ranked for _, g in ranked.values() if g is not None]
+        names = (*self.systems, "")[:2]
+        pair = ListPair(
+            "lists", self.query, "", "", (names[0], names[1]), ranks, max(grades, default=0.0)
+        )
+        return lists_html(pair)
+
+    def _move(self, position: int, doc: str, rank: int) -> str:
+        if len(self.ranked) < PAIR_SIZE:
+            return ""
+        other_rank = self._places(position).get(doc)
+        role = "candidate" if position else "baseline"
+        return format_move(
+            {"system": role, "moved": None if other_rank is None else other_rank - rank}
+        )
+
+
+def find_query_lists(
+    connection: Connection, request: WebRequest, record: Record, query: str
+) -> QueryLists:
+    """The lists of a query in a record: from the record, or from the runs that the store has."""
+    names = list_systems(request, record)
+    run_tables = [_read_run(connection, request, record, name) for name in names]
+    grades_table = _read_judgments(connection, request, record)
+    stored_systems = tuple(
+        name for name, run in zip(names, run_tables, strict=True) if run is not None
+    )
+    ranked = _lists_from_record(request, record, query, names)
+    systems = names if ranked else stored_systems
+    ranked = ranked or [
+        _rank_documents(run, grades_table, query) for run in run_tables if run is not None
+    ]
+    return QueryLists(
+        query,
+        systems,
+        tuple(ranked),
+        stored_systems if grades_table is not None else (),
+        _find_missing_reason(stored_systems, grades_table),
+    )
+
+
+def explain_value(
+    connection: Connection,
+    request: WebRequest,
+    record: Record,
+    query: str,
+    metric: str,
+    system: str,
+) -> Explanation | None:
+    """The computation of the value of a metric for a query.
+
+    Returns:
+        None where run, judgments or convention are not in the store.
+
+    Raises:
+        UsageError: there is no such metric, or the query has no judgments.
+    """
+    run = _read_run(connection, request, record, system)
+    grades_table = _read_judgments(connection, request, record)
+    convention = _find_convention(request, record)
+    if run is None or grades_table is None or convention is None:
+        return None
+    named_run = Run(system, lambda: iter([run]))
+    return explain(
+        Qrels(grades_table, name="judgments"),
+        named_run,
+        query,
+        metric,
+        convention,
+        depth=_MAX_DOCUMENTS,
+    )
+
+
+def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
+    """The systems of a record, of a comparison the baseline first."""
+    result = read_result(request, record)
+    if isinstance(result, Verdict):
+        return result.names
+    if isinstance(result, Comparisons):
+        comparison = result.comparisons[-1]
+        return comparison.baseline.name, comparison.candidate.name
+    return tuple(record.inputs.get("runs", {}))
+
+
+def _read_run(
+    connection: Connection, request: WebRequest, record: Record, system: str
+) -> pl.DataFrame | None:
+    run_sha256 = record.inputs.get("runs", {}).get(system)
+    for stored_run in stored_runs.list_runs(connection, request.project.id, archived=True):
+        if run_sha256 and stored_run.sha256 == run_sha256:
+            return read_run_table(request, stored_run)
+    return None
+
+
+def _read_judgments(
+    connection: Connection, request: WebRequest, record: Record
+) -> pl.DataFrame | None:
+    for stored_judgments in stored_runs.list_judgments(
+        connection, request.project.id, archived=True
+    ):
+        if stored_judgments.sha256 == record.qrels_sha256:
+            return read_judgments_table(connection, request, stored_judgments)
+    return None
+
+
+def _find_convention(request: WebRequest, record: Record) -> Convention | None:
+    """The convention of a record, if its axes are known."""
+    preset = CONVENTIONS.get(record.convention)
+    if preset is not None and preset.hash == record.convention_hash:
+        return preset
+    result: Any = read_result(request, record)
+    axes = (getattr(result, "convention", None) or {}).get("axes")
+    try:
+        return None if axes is None else Convention(record.convention, **axes)
+    except TypeError:
+        return None
+
+
+def _lists_from_record(
+    request: WebRequest, record: Record, query: str, names: Sequence[str]
+) -> list[RankedDocuments]:
+    """The lists that a comparison itself has."""
+    result = read_result(request, record)
+    if not isinstance(result, Comparisons) or len(names) != PAIR_SIZE:
+        return []
+    table = result.comparisons[-1].lists
+    query_rows = table.filter(pl.col("query_id") == query)
+    if query_rows.is_empty():
+        return []
+    return [
+        {
+            row["rank"]: (row["doc_id"], row["grade"])
+            for row in query_rows.filter(pl.col("system") == role).iter_rows(named=True)
+        }
+        for role in ("baseline", "candidate")
+    ]
+
+
+def _rank_documents(
+    run: pl.DataFrame, grades_table: pl.DataFrame | None, query: str
+) -> RankedDocuments:
+    """The first documents of a stored run, equal scores by document as trec_eval has them."""
+    query_rows = run.filter(pl.col("query_id") == query)
+    query_rows = query_rows.sort("score", "doc_id", descending=[True, True]).head(LIST_DEPTH)
+    grade_of_document: dict[str, float] = {}
+    if grades_table is not None:
+        grades = grades_table.filter(pl.col("query_id") == query)
+        grade_of_document = dict(grades.select("doc_id", "grade").iter_rows())
+    return {
+        rank: (doc, grade_of_document.get(doc))
+        for rank, doc in enumerate(query_rows["doc_id"].to_list(), 1)
+    }
+
+
+def _find_missing_reason(stored_systems: Sequence[str], grades_table: pl.DataFrame | None) -> str:
+    """The reason why there are no lists, or no explanation of a value; empty if there are."""
+    if not stored_systems:
+        return "The runs of this record are not in the store; add them to see lists and steps."
+    if grades_table is None:
+        return "The judgments of this record are not in the store; add them to see the steps."
+    return ""

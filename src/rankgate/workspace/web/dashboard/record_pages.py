@@ -1,0 +1,442 @@
+"""Pages of records: the list, a record, and the evidence for its verdict.
+
+The evidence for each rule of a verdict is a section of its page. The list of records has
+filters, search, pages, and addresses that can be shared. A record is its result as a page,
+with the files of its tables, charts and values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from rankgate.core.errors import MissingExtraError, RankgateError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import ReportOptions
+from rankgate.core.present.document_model import SIGNS, Document, Grid, PlainRows, Section, Table
+from rankgate.core.present.document_model import Table as DocumentTable
+from rankgate.core.present.lazy_names import load_name
+from rankgate.core.present.number_formats import format_decimal, format_interval, format_signed
+from rankgate.core.present.pages import page
+from rankgate.core.present.pages.page import page_content
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.gating.verdict import Verdict
+from rankgate.store.material import queries_documents
+from rankgate.store.records import record_search, records
+from rankgate.store.records.record_search import RecordFilter
+from rankgate.workspace.reports.report import ReportPart, compose
+from rankgate.workspace.web.dashboard import comment_pages
+from rankgate.workspace.web.dashboard.recorded_results import (
+    find_record,
+    kind_label,
+    query_address,
+    read_query_values,
+    read_result,
+    record_address,
+    record_title,
+    record_view,
+)
+from rankgate.workspace.web.replies import FileReply, PageReply, not_found
+from rankgate.workspace.web.value_cache import Cache
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    import polars as pl
+    from sqlalchemy import Connection
+
+    from rankgate.core.present.base_result import Result
+    from rankgate.store.records.records import Record
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_TEXT_COLUMNS = frozenset({0, 1, 2, 3, 4})
+
+
+def evidence_section(verdict: Verdict) -> Section:
+    """Every figure behind every rule: difference, interval, margin, what it could detect."""
+    rows = []
+    for rule_result in verdict.rules:
+        rule, outcome = rule_result.rule, rule_result.outcome
+        margin, detectable = (format_decimal(value) for value in (outcome.margin, outcome.mde))
+        rows.append(
+            (
+                f"{SIGNS[outcome.status]} {outcome.status}",
+                rule.id,
+                rule.kind,
+                str(rule.get("metric") or ""),
+                rule.slice or "",
+                "" if outcome.n is None else f"{outcome.n:,}",
+                format_signed(outcome.delta),
+                format_interval(outcome.low, outcome.high),
+                margin,
+                detectable,
+            )
+        )
+    column_names = (
+        "status",
+        "rule",
+        "kind",
+        "metric",
+        "slice",
+        "queries",
+        "change",
+        "interval",
+        "margin",
+        "detectable",
+    )
+    table = Table("", Grid(column_names, tuple(rows), _TEXT_COLUMNS))
+    return Section("evidence", "Evidence of each rule", (table,), "Evidence")
+
+
+DEFAULT_RECORDS = 50
+"""Records on a page."""
+
+_MAX_RECORDS = 10_000
+"""Records in an answer, at most."""
+
+_FILTER_FIELDS = ("kind", "system", "branch", "verdict", "label", "words", "since", "until")
+_COLUMNS = (
+    "sha256",
+    "evaluated_at",
+    "kind",
+    "name",
+    "system",
+    "branch",
+    "revision",
+    "verdict",
+    "convention",
+    "qrels_sha256",
+    "recorded_at",
+)
+
+KIND_GROUPS = (
+    ("Gates", ("verdict", "gate_check", "ramp_verdict")),
+    (
+        "Comparisons",
+        ("comparison", "comparisons", "rank_similarity", "rank_similarities", "engine_comparison"),
+    ),
+    ("Runs", ("evaluation", "tradeoff", "scorecard")),
+    ("Snapshots", ("snapshot", "engine_check")),
+    ("Sweeps", ("sweep",)),
+    ("Experiments", ("experiment", "preference", "off_policy_estimate", "counterfactual_replay")),
+    ("KPIs", ("kpi_table",)),
+)
+"""Kinds of results as the tabs of the list name them."""
+
+
+def records_page(request: WebRequest) -> PageReply:
+    """The records that fit, the latest first."""
+    fields = request.values
+    record_filter = _make_filter(fields)
+    page_size = min(max(fields["most"] or DEFAULT_RECORDS, 1), _MAX_RECORDS)
+    with request.store.read() as connection:
+        rows = record_search.find_records(
+            connection, request.project.id, record_filter, before=fields["before"], most=page_size
+        )
+        total = record_search.count_matches(connection, request.project.id, record_filter)
+        choices = record_search.count_choices(connection, request.project.id)
+    filter_texts = {
+        name: _filter_text(fields[name]) for name in _FILTER_FIELDS if fields[name] is not None
+    }
+    data = {
+        "project": request.project.name,
+        "records": [record_view(record) for record in rows],
+        "total": total,
+        "filter": filter_texts,
+        "choices": choices,
+        "next": rows[-1].id if len(rows) == page_size and len(rows) < total else None,
+    }
+    tabs = _make_tabs(choices["kind"], fields["kind"])
+    extra = {
+        "tabs": tabs,
+        "kept": _query_string(filter_texts),
+        "kind_word": kind_label,
+        "without_kind": _query_string({k: v for k, v in filter_texts.items() if k != "kind"}),
+    }
+    return PageReply("records.html", data, extra, rows=_plain_rows(rows))
+
+
+def _make_filter(fields: Mapping[str, Any]) -> RecordFilter:
+    kind = fields["kind"]
+    kinds: Sequence[str] = {name.lower(): group_kinds for name, group_kinds in KIND_GROUPS}.get(
+        kind or "", (kind,)
+    )
+    return RecordFilter(
+        kinds=kinds if kind else (),
+        system=fields["system"],
+        branch=fields["branch"],
+        verdict=fields["verdict"],
+        label=fields["label"],
+        words=fields["words"],
+        since=fields["since"],
+        until=fields["until"],
+    )
+
+
+def _filter_text(value: str | datetime) -> str:
+    return value if isinstance(value, str) else value.isoformat().replace("+00:00", "Z")
+
+
+def _query_string(parameters: Mapping[str, str]) -> str:
+    return urlencode(parameters, quote_via=quote)
+
+
+def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[dict[str, Any]]:
+    """The groups and other kinds that there are, with how many records each has."""
+    grouped_kinds = {kind for _, group_kinds in KIND_GROUPS for kind in group_kinds}
+    tabs = [
+        (name.lower(), name, sum(kinds.get(kind, 0) for kind in group_kinds))
+        for name, group_kinds in KIND_GROUPS
+    ]
+    tabs += [(kind, kind_label(kind), n) for kind, n in kinds.items() if kind not in grouped_kinds]
+    return [
+        {"kind": kind, "label": label, "count": n, "here": kind == current_kind}
+        for kind, label, n in tabs
+        if n
+    ]
+
+
+def _plain_rows(records: Sequence[Record]) -> PlainRows:
+    rows = [tuple(_cell_text(getattr(record, name)) for name in _COLUMNS) for record in records]
+    return PlainRows(_COLUMNS, rows)
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else _filter_text(value)
+
+
+_MAX_QUERIES = 200
+"""Queries in the table of values."""
+
+
+@dataclass(frozen=True)
+class _RecordContent:
+    """The content of a record's page, which never changes.
+
+    Attributes:
+        document: that of the result.
+        html: the same as HTML.
+    """
+
+    document: Document
+    html: str
+
+
+_PAGES: Cache[_RecordContent] = Cache(64)
+
+
+def record_page(request: WebRequest) -> PageReply:
+    """The record, its result, and its comments."""
+    with request.store.read() as connection:
+        record = find_record(connection, request)
+        values = records.read_values(connection, record.id)
+        page_content = _make_record_content(request, connection, record)
+        record_comments = comment_pages.list_comments(connection, request, "record", record.sha256)
+    data = {
+        "project": request.project.name,
+        "record": record_view(record) | {"inputs": dict(record.inputs)},
+        "values": [vars(value) for value in values],
+        "tables": [] if page_content is None else _list_tables(page_content.document),
+        "comments": record_comments,
+        "result": records.read_result(record, request.store.blobs),
+    }
+    extra = {
+        "document": "" if page_content is None else page_content.html,
+        "heading": record_title(record),
+        "what": kind_label(record.kind),
+        "has_values": record.per_query is not None,
+        "subject_kind": "record",
+        "subject": record.sha256,
+    }
+    return PageReply("record.html", data, extra)
+
+
+def _make_record_content(
+    request: WebRequest, connection: Connection, record: Record
+) -> _RecordContent | None:
+    result = read_result(request, record)
+    if result is None:
+        return None
+    count = queries_documents.count_queries(
+        connection, request.project.id
+    )  # their texts are on the page
+    key = (request.store.name, request.project.id, record.sha256, request.config.base, count)
+
+    def made() -> _RecordContent:
+        document = _make_document(request, connection, record, result)
+        address = record_address(request, record)
+        query = partial(query_address, request, record=record)
+        query_ids = _linked_queries(request, record)
+        link_targets = page.Links(
+            f"{address}/tables/",
+            f"{address}/charts/",
+            lambda query_id: query(query_id) if query_id in query_ids else "",
+        )
+        return _RecordContent(document, page_content(document, link_targets))
+
+    return _PAGES.get(key, made)
+
+
+def _make_document(
+    request: WebRequest, connection: Connection, record: Record, result: Result
+) -> Document:
+    texts = {
+        query.query_id: query.text
+        for query in queries_documents.list_queries(connection, request.project.id, archived=True)
+        if query.text
+    }
+    document = compose([ReportPart(result, record.name)], ReportOptions(queries=texts))
+    *first, last = document.sections
+    if isinstance(result, Verdict):
+        first.append(evidence_section(result))
+    values = read_query_values(request, record)
+    if values is not None and not _has_queries(document):
+        tables = tuple(_value_tables(values.table, texts))
+        first.append(Section("values", "Values by query", tables, "Queries"))
+    return replace(document, sections=(*first, last))
+
+
+def _has_queries(document: Document) -> bool:
+    """True if a table of the document has a row for each query."""
+    return any(table.grid.flat.head[0] in page.QUERY_COLUMNS for _, table in document.tables)
+
+
+def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTable]:
+    """The queries of each system with the lowest values of the first metric."""
+    metrics = [name for name in table.columns if name not in {"system", "query_id"}]
+    tables = []
+    for (system,), values in table.group_by("system", maintain_order=True):
+        lowest_rows = values.sort(metrics[0], "query_id", nulls_last=True).head(_MAX_QUERIES)
+        rows = tuple(
+            (
+                row["query_id"],
+                *([texts.get(row["query_id"], "")] if texts else []),
+                *(format_decimal(row[name]) for name in metrics),
+            )
+            for row in lowest_rows.iter_rows(named=True)
+        )
+        column_names = ("query", *(["text"] if texts else []), *metrics)
+        text_columns = frozenset({0, 1} if texts else {0})
+        heading = (
+            f"{system}: {len(rows):,} of {len(values):,} queries, the lowest {metrics[0]} first"
+        )
+        tables.append(DocumentTable(heading, Grid(column_names, rows, text_columns), find=True))
+    return tables
+
+
+def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
+    """The queries that have a page with values of this record."""
+    values = read_query_values(request, record)
+    if values is not None:
+        return frozenset(values.rows)
+    result = read_result(request, record)
+    if not isinstance(result, Comparisons):
+        return frozenset()
+    tables = (comparison.queries for comparison in result.comparisons)
+    return frozenset(query for query_table in tables for query in query_table["query_id"].to_list())
+
+
+def _list_tables(document: Document) -> list[dict[str, str]]:
+    return [
+        {"table": anchor, "heading": table.heading}
+        for anchor, table in page.anchored_tables(document)
+    ]
+
+
+def _find_document(request: WebRequest) -> tuple[Record, Document]:
+    with request.store.read() as connection:
+        record = find_record(connection, request)
+        page_content = _make_record_content(request, connection, record)
+    if page_content is None:
+        raise not_found("table")
+    return record, page_content.document
+
+
+def table_page(request: WebRequest) -> PageReply:
+    """One table of a record."""
+    record, document = _find_document(request)
+    document_table = dict(page.anchored_tables(document)).get(request.path["table"])
+    if document_table is None:
+        raise not_found("table")
+    grid = document_table.grid.flat
+    data = {
+        "project": request.project.name,
+        "record": record.sha256,
+        "heading": document_table.heading,
+        "head": list(grid.head),
+        "rows": [list(row) for row in grid.rows],
+    }
+    query = partial(query_address, request, record=record)
+    query_ids = _linked_queries(request, record)
+    link_targets = page.Links(
+        query=lambda query_id: query(query_id) if query_id in query_ids else ""
+    )
+    table_document = Document(
+        document_table.heading or record_title(record),
+        sections=(
+            Section("table", "", (replace(document_table, heading="", folded=False, links=()),)),
+        ),
+    )
+    html = page_content(table_document, link_targets)
+    extra = {"document": html, "back": record_address(request, record), "of": record_title(record)}
+    return PageReply("record_table.html", data, extra, rows=PlainRows(grid.head, grid.rows))
+
+
+def chart_svg(request: WebRequest) -> FileReply:
+    """One chart of a record as SVG."""
+    return FileReply(_draw_picture(request).svg().encode(), "image/svg+xml", fresh=True)
+
+
+def chart_png(request: WebRequest) -> FileReply:
+    """One chart of a record as PNG."""
+    return FileReply(_draw_picture(request).png(), "image/png", fresh=True)
+
+
+def _draw_picture(request: WebRequest) -> Any:
+    _, document = _find_document(request)
+    chart = dict(page.anchored_charts(document)).get(request.path["chart"])
+    if chart is None:
+        raise not_found("chart")
+    try:
+        return load_name(chart.draw)(chart.result)
+    except MissingExtraError:
+        raise
+    except RankgateError:
+        raise not_found("chart") from None
+
+
+def query_values_page(request: WebRequest) -> PageReply:
+    """Every value per query of a record."""
+    with request.store.read() as connection:
+        record = find_record(connection, request)
+    values = read_query_values(request, record)
+    if values is None:
+        raise not_found("table of values")
+    value_table = values.table
+    start = max(request.values["after"] or 0, 0)
+    page_rows = value_table.slice(start, _PAGE_SIZE)
+    data = {
+        "project": request.project.name,
+        "record": record.sha256,
+        "head": page_rows.columns,
+        "rows": page_rows.rows(),
+        "total": len(value_table),
+        "next": start + _PAGE_SIZE if start + _PAGE_SIZE < len(value_table) else None,
+    }
+    extra = {"back": record_address(request, record), "of": record_title(record)}
+    return PageReply(
+        "record_values.html",
+        data,
+        extra,
+        rows=PlainRows(tuple(value_table.columns), value_table.rows()),
+    )
+
+
+_PAGE_SIZE = 200
+"""Queries of a page of values; the file in CSV has all."""

@@ -1,0 +1,179 @@
+"""Stored runs and judgments as tables, and records with their results.
+
+Tables of runs and judgments that the store has are read once. A record's result is looked up
+by hash, and read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from rankgate.core.errors import RankgateError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import result_class
+from rankgate.store.blobs import stored_runs
+from rankgate.store.records import records
+from rankgate.workspace.web.replies import not_found
+from rankgate.workspace.web.value_cache import Cache
+
+if TYPE_CHECKING:
+    import polars as pl
+    from sqlalchemy import Connection
+
+    from rankgate.core.present.base_result import Result
+    from rankgate.store.blobs.stored_runs import StoredJudgments, StoredRun
+    from rankgate.store.records.records import Record
+    from rankgate.store.records.series import Point
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_TABLES: Cache[pl.DataFrame] = Cache(24)
+
+
+def read_judgments_table(
+    connection: Connection, request: WebRequest, stored_judgments: StoredJudgments
+) -> pl.DataFrame:
+    """The rows of judgments."""
+    key = (request.store.name, stored_judgments.blob)
+    return _TABLES.get(
+        key,
+        lambda: (
+            stored_runs.read_judgments(
+                connection, request.store.blobs, request.project.id, stored_judgments.name
+            ).table
+        ),
+    )
+
+
+def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
+    """The rows of a run."""
+    key = (request.store.name, stored_run.blob)
+    return _TABLES.get(key, lambda: stored_runs.rankings(stored_run, request.store.blobs).table)
+
+
+_RESULTS: Cache[Result | None] = Cache(32)
+
+_HASH_LENGTH = 12
+"""Letters of a hash for people."""
+
+_KIND_LABELS = {
+    "verdict": "Gate",
+    "kpi_table": "KPIs",
+    "tradeoff": "Scorecard",
+    "evaluation": "Run",
+}
+
+
+def find_record(connection: Connection, request: WebRequest, name: str | None = None) -> Record:
+    """The record that the path names by the first letters of its hash, or by its number.
+
+    Raises:
+        Refused: there is none in the project.
+    """
+    try:
+        return records.find_record(connection, request.project.id, name or request.path["record"])
+    except RankgateError:
+        raise not_found("record") from None
+
+
+def read_result(request: WebRequest, record: Record) -> Result | None:
+    """The result of a record; None where this version does not know its kind or its form."""
+
+    def made() -> Result | None:
+        values = records.read_result(record, request.store.blobs)
+        try:
+            return result_class(record.kind).from_dict(values)
+        except (RankgateError, KeyError, TypeError, ValueError):
+            return None
+
+    return _RESULTS.get((request.store.name, record.blob), made)
+
+
+@dataclass(frozen=True)
+class QueryValues:
+    """The values per query of a record.
+
+    Attributes:
+        table: ``system``, ``query_id``, and a column for each metric.
+        rows: the numbers of each query's rows.
+    """
+
+    table: pl.DataFrame
+    rows: Mapping[str, list[int]]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that there are."""
+        return [name for name in self.table.columns if name not in {"system", "query_id"}]
+
+    def of(self, query: str) -> list[dict[str, Any]]:
+        """The rows of a query, one a system."""
+        return [self.table.row(row_number, named=True) for row_number in self.rows.get(query, ())]
+
+
+_VALUES: Cache[QueryValues] = Cache(64)
+
+
+def read_query_values(request: WebRequest, record: Record | Point) -> QueryValues | None:
+    """The values per query of a record, or of a point's; None where it has none."""
+    if record.per_query is None:
+        return None
+
+    def made() -> QueryValues:
+        table = records.read_per_query(record, request.store.blobs)
+        assert table is not None
+        rows: dict[str, list[int]] = {}
+        for row_number, query in enumerate(table["query_id"].to_list()):
+            rows.setdefault(query, []).append(row_number)
+        return QueryValues(table, rows)
+
+    return _VALUES.get((request.store.name, record.per_query), made)
+
+
+def record_view(record: Record) -> dict[str, Any]:
+    """A record in lists and on top of its page."""
+    names = (
+        "id",
+        "sha256",
+        "kind",
+        "name",
+        "system",
+        "revision",
+        "branch",
+        "verdict",
+        "evaluated_at",
+        "recorded_at",
+        "convention",
+        "qrels_sha256",
+    )
+    fields = {name: getattr(record, name) for name in names}
+    return fields | {
+        "labels": dict(record.labels),
+        "summary": dict(record.summary),
+        "title": record_title(record),
+        "what": kind_label(record.kind),
+    }
+
+
+def record_title(record: Record) -> str:
+    """The name of a record for people: its name, its system, or its hash."""
+    return record.name or record.system or record.sha256[:_HASH_LENGTH]
+
+
+def kind_label(kind: str) -> str:
+    """A kind of result for people."""
+    return _KIND_LABELS.get(kind, kind.replace("_", " ").capitalize())
+
+
+def record_address(request: WebRequest, record: Record) -> str:
+    """The address of a record's page, by its whole hash, so that it opens after years."""
+    return f"{request.config.base}{request.at('records', record.sha256)}"
+
+
+def query_address(request: WebRequest, query: str, record: Record | None = None) -> str:
+    """The address of a query's page, with what a record says of it."""
+    parameters = {"query": query} | ({} if record is None else {"record": record.sha256})
+    query_string = urlencode(parameters, quote_via=quote)
+    return f"{request.config.base}{request.at('query')}?{query_string}"

@@ -1,0 +1,436 @@
+"""Pages of trends: every series, and one over time with what changed it.
+
+First come the level before the last value of a series, with which the value is compared, and
+small lines of values over time, drawn by a template without a style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.document_model import Chart, Document, Entries, PlainRows, Table
+from rankgate.core.present.pages.page import page_content
+from rankgate.store.records import record_notes as noted
+from rankgate.store.records import records, series
+from rankgate.store.rows import now
+from rankgate.store.stored_project import StoredProject
+from rankgate.workspace.records.history import find_differences, make_history, split_comparable
+from rankgate.workspace.records.rescoring import split_break
+from rankgate.workspace.records.storages.store_storage import StoreStorage
+from rankgate.workspace.web.dashboard import trend_chart
+from rankgate.workspace.web.dashboard.recorded_results import read_query_values
+from rankgate.workspace.web.replies import FileReply, PageReply, not_found
+from rankgate.workspace.web.value_cache import Cache, ProjectCache
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import polars as pl
+    from sqlalchemy import Connection
+
+    from rankgate.core.present.document_model import Block
+    from rankgate.store.records.record_notes import Annotation
+    from rankgate.store.records.series import Point
+    from rankgate.workspace.records.history import CachedChanges, History
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+MAX_EVALUATIONS = 10
+"""Evaluations whose median is the level."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """An earlier level of a series.
+
+    Attributes:
+        value: the median of the evaluations.
+        count: of how many.
+        clear: True if it is outside the interval of the last value.
+        since: the first evaluation after it.
+    """
+
+    value: float
+    count: int
+    clear: bool
+    since: datetime
+
+    @property
+    def words(self) -> str:
+        """The level in words, with its dates."""
+        basis = "the evaluation" if self.count == 1 else f"the median of {self.count} evaluations"
+        end = "outside" if self.clear else "not outside"
+        return f"against {self.value:.4g}, {basis} before {self.since:%Y-%m-%d}; {end} the interval"
+
+
+def find_level(points: Sequence[Point]) -> Level | None:
+    """The level before the last value, by at most `MAX_EVALUATIONS` comparable evaluations.
+
+    None without any.
+
+    Evaluations inside the interval of the last value are its own level, back to the first one that
+    is outside. If the median of those before is outside too, it is the level, so that a fall is
+    shown for longer than one night. Else the level is the median of the latest ones.
+    """
+    valued_points = [point for point in points if point.value is not None]
+    if not valued_points:
+        return None
+    last = valued_points.pop()
+    earlier_values = [
+        (point.evaluated_at, point.value)
+        for point in valued_points
+        if point.value is not None and not find_differences(point, last)
+    ]
+    if not earlier_values:
+        return None
+    if last.low is not None and last.high is not None:
+        earlier_count = len(earlier_values)
+        while earlier_count and last.low <= earlier_values[earlier_count - 1][1] <= last.high:
+            earlier_count -= 1
+        before = [value for _, value in earlier_values[:earlier_count][-MAX_EVALUATIONS:]]
+        if before and not last.low <= median(before) <= last.high:
+            since = (
+                earlier_values[earlier_count][0]
+                if earlier_count < len(earlier_values)
+                else last.evaluated_at
+            )
+            return Level(median(before), len(before), clear=True, since=since)
+    before = [value for _, value in earlier_values[-MAX_EVALUATIONS:]]
+    return Level(median(before), len(before), clear=False, since=last.evaluated_at)
+
+
+WIDE, HIGH = 160, 36
+"""The size of the drawing, in its own units."""
+
+_EDGE = 4
+
+
+@dataclass(frozen=True)
+class TrendLine:
+    """A series as a small line.
+
+    Attributes:
+        name: of the series.
+        path: of the line, in the units of the drawing; a gap where values are not comparable.
+        last: the position of the last point; None without points.
+        value: the last value.
+        before: the one before it.
+        words: a description of the line, for screen readers.
+        metric, system: those of the series.
+        better: True if higher values are better.
+        level: compared with the last value, instead of the one before it.
+        alert: True if an alert of it is open.
+        n: the number of queries of the last value; 0 if it is not known.
+    """
+
+    name: str
+    path: str
+    last: tuple[float, float] | None
+    value: float | None
+    before: float | None
+    words: str
+    metric: str = ""
+    system: str = ""
+    better: bool = True
+    level: Level | None = None
+    alert: bool = False
+    n: int = 0
+
+    @property
+    def change(self) -> float | None:
+        """The change from the level before, or the value before, to the last value."""
+        before = self.level.value if self.level else self.before
+        return None if self.value is None or before is None else self.value - before
+
+    @property
+    def verdict(self) -> str:
+        """``pass`` or ``fail`` for a gain or a loss beyond the interval, else empty."""
+        if self.level is None or not self.level.clear or not self.change:
+            return ""
+        return "pass" if (self.change > 0) == self.better else "fail"
+
+    @classmethod
+    def of_series(cls, name: str, points: Sequence[Point], *, alert: bool = False) -> TrendLine:
+        """The line of a recorded series, compared with its level; the oldest point first."""
+        valued_points = [point for point in points if point.value is not None]
+        segments = split_comparable(valued_points) if valued_points else []
+        line = cls.of(
+            name, [[(point.evaluated_at, point.value) for point in segment] for segment in segments]
+        )
+        if not points:
+            return line
+        last = points[-1]
+        return replace(
+            line,
+            metric=last.metric,
+            system=last.system,
+            before=None,
+            better=last.higher_is_better,
+            level=find_level(points),
+            alert=alert,
+            n=valued_points[-1].n if valued_points else 0,
+        )
+
+    @classmethod
+    def of(
+        cls, name: str, segments: Sequence[Sequence[tuple[datetime, float | None]]]
+    ) -> TrendLine:
+        """The line of a series in segments that are not joined, the oldest point first."""
+        valued_segments = [
+            [(moment, value) for moment, value in segment if value is not None]
+            for segment in segments
+        ]
+        points = [point for segment in valued_segments for point in segment]
+        if not points:
+            return cls(name, "", None, None, None, f"{name}: no value")
+        first, last = points[0][0], points[-1][0]
+        low, high = min(v for _, v in points), max(v for _, v in points)
+        span = (last - first).total_seconds() or 1.0
+        value_range = (high - low) or 1.0
+
+        def position(moment: datetime, value: float) -> tuple[float, float]:
+            x = _EDGE + (WIDE - 2 * _EDGE) * (moment - first).total_seconds() / span
+            y = HIGH - _EDGE - (HIGH - 2 * _EDGE) * (value - low) / value_range
+            return x, HIGH / 2 if high == low else y
+
+        path = "".join(
+            _segment_path([position(*point) for point in segment])
+            for segment in valued_segments
+            if segment
+        )
+        description = (
+            f"{name}: {points[-1][1]:.4g} on {last:%Y-%m-%d}, from {low:.4g} to {high:.4g} "
+            f"in {len(points)} evaluations since {first:%Y-%m-%d}"
+        )
+        if len(valued_segments) > 1:
+            description += f"; {len(valued_segments)} parts that are not comparable"
+        latest = valued_segments[-1]
+        before = latest[-2][1] if len(latest) > 1 else None
+        return cls(name, path, position(*points[-1]), points[-1][1], before, description)
+
+
+def _segment_path(positions: Sequence[tuple[float, float]]) -> str:
+    """The path of a segment; of a single point a short stroke, so that it is seen."""
+    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in positions)
+    return f"{path}h0.1" if len(positions) == 1 else path
+
+
+_MAX_RECORDS = 60
+"""The latest records that small lines show."""
+
+_series_cache: ProjectCache[tuple[list[dict[str, Any]], list[TrendLine]]] = ProjectCache()
+_HISTORIES: Cache[History] = Cache(64)
+_CHANGE_CACHES: Cache[dict[Hashable, CachedChanges]] = Cache(64)
+"""The change-points of each series, by its segments."""
+
+_PAGES: Cache[tuple[str, str]] = Cache(64)
+
+
+def trends_page(request: WebRequest) -> PageReply:
+    """One series over time; all of them where none is named."""
+    return _series_page(request) if request.values["metric"] else _all_series_page(request)
+
+
+def _all_series_page(request: WebRequest) -> PageReply:
+    """Every series with its last value and a small line."""
+    with request.store.read() as connection:
+        rows, lines = _series_cache.of_project(
+            request, lambda: _series_rows(connection, request.project.id)
+        )
+        events = noted.list_annotations(connection, request.project.id)
+    data = {
+        "project": request.project.name,
+        "series": rows,
+        "annotations": _annotation_rows(events),
+    }
+    column_names = (
+        "metric",
+        "system",
+        "slice",
+        "points",
+        "first_at",
+        "last_at",
+        "value",
+        "n",
+        "change",
+    )
+    sheet = PlainRows(
+        column_names, [tuple(_cell_value(row[name]) for name in column_names) for row in rows]
+    )
+    return PageReply("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
+
+
+def _series_rows(
+    connection: Connection, project: int
+) -> tuple[list[dict[str, Any]], list[TrendLine]]:
+    """The figures of each series, and its line."""
+    latest = records.list_records(connection, project, most=_MAX_RECORDS)
+    since = latest[-1].evaluated_at if latest else None
+    points_by_series: dict[tuple[str, str, str], list[Point]] = {}
+    for point in series.list_points(connection, project, slice=None, since=since) if latest else []:
+        points_by_series.setdefault((point.metric, point.system, point.slice), []).append(point)
+    lines, rows = [], []
+    for name in series.list_series(connection, project):
+        series_points = points_by_series.get((name.metric, name.system, name.slice), [])
+        line = TrendLine.of_series(name.metric, series_points)
+        lines.append(line)
+        rows.append(
+            vars(name)
+            | {
+                "value": line.value,
+                "n": line.n,
+                "change": line.change,
+                "against": line.level and line.level.value,
+                "clear": bool(line.verdict),
+                "higher_is_better": line.better,
+            }
+        )
+    return rows, lines
+
+
+def _cell_value(value: Any) -> str | float | None:
+    return value if isinstance(value, str | float) or value is None else str(value)
+
+
+def _annotation_rows(events: list[Annotation]) -> list[dict[str, Any]]:
+    names = ("id", "at", "kind", "text", "metric", "revision", "actor")
+    return [{name: getattr(annotation, name) for name in names} for annotation in events[::-1]]
+
+
+def _series_page(request: WebRequest) -> PageReply:
+    """A series: drawing, changes, breaks with their parts, annotations, evaluations."""
+    with request.store.read() as connection:
+        points, events = _read_series(connection, request)
+        names = series.list_series(connection, request.project.id)
+    history, key = _make_history(request, points, events)
+    drawing, html = _PAGES.get((key, request.config.base), lambda: _draw_history(request, history))
+    fields = request.values
+    systems = sorted(
+        {series_name.system for series_name in names if series_name.metric == history.metric}
+    )
+    slices = sorted(
+        {series_name.slice for series_name in names if series_name.metric == history.metric}
+    )
+    data = {
+        "project": request.project.name,
+        "history": history.to_dict(),
+        "annotations": _annotation_rows(events),
+        "systems": systems,
+        "slices": slices,
+    }
+    extra = {
+        "drawing": drawing,
+        "document": html,
+        "colours": trend_chart.list_colours(history),
+        "given": {name: fields[name] for name in ("metric", "system", "slice", "branch")},
+        "rows": list(history.series.sort("at", descending=True).iter_rows(named=True)),
+        "now": now(),
+    }
+    sheet = PlainRows(tuple(history.series.columns), history.series.rows())
+    return PageReply("trend.html", data, extra, rows=sheet)
+
+
+def _read_series(
+    connection: Connection, request: WebRequest
+) -> tuple[list[Point], list[Annotation]]:
+    """The requested points, and the annotations.
+
+    Raises:
+        Refused: there are none.
+    """
+    fields, project = request.values, request.project.id
+    points = series.list_points(
+        connection,
+        project,
+        fields["metric"],
+        system=fields["system"],
+        slice=fields["slice"] or "",
+        branch=fields["branch"],
+        since=fields["since"],
+    )
+    valued_points = [point for point in points if point.value is not None]
+    if not valued_points:
+        raise not_found("series")
+    events = noted.list_annotations(
+        connection, project, metric=fields["metric"], since=fields["since"]
+    )
+    return valued_points, events
+
+
+def _make_history(
+    request: WebRequest, points: list[Point], events: list[Annotation]
+) -> tuple[History, tuple[Any, ...]]:
+    """The history of points, and its key in the cache."""
+    key = (
+        request.store.name,
+        request.project.id,
+        points[0].metric,
+        points[0].slice,
+        tuple(point.record for point in points),
+        tuple(point.system for point in points),
+        tuple(event.id for event in events),
+    )
+    storage = StoreStorage(StoredProject(request.store, request.project.name, request.project.id))
+
+    def per_query(point: Point) -> pl.DataFrame | None:
+        values = read_query_values(request, point)
+        return None if values is None else values.table
+
+    history = _HISTORIES.get(
+        key,
+        lambda: make_history(
+            points,
+            events,
+            per_query,
+            name=request.project.name,
+            bridge=partial(split_break, storage),
+            looked=_CHANGE_CACHES.get(key[:4], dict),
+        ),
+    )
+    return history, key
+
+
+def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
+    """The drawing whose points lead to records, and the rest of the document."""
+    drawing = trend_chart.draw_trend(history, lambda sha256: _record_address(request, sha256))
+    document = history.document()
+    sections = tuple(
+        replace(section, blocks=tuple(block for block in section.blocks if not _is_on_page(block)))
+        for section in document.sections
+    )
+    remaining_document = Document("", lead=(document.title,), sections=sections)
+    return drawing, page_content(remaining_document)
+
+
+def _is_on_page(block: Block) -> bool:
+    """True if the page itself shows a block: the drawing, and tables with links."""
+    page_headings = ("Evaluations", "Annotations")
+    return isinstance(block, Chart) or (
+        isinstance(block, Entries | Table) and block.heading.startswith(page_headings)
+    )
+
+
+def _record_address(request: WebRequest, sha256: str) -> str:
+    return f"{request.config.base}{request.at('records', sha256)}"
+
+
+def _requested_history(request: WebRequest) -> History:
+    with request.store.read() as connection:
+        points, events = _read_series(connection, request)
+    return _make_history(request, points, events)[0]
+
+
+def trend_svg(request: WebRequest) -> FileReply:
+    """The picture of a series as SVG."""
+    return FileReply(_requested_history(request).plot().svg().encode(), "image/svg+xml")
+
+
+def trend_png(request: WebRequest) -> FileReply:
+    """The picture of a series as PNG."""
+    return FileReply(_requested_history(request).plot().png(), "image/png")

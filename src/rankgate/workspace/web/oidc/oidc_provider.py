@@ -1,0 +1,231 @@
+"""The provider: its description, its keys, and the tokens that it gives for a code."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import JWSRegistry
+
+from rankgate.workspace.web.replies import RequestRefused
+
+if TYPE_CHECKING:
+    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+
+
+_ALGORITHMS = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "Ed25519",
+    "EdDSA",
+)
+"""Signatures by a key pair: one by a shared secret, or none, proves nothing."""
+
+_LEEWAY = 60
+"""Seconds by which the provider's clock may differ."""
+
+_CACHE_SECONDS = 3_600.0
+"""Seconds after which the provider's description is read again."""
+
+_KEY_REFRESH_SECONDS = 60.0
+"""Seconds before keys are read again for a token whose key is not known."""
+
+_MAX_ANSWER_BYTES = 1_000_000
+
+
+class Provider:
+    """A provider of OpenID Connect, by its discovery document.
+
+    Args:
+        settings: how to ask it.
+        clock: the time in seconds, for tests.
+    """
+
+    def __init__(self, settings: OidcSettings, clock: Any = time.monotonic) -> None:
+        self.settings = settings
+        timeout = urllib3.Timeout(connect=5, read=10)
+        self._http = urllib3.PoolManager(timeout=timeout, retries=False)
+        self._clock, self._lock = clock, threading.Lock()
+        self._described: tuple[float, dict[str, Any]] | None = None
+        self._keys: tuple[float, KeySet] | None = None
+
+    def begin(self, redirect: str) -> tuple[str, dict[str, str]]:
+        """Start a sign-in: the address for the browser, and secrets to keep until it comes back.
+
+        Raises:
+            Refused: the provider does not answer.
+        """
+        sign_in_secrets = {name: token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+        address = prepare_grant_uri(
+            self.description()["authorization_endpoint"],
+            self.settings.client_id,
+            "code",
+            redirect_uri=redirect,
+            scope=" ".join(self.settings.scopes),
+            state=sign_in_secrets["state"],
+            nonce=sign_in_secrets["nonce"],
+            code_challenge=create_s256_code_challenge(sign_in_secrets["verifier"]),
+            code_challenge_method="S256",
+        )
+        return address, sign_in_secrets
+
+    def claims(
+        self, code: str, sign_in_secrets: Mapping[str, str], redirect: str, issuer: str | None
+    ) -> Mapping[str, Any]:
+        """The claims of the user who signed in, by the code that the browser brought.
+
+        Args:
+            code: of the provider.
+            sign_in_secrets: from `begin`.
+            redirect: the address to which the browser was sent back.
+            issuer: who sent it, if the answer says so.
+
+        Raises:
+            Refused: the provider refuses the code; a token that proves nothing.
+        """
+        description = self.description()
+        sends_issuer = description.get("authorization_response_iss_parameter_supported") is True
+        if issuer != self.settings.issuer and (sends_issuer or issuer is not None):
+            raise _unproven_answer("the answer is of another issuer")
+        token = self._token(description, code, sign_in_secrets["verifier"], redirect)
+        try:
+            return self._checked(token, sign_in_secrets["nonce"])
+        except (JoseError, ValueError, TypeError, KeyError) as error:
+            raise _unproven_answer(getattr(error, "error", None) or type(error).__name__) from None
+
+    def description(self) -> dict[str, Any]:
+        """The discovery document.
+
+        Raises:
+            Refused: it cannot be read, or is of another issuer.
+        """
+        with self._lock:
+            cached = self._described
+        if cached is not None and self._clock() - cached[0] < _CACHE_SECONDS:
+            return cached[1]
+        issuer = self.settings.issuer
+        document = self._json("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        required_keys = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+        secure = issuer.startswith("http:")
+        if document.get("issuer") != issuer or not all(
+            isinstance(document.get(name), str) and (secure or document[name].startswith("https:"))
+            for name in required_keys
+        ):
+            raise _unreachable("its description is of another issuer, or lacks an address")
+        with self._lock:
+            self._described = (self._clock(), document)
+        return document
+
+    def _token(
+        self, description: Mapping[str, Any], code: str, verifier: str, redirect: str
+    ) -> Mapping[str, Any]:
+        settings = self.settings
+        parameters = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect,
+            "code_verifier": verifier,
+        }
+        headers = {"content-type": "application/x-www-form-urlencoded"}
+        auth_methods = description.get("token_endpoint_auth_methods_supported") or [
+            "client_secret_basic"
+        ]
+        if settings.client_secret and "client_secret_basic" in auth_methods:
+            pair = (settings.client_id, settings.client_secret)  # encoded first, by RFC 6749
+            basic = ":".join(quote(credential, safe="") for credential in pair)
+            headers |= urllib3.util.make_headers(basic_auth=basic)
+        else:
+            parameters["client_id"] = settings.client_id
+            if settings.client_secret:
+                parameters["client_secret"] = settings.client_secret
+        return self._json(
+            "POST", description["token_endpoint"], body=urlencode(parameters), headers=headers
+        )
+
+    def _checked(self, token: Mapping[str, Any], nonce: str) -> Mapping[str, Any]:
+        """The claims of an ID token: signature, issuer, audience, times and nonce are right."""
+        client = self.settings.client_id
+        registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
+        try:
+            decoded = jwt.decode(token["id_token"], self._key_set(), registry=registry)
+        except InvalidKeyIdError:  # the provider has changed its keys
+            decoded = jwt.decode(token["id_token"], self._key_set(again=True), registry=registry)
+        claims = CodeIDToken(
+            decoded.claims,
+            decoded.header,
+            {
+                "iss": {"essential": True, "value": self.settings.issuer},
+                "aud": {"essential": True, "value": client},
+                "sub": {"essential": True},
+                "nonce": {"essential": True, "value": nonce},
+            },
+            {"nonce": nonce, "client_id": client, "access_token": token.get("access_token")},
+        )
+        claims.validate(leeway=_LEEWAY)
+        if not isinstance(claims["sub"], str):
+            raise _unproven_answer("its subject is not a text")
+        return dict(claims)
+
+    def _key_set(self, *, again: bool = False) -> KeySet:
+        with self._lock:
+            cached = self._keys
+        age = float("inf") if cached is None else self._clock() - cached[0]
+        if cached is not None and age < (_KEY_REFRESH_SECONDS if again else _CACHE_SECONDS):
+            return cached[1]
+        keys = KeySet.import_key_set(self._json("GET", self.description()["jwks_uri"]))  # type: ignore[arg-type]
+        with self._lock:
+            self._keys = (self._clock(), keys)
+        return keys
+
+    def _json(self, method: str, address: str, **how: Any) -> dict[str, Any]:
+        try:
+            answer = self._http.request(
+                method, address, preload_content=False, redirect=False, **how
+            )
+            content = answer.read(_MAX_ANSWER_BYTES)
+            answer.release_conn()
+            document = json.loads(content)
+        except (urllib3.exceptions.HTTPError, ValueError):
+            raise _unreachable("it does not answer as it should") from None
+        if not isinstance(document, dict):
+            raise _unreachable("it does not answer as it should")
+        if answer.status != 200:
+            raise _unproven_answer(f"status {answer.status}")
+        return document
+
+
+@lru_cache(maxsize=10)
+def find_provider(settings: OidcSettings) -> Provider:
+    """The provider of a server, with its cached description and keys."""
+    return Provider(settings)
+
+
+def _unreachable(problem: str) -> RequestRefused:
+    return RequestRefused(
+        503, "provider-unreachable", f"The sign-in provider cannot be used: {problem}."
+    )
+
+
+def _unproven_answer(problem: str) -> RequestRefused:
+    message = f"The sign-in provider's answer proves nothing ({problem}); sign in again."
+    return RequestRefused(403, "sign-in-unproven", message)

@@ -1,0 +1,392 @@
+"""Pages of signing in, the account of a user, and the users of the server.
+
+People sign in and out, and accept an invitation; or they sign in at the provider of OpenID
+Connect: begin there, and come back. The account holds password and API tokens. The list of
+users is for the server's admins.
+"""
+
+from __future__ import annotations
+
+import hmac
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import require
+from rankgate.store.material import projects
+from rankgate.store.people import audit, invitations, sign_in, users
+from rankgate.store.people import sign_in as secrets
+from rankgate.store.people import sign_in as sessions
+from rankgate.store.rows import now
+from rankgate.workspace.web.endpoint import FORM, SESSION
+from rankgate.workspace.web.oidc import oidc_users
+from rankgate.workspace.web.oidc.oidc_users import find_user
+from rankgate.workspace.web.rendering import read_assets
+from rankgate.workspace.web.replies import (
+    ActionReply,
+    FileReply,
+    PageReply,
+    RedirectReply,
+    RequestRefused,
+    not_found,
+)
+from rankgate.workspace.web.web_request import invalid_value
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.people.sign_in import Token
+    from rankgate.store.people.users import User
+    from rankgate.workspace.web.oidc.oidc_provider import Provider
+    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)
+"""So many attempts may fail in this time from one address: for one name, and for any."""
+
+
+def sign_in_page(request: WebRequest) -> PageReply:
+    """The form to sign in."""
+    return PageReply(
+        "sign_in.html",
+        {"next": own_path(request.values["next"]), "provider": _provider_name(request)},
+    )
+
+
+def sign_in_with_password(request: WebRequest) -> ActionReply:
+    """Sign in with a new session, so that one that was planted is of no use."""
+    name, password = request.values["name"], request.values["password"]
+    hashed = _verify_password(request, name, password)
+    if hashed is None:
+        raise RequestRefused(403, "wrong-password", "The name or the password is wrong.")
+    renewed_hash = secrets.renewed_hash(hashed, password)
+    with request.store.write() as connection:
+        user = users.get_by_name(connection, name)
+        if renewed_hash is not None:
+            users.renew_hash(connection, hashed, renewed_hash)
+        secret = begin_session(request, connection, user)
+    next_path = own_path(request.values["next"])
+    return ActionReply(next_path, {"user": user.name}, cookies={SESSION: secret, FORM: None})
+
+
+def _verify_password(request: WebRequest, name: str, password: str) -> str | None:
+    """The hash of a password that is right; None if it is wrong.
+
+    The attempt is counted before the hash is computed, so that parallel attempts count, too.
+
+    Raises:
+        Refused: too many attempts failed.
+    """
+    with request.store.write() as connection:
+        attempt = sessions.begin_attempt(
+            connection, name, request.address, tries=_TRIES, from_one=_FROM_ONE, since=_SINCE
+        )
+        hashed = users.password_of(connection, name)
+    if attempt is None:
+        minutes = round(_SINCE.total_seconds() / 60)
+        problem = f"Too many attempts failed; try again in {minutes} minutes."
+        raise RequestRefused(429, "too-many-attempts", problem, again=minutes * 60)
+    is_right = secrets.verify_password(hashed, password)
+    with request.store.write() as connection:
+        if is_right:
+            sessions.mark_success(connection, attempt)
+        else:
+            audit.record(connection, audit.Actor("nobody"), "sign-in.failed", name[:100])
+    return hashed if is_right else None
+
+
+def begin_session(request: WebRequest, connection: Connection, user: User) -> str:
+    """Begin a session, and end the current one; return the secret of the new one."""
+    if request.who.session is not None:
+        sessions.end_session(connection, request.who.session.id)
+    audit.record(connection, audit.Actor(user.name, user.id), "sign-in", user.name)
+    return sessions.begin_session(connection, user.id)[1]
+
+
+def own_path(path: str | None) -> str:
+    """A path of our own to go on to; any other becomes the list of projects."""
+    is_inside = path and path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if path and is_inside and path.isprintable() and "\\" not in path else "/projects"
+
+
+def sign_out(request: WebRequest) -> ActionReply:
+    """End the session."""
+    with request.store.write() as connection:
+        if request.who.session is not None:
+            sessions.end_session(connection, request.who.session.id)
+    return ActionReply("/sign-in", cookies={SESSION: None})
+
+
+def invitation_page(request: WebRequest) -> PageReply:
+    """The form by which somebody becomes a user, or by which a user joins a project."""
+    with request.store.read() as connection:
+        pending_invitation = invitations.find(connection, request.path["secret"])
+        user_names = (
+            {user.name for user in users.list_users(connection)} if pending_invitation else set()
+        )
+    if pending_invitation is None:
+        raise RequestRefused(
+            404,
+            "invalid-invitation",
+            "This invitation was used, has been revoked or is too old; ask for another.",
+        )
+    user = request.who.user
+    data = {
+        "name": pending_invitation.name,
+        "admin": pending_invitation.admin,
+        "role": pending_invitation.role,
+    }
+    extra = {
+        "secret": request.path["secret"],
+        "provider": _provider_name(request),
+        "joins": user is not None and pending_invitation.name in {"", user.name},
+        "has_account": pending_invitation.name in user_names,
+    }
+    return PageReply("invitation.html", data, extra)
+
+
+def _provider_name(request: WebRequest) -> str | None:
+    """The name of the OpenID Connect provider on its button."""
+    return None if request.config.oidc is None else request.config.oidc.name
+
+
+def accept_invitation(request: WebRequest) -> ActionReply:
+    """Become a user, and sign in; a signed-in user joins as themselves."""
+    fields, secret = request.values, request.path["secret"]
+    if request.who.user is not None:
+        return _join_project(request, request.who.user)
+    if fields["password"] is None:
+        raise invalid_value("Password", "is missing")
+    hashed = secrets.password_hash(fields["password"])
+    with request.store.write() as connection:
+        user = invitations.accept(
+            connection, secret, fields["name"] or "", hashed, fields["display"] or ""
+        )
+        audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
+        session = begin_session(request, connection, user)
+    return ActionReply("/projects", {"user": user.name}, cookies={SESSION: session, FORM: None})
+
+
+def _join_project(request: WebRequest, user: User) -> ActionReply:
+    """Give a user who is signed in what an invitation gives."""
+    with request.store.write() as connection:
+        pending = invitations.find(connection, request.path["secret"])
+        if pending is not None and pending.name not in {"", user.name}:
+            problem = f"This invitation is for {pending.name}; sign in as {pending.name} to use it."
+            raise RequestRefused(403, "other-invitation", problem)
+        invitations.apply_invitation(connection, pending, user)
+        audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
+    return ActionReply("/projects", {"user": user.name})
+
+
+def change_password(request: WebRequest) -> ActionReply:
+    """Another password; every other session ends, and API tokens where the user asks for it."""
+    user = request.user
+    if _verify_password(request, user.name, request.values["before"]) is None:
+        raise RequestRefused(403, "wrong-password", "The password is wrong.")
+    hashed = secrets.password_hash(request.values["password"])
+    with request.store.write() as connection:
+        users.set_password(connection, user.id, hashed)
+        if request.values["end_tokens"]:
+            users.end_tokens(connection, user.id)
+        request.record(connection, "user.password", user.name, tokens=request.values["end_tokens"])
+        _, secret = sessions.begin_session(connection, user.id)
+    return ActionReply("/account", cookies={SESSION: secret})
+
+
+def asset_reply(request: WebRequest) -> FileReply:
+    """A file that pages load."""
+    asset_file = read_assets().get(request.path["name"])
+    if asset_file is None:
+        raise not_found("file")
+    return FileReply(*asset_file, fresh=False)
+
+
+_PATH = "/sign-in/oidc"
+
+
+def _oidc_settings(request: WebRequest) -> OidcSettings:
+    if request.config.oidc is None:
+        raise not_found()
+    return request.config.oidc
+
+
+def _find_provider(settings: OidcSettings) -> Provider:
+    require("sign-in by OpenID Connect needs Authlib and joserfc", "authlib", "joserfc")
+    from rankgate.workspace.web.oidc.oidc_provider import find_provider
+
+    return find_provider(settings)
+
+
+def _redirect_address(request: WebRequest) -> str:
+    return f"{request.origin}{request.config.base}{_PATH}/callback"
+
+
+def begin_oidc(request: WebRequest) -> RedirectReply:
+    """Go to the provider."""
+    settings = _oidc_settings(request)
+    address, pending_state = _find_provider(settings).begin(_redirect_address(request))
+    pending_state |= {
+        "next": own_path(request.values["next"]),
+        "invitation": request.values["invitation"] or "",
+    }
+    return RedirectReply(
+        address, {oidc_users.COOKIE: oidc_users.seal_cookie(settings, pending_state)}
+    )
+
+
+def oidc_callback(request: WebRequest) -> ActionReply:
+    """Come back from the provider, and sign in with a new session."""
+    settings, fields = _oidc_settings(request), request.values
+    pending_state = oidc_users.open_cookie(settings, request.cookies.get(oidc_users.COOKIE, ""))
+    if pending_state is None or not hmac.compare_digest(
+        pending_state["state"].encode(), (fields["state"] or "").encode()
+    ):
+        problem = "This sign-in was not begun in this browser, or too long ago; sign in again."
+        raise RequestRefused(403, "unknown-state", problem)
+    if fields["error"] or not fields["code"]:
+        raise RequestRefused(403, "provider-refused", "The sign-in provider did not sign you in.")
+    with request.store.write() as connection:
+        if sign_in.use_once(connection, pending_state["state"]):
+            raise RequestRefused(
+                403, "unknown-state", "This sign-in was used already; sign in again."
+            )
+    claims = _find_provider(settings).claims(
+        fields["code"], pending_state, _redirect_address(request), fields["iss"]
+    )
+    try:
+        with request.store.write() as connection:
+            user = find_user(connection, settings, claims, pending_state["invitation"])
+            secret = begin_session(request, connection, user)
+    except RequestRefused as refused:
+        with request.store.write() as connection:
+            details = {"code": refused.code, "issuer": settings.issuer}
+            nobody = audit.Actor("nobody")
+            audit.record(
+                connection, nobody, "sign-in.failed", _claimed_email(claims), details=details
+            )
+        raise
+    cookies = {SESSION: secret, oidc_users.COOKIE: None}
+    return ActionReply(own_path(pending_state["next"]), {"user": user.name}, cookies=cookies)
+
+
+def _claimed_email(claims: object) -> str:
+    email = claims.get("email") if isinstance(claims, dict) else None
+    return email[:100] if isinstance(email, str) and email.isprintable() else ""
+
+
+def account_page(request: WebRequest) -> PageReply:
+    """The signed-in user, with their tokens."""
+    with request.store.read() as connection:
+        user_tokens = sign_in.list_tokens(connection, request.user.id)
+    user = request.user
+    data = {
+        "user": {"name": user.name, "display": user.display, "admin": user.admin},
+        "tokens": [_token_view(token) for token in user_tokens],
+    }
+    return PageReply("account.html", data)
+
+
+def _token_view(token: Token) -> dict[str, Any]:
+    names = ("id", "name", "scopes", "project", "created_at", "expires_at", "revoked_at", "used_at")
+    return {name: getattr(token, name) for name in names}
+
+
+def issue_token(request: WebRequest) -> PageReply:
+    """A new token, whose secret is shown once."""
+    fields = request.values
+    scopes = [scope for scope in sign_in.SCOPES if fields[scope]] or ["read"]
+    with request.store.write() as connection:
+        project = None
+        if fields["project"]:
+            project = _find_project(connection, request.user, fields["project"])
+        token, secret = sign_in.issue_token(
+            connection,
+            request.user.id,
+            fields["name"],
+            scopes,
+            project=project,
+            expires_at=now() + timedelta(days=fields["days"] or 90),
+        )
+        request.record(connection, "token.issue", token.name, scopes=scopes)
+    data = {"token": secret, "name": token.name, "expires_at": token.expires_at}
+    return PageReply("secret.html", data, {"back": "/account", "what": "token"})
+
+
+def _find_project(connection: Connection, user: User, name: str) -> int:
+    """The number of a project in which a user has a role; others are not there."""
+    user_projects = projects.list_projects(connection, None if user.admin else user.id)
+    numbers = [project.id for project in user_projects if project.name == name]
+    if not numbers:
+        raise not_found("project")
+    return numbers[0]
+
+
+def revoke_token(request: WebRequest) -> ActionReply:
+    """End a token."""
+    with request.store.write() as connection:
+        token_ids = {token.id for token in sign_in.list_tokens(connection, request.user.id)}
+        if request.path["token"] not in token_ids:
+            raise not_found("token")
+        token = sign_in.revoke_token(connection, request.path["token"])
+        request.record(connection, "token.revoke", token.name)
+    return ActionReply("/account", {"token": token.id})
+
+
+def users_page(request: WebRequest) -> PageReply:
+    """Every user."""
+    with request.store.read() as connection:
+        all_users = users.list_users(connection)
+    rows = [
+        {
+            "id": user.id,
+            "name": user.name,
+            "display": user.display,
+            "admin": user.admin,
+            "disabled": user.disabled,
+            "created_at": user.created_at,
+        }
+        for user in all_users
+    ]
+    return PageReply("users.html", {"users": rows})
+
+
+def change_user(request: WebRequest) -> ActionReply:
+    """Change whether a user may sign in, and is an admin."""
+    fields = request.values
+    with request.store.write() as connection:
+        user = _find_user(connection, request)
+        if fields["sign_in"] is not None:
+            users.disable(connection, user.id, disabled=fields["sign_in"] == "no")
+        if fields["admin"] is not None:
+            users.set_admin(connection, user.id, admin=fields["admin"] == "yes")
+        changes = {name: fields[name] for name in ("sign_in", "admin") if fields[name]}
+        _record_action(connection, request, "user.change", user.name, **changes)
+    return ActionReply("/users", {"user": user.name})
+
+
+def remove_user(request: WebRequest) -> ActionReply:
+    """Remove a user: name, password and roles go, ratings stay under a pseudonym."""
+    with request.store.write() as connection:
+        user = _find_user(connection, request)
+        if request.values["confirm"] != user.name:
+            raise invalid_value("confirm", f"write {user.name} to remove this user")
+        name = users.remove(connection, user.id)
+        _record_action(connection, request, "user.remove", name)
+    return ActionReply("/users", {"pseudonym": name})
+
+
+def _find_user(connection: Connection, request: WebRequest) -> User:
+    user = users.get(connection, request.path["user"])
+    if user is None:
+        return users.get_by_name(
+            connection, str(request.path["user"])
+        )  # reports that there is none
+    return user
+
+
+def _record_action(
+    connection: Connection, request: WebRequest, action: str, subject: str, **details: object
+) -> None:
+    actor = audit.Actor(request.user.name, request.user.id)
+    audit.record(connection, actor, action, subject, details=details)

@@ -1,0 +1,334 @@
+"""Pages of coverage, the next pairs to judge, and the agreement of raters.
+
+The coverage of runs by judgments comes with the answers of raters to hidden questions. The
+next pairs to judge are those by which an open verdict, or a difference of two runs, could
+change. The agreement of raters has figures with intervals, alarms, confusion and drift.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.pages.page import page_content
+from rankgate.judging.agreement.agree import agree
+from rankgate.judging.agreement.agreement_document import sentence
+from rankgate.judging.agreement.agreement_tables import drift
+from rankgate.judging.pooling.pool import pool
+from rankgate.judging.pooling.pool_sampling import DEPTH, Order, PoolDesign
+from rankgate.store.blobs import stored_results, stored_runs
+from rankgate.store.blobs import stored_runs as runs
+from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.rows import now
+from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
+from rankgate.workspace.web.value_cache import ProjectCache
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from rankgate.data.qrels import Ratings
+    from rankgate.data.run import Run
+    from rankgate.store.blobs.stored_results import StoredResult
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+DEPTHS = (1, 3, 5, 10, 20)
+_PAIR = ["query_id", "doc_id"]
+
+
+def coverage_page(request: WebRequest) -> PageReply:
+    """The share of each run's first documents that somebody graded, and answers to known grades."""
+    project = request.project.id
+    with request.store.read() as connection:
+        graded_pairs = list_graded_pairs(connection, project)
+        run_tables = [
+            (stored_run.name, stored_runs.rankings(stored_run, request.store.blobs).table)
+            for stored_run in stored_runs.list_runs(connection, project)
+        ]
+        gold_answers = tasks.gold_answers(connection, project)
+    rows = [
+        {
+            "run": name,
+            "depth": depth,
+            "judged": share,
+            "documents": documents,
+            "queries": table["query_id"].n_unique(),
+        }
+        for name, table in run_tables
+        for depth, share, documents in _judged_shares(table, graded_pairs)
+    ]
+    data = {
+        "project": request.project.name,
+        "coverage": rows,
+        "depths": list(DEPTHS),
+        "gold": _rater_accuracy(gold_answers),
+    }
+    return PageReply("coverage.html", data)
+
+
+def list_graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
+    """The pairs of a project that somebody graded."""
+    rows = ratings.graded_pairs(connection, project)
+    return pl.DataFrame(rows, schema=dict.fromkeys(_PAIR, pl.String), orient="row")
+
+
+def _judged_shares(table: pl.DataFrame, graded_pairs: pl.DataFrame) -> list[tuple[int, float, int]]:
+    ranked_pairs = table.select(
+        *_PAIR, rank=pl.col("score").rank("ordinal", descending=True).over("query_id")
+    ).join(graded_pairs.with_columns(known=pl.lit(value=True)), on=_PAIR, how="left")
+    rows = []
+    for depth in DEPTHS:
+        top = ranked_pairs.filter(pl.col("rank") <= depth)
+        share = float(top["known"].fill_null(value=False).mean() or 0)  # type: ignore[arg-type]
+        rows.append((depth, share, len(top)))
+    return rows
+
+
+def _rater_accuracy(gold_answers: list[tuple[str, float, float | None]]) -> list[dict[str, Any]]:
+    """The known grades that each rater found, and the mean distance of their grades from them."""
+    answers_by_rater: dict[str, list[tuple[float, float | None]]] = defaultdict(list)
+    for rater, gold, grade in gold_answers:
+        answers_by_rater[rater].append((gold, grade))
+    rows = []
+    for rater, answers in answers_by_rater.items():
+        distances = [abs(grade - gold) for gold, grade in answers if grade is not None]
+        right = sum(grade == gold for gold, grade in answers)
+        rows.append(
+            {
+                "rater": rater,
+                "answers": len(answers),
+                "right": right,
+                "share": right / len(answers),
+                "off": sum(distances) / len(distances) if distances else None,
+            }
+        )
+    return rows
+
+
+_MAX_PAIRS = 50
+_DEFAULT_METRIC = "nDCG@10"
+_MAX_VERDICTS = 10
+
+
+def next_batch_page(request: WebRequest) -> PageReply:
+    """Open verdicts of the gate, and the pairs that could change one, most influential first."""
+    fields = request.values
+    project = request.project.id
+    with request.store.read() as connection:
+        run_names = [run.name for run in runs.list_runs(connection, project)]
+        stored_verdicts = stored_results.list_results(
+            connection, project, "verdict", most=_MAX_VERDICTS
+        )
+        verdicts = [
+            _verdict_view(
+                stored_verdict,
+                stored_results.read_result(stored_verdict, request.store.blobs),
+                run_names,
+            )
+            for stored_verdict in stored_verdicts
+        ]
+    open_ = [verdict for verdict in verdicts if verdict["verdict"] != "pass" and verdict["here"]]
+    open_verdict = next(
+        (verdict for verdict in open_ if fields["verdict"] in {None, verdict["id"]}), None
+    )
+    first, second, metric = fields["first"], fields["second"], fields["metric"]
+    if open_verdict is not None and not (first and second):
+        first, second, metric = (
+            open_verdict["baseline"],
+            open_verdict["candidate"],
+            open_verdict["metric"],
+        )
+    data: dict[str, Any] = {
+        "project": request.project.name,
+        "verdicts": verdicts,
+        "runs": run_names,
+        "first": first,
+        "second": second,
+        "metric": metric or _DEFAULT_METRIC,
+        "pairs": [],
+        "total": 0,
+        "problem": None,
+    }
+    if first and second:
+        try:
+            pairs = _pool_pairs(request, (first, second), order="influence", metric=metric)
+        except (InputError, UsageError) as error:
+            return PageReply("next.html", data | {"problem": str(error)})
+        data["total"] = len(pairs)
+        first_pairs = pairs.head(_MAX_PAIRS).select(*_PAIR, "why", "best_rank", "systems")
+        data["pairs"] = first_pairs.to_dicts()
+    return PageReply("next.html", data)
+
+
+def _verdict_view(
+    stored_verdict: StoredResult, verdict: dict[str, Any], run_names: list[str]
+) -> dict[str, Any]:
+    """A verdict, with the metric of the rule that decides it."""
+    rules = verdict["rules"]
+    open_rules = [rule for rule in rules if rule["status"] != "pass" and rule["metric"]]
+    metric = next(
+        (rule["metric"] for rule in [*open_rules, *rules] if rule["metric"]), _DEFAULT_METRIC
+    )
+    verdict_runs = {verdict["baseline"], verdict["candidate"]}
+    return {
+        "id": stored_verdict.id,
+        "verdict": verdict["verdict"],
+        "baseline": verdict["baseline"],
+        "candidate": verdict["candidate"],
+        "metric": metric,
+        "at": stored_verdict.created_at,
+        "here": verdict_runs <= set(run_names),
+    }
+
+
+def _pool_pairs(
+    request: WebRequest,
+    first: Sequence[str | None],
+    *,
+    order: Order | None,
+    metric: str | None,
+    depth: int | None = None,
+) -> pl.DataFrame:
+    """Pairs of runs that nobody graded, in order; those of ``first`` come first.
+
+    Raises:
+        InputError: there is no run.
+    """
+    project, blobs = request.project.id, request.store.blobs
+    with request.store.read() as connection:
+        rankings = _list_rankings(connection, request, [name for name in first if name])
+        graded_pairs = list_graded_pairs(connection, project)
+        stored_judgments = stored_runs.list_judgments(connection, project)
+        judged = (
+            stored_runs.read_judgments(connection, blobs, project, stored_judgments[-1].name)
+            if stored_judgments
+            else None
+        )
+    pool_order: Order = order or (
+        "influence" if judged is not None and len(rankings) > 1 else "rank"
+    )
+    design = PoolDesign(depth or DEPTH, pool_order, metric or _DEFAULT_METRIC)
+    result = pool(rankings, design, collection=judged)
+    return result.table.join(graded_pairs, on=_PAIR, how="anti", maintain_order="left")
+
+
+def _list_rankings(connection: Connection, request: WebRequest, first: Sequence[str]) -> list[Run]:
+    """The runs of the project, those that are named first; only these where two are named."""
+    stored_runs = {run.name: run for run in runs.list_runs(connection, request.project.id)}
+    if not stored_runs:
+        raise InputError("there is no run in the project; add one.", code="missing-input")
+    if unknown_names := [name for name in first if name not in stored_runs]:
+        raise UsageError(f"there is no run {unknown_names[0]!r}.", code="unknown-run")
+    names = (
+        first if len(first) > 1 else [*first, *(name for name in stored_runs if name not in first)]
+    )
+    return [runs.rankings(stored_runs[name], request.store.blobs) for name in names]
+
+
+def add_next_batch(request: WebRequest) -> ActionReply:
+    """A batch of what runs rank first and nobody graded, the most influential first."""
+    fields = request.values
+    chosen_runs = (fields["first"], fields["second"])
+    pairs = _pool_pairs(
+        request, chosen_runs, order=fields["order"], metric=fields["metric"], depth=fields["depth"]
+    )
+    if fields["most"]:
+        pairs = pairs.head(fields["most"])
+    with request.store.write() as connection:
+        batch = batches.add_batch(
+            connection,
+            request.project.id,
+            fields["name"],
+            strategy=fields["strategy"] or "2",
+            priority=fields["priority"] or 0,
+            created_by=request.user.id,
+        )
+        count = batches.add_pairs(connection, batch, pairs)
+        request.record(
+            connection, "batch.add", batch.name, tasks=count, order=fields["order"] or "by default"
+        )
+    return ActionReply(request.at(), {"batch": batch.id, "tasks": count})
+
+
+_agreement_cache: ProjectCache[tuple[dict[str, Any], dict[str, str]]] = ProjectCache()
+
+
+def agreement_page(request: WebRequest) -> PageReply:
+    """The agreement of raters: the document of ``rankgate agree`` with alarms, confusion, drift."""
+    batch = request.values["batch"]
+    with request.store.read() as connection:
+        rating_batches = [
+            {"id": rating_batch.id, "name": rating_batch.name}
+            for rating_batch in batches.list_batches(connection, request.project.id)
+            if rating_batch.kind == "rating"
+        ]
+    if batch is not None and batch not in {rating_batch["id"] for rating_batch in rating_batches}:
+        raise not_found("batch")
+    empty: dict[str, Any] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
+    try:
+        if batch is None:
+            data, extra = _agreement_cache.of_project(
+                request, lambda: _compute_agreement(request, None)
+            )
+        else:
+            data, extra = _compute_agreement(request, batch)
+    except InputError:
+        data, extra = empty, {}
+    data = {"project": request.project.name, "batch": batch, "batches": rating_batches, **data}
+    return PageReply("agreement.html", data, extra)
+
+
+def _compute_agreement(
+    request: WebRequest, batch: int | None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    opinions = read_people_ratings(request, batch)
+    agreement = agree(opinions)
+    data = {
+        "agreement": agreement.to_dict(),
+        "confusion": _confusion_rows(agreement.found.confusion),
+        "drift": drift(opinions).to_dicts(),
+        "at": now(),
+    }
+    return data, {"document": page_content(agreement.document()), "sentence": sentence(agreement)}
+
+
+def read_people_ratings(request: WebRequest, batch: int | None = None) -> Ratings:
+    """The ratings without final words, which are not the opinion of a rater.
+
+    Raises:
+        InputError: there are none.
+    """
+    with request.store.read() as connection:
+        all_ratings = ratings.read_ratings(
+            connection, request.project.id, batch=batch, name=request.project.name
+        )
+    rater_rows = all_ratings.table.filter(pl.col("rater") != ratings.FINAL)
+    if rater_rows.is_empty():
+        raise InputError("there are no ratings.", code="no-judgments")
+    return replace(all_ratings, table=rater_rows)
+
+
+def _confusion_rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """For each rater the counts of their grades, a row for each consensus grade of the others."""
+    grades = sorted({*table["consensus"], *table["grade"]})
+    counts = {(rater, consensus, grade): n for rater, consensus, grade, n in table.iter_rows()}
+    return [
+        {
+            "rater": rater,
+            "grades": grades,
+            "rows": [
+                {
+                    "consensus": consensus,
+                    "counts": [counts.get((rater, consensus, grade), 0) for grade in grades],
+                }
+                for consensus in grades
+            ],
+        }
+        for rater in table["rater"].unique(maintain_order=True)
+    ]

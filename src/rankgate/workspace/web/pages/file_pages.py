@@ -1,0 +1,371 @@
+"""Pages that import and export files of a project, and make its batches.
+
+Imports and exports come with a report of what is lost. Batches are made of a pool with the
+texts of its queries and documents, and changed.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.csv_form import guard_sheet
+from rankgate.data.file_contents import PART_LABELS
+from rankgate.data.files.conversion import convert
+from rankgate.data.formats import registry
+from rankgate.data.formats.pool_file import read_pool
+from rankgate.data.read import read_qrels
+from rankgate.judging.rating.rating_tasks import read_texts
+from rankgate.judging.store.import_export import add_contents, contents_in, read_incoming
+from rankgate.judging.transformers import TRANSFORMERS, Transformer
+from rankgate.store.blobs import stored_runs
+from rankgate.store.blobs.blob_folders import HashOnlyBlobs
+from rankgate.store.material import queries_documents
+from rankgate.store.rating import batches
+from rankgate.store.rating import batches as stored
+from rankgate.workspace.web.pages.upload_files import add_text_columns, list_columns, upload_file
+from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, Reply, not_found
+from rankgate.workspace.web.web_request import invalid_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+    from rankgate.data.file_contents import FileContents, Note
+    from rankgate.data.files.conversion import Conversion
+    from rankgate.judging.store.import_export import ImportedFile
+    from rankgate.workspace.web.web_request import Upload, WebRequest
+
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SHEETS = frozenset({"csv", "tsv", "jsonl", "parquet", "arrow"})
+"""Formats with one table, which get the part alone."""
+
+
+def material_page(request: WebRequest) -> PageReply:
+    """The contents of the project, and forms to add to it."""
+    project = request.project.id
+    with request.store.read() as connection:
+        data = {
+            "project": request.project.name,
+            "queries": queries_documents.count_queries(connection, project),
+            "documents": queries_documents.count_documents(connection, project),
+            "document_fields": queries_documents.field_names(connection, project),
+            "runs": [
+                {"name": run.name, "rows": run.rows}
+                for run in stored_runs.list_runs(connection, project)
+            ],
+            "batches": [
+                {"id": batch.id, "name": batch.name}
+                for batch in batches.list_batches(connection, project)
+            ],
+        }
+    readable = [file_format.name for file_format in registry.FORMATS]
+    return PageReply("material.html", data, {"formats": readable})
+
+
+def add_file(request: WebRequest) -> Reply:
+    """Add the contents of a file; or only report what would come of it."""
+    fields, upload = request.values, request.values["file"]
+    with upload_file(upload, request.config.largest_unpacked) as path:
+        if fields["preview"]:
+            return PageReply("incoming.html", _trial_report(request, path))
+        incoming = _read_upload(request, path)
+        with request.store.write() as connection:
+            conversion = _import_contents(request, connection, incoming, request.store.blobs)
+            request.record(connection, "material.add", upload.name[:200], **conversion.rows)
+    return ActionReply(
+        request.at("material"), _import_report(conversion, incoming) | {"added": True}
+    )
+
+
+def _read_upload(request: WebRequest, path: Path) -> ImportedFile:
+    options = {name: request.values[name] for name in ("columns", "final")}
+    grade_mapping = parse_grade_mapping(request.values["transform"])
+    return read_incoming(path, from_=request.values["format"], transform=grade_mapping, **options)
+
+
+def parse_grade_mapping(text: str | None) -> Transformer | None:
+    """A mapping of grades by name or by its lines; never a file of the server.
+
+    Raises:
+        InputError: lines of another form.
+    """
+    if text is None:
+        return None
+    transformer = TRANSFORMERS.get(text.strip())
+    return transformer or Transformer.parse(text.replace(";", "\n"), "the mapping of grades")
+
+
+def _import_contents(
+    request: WebRequest, connection: Any, incoming: ImportedFile, blobs: Any
+) -> Conversion:
+    return add_contents(
+        connection,
+        blobs,
+        request.project.id,
+        incoming,
+        batch=request.values["batch"],
+        created_by=request.user.id,
+    )
+
+
+def _trial_report(request: WebRequest, path: Path) -> dict[str, Any]:
+    """The report on a trial import: its result or its problem, and the columns of a sheet."""
+    fields = request.values
+    data: dict[str, Any] = {
+        "project": request.project.name,
+        "file": fields["file"].name,
+        "added": False,
+        "columns": list_columns(fields["file"], fields["columns"], fields["final"]),
+        "problem": None,
+    }
+    try:
+        incoming = _read_upload(request, path)
+        with request.store.trial() as connection:
+            conversion = _import_contents(request, connection, incoming, HashOnlyBlobs())
+    except (InputError, UsageError) as error:
+        message = str(error).replace(str(path), fields["file"].name)
+        problem = {"code": error.code, "message": message}
+        return data | {
+            "problem": problem,
+            "holds": {},
+            "seen": [],
+            "lost": [],
+            "raters": [],
+            "grades": [],
+            "format": None,
+        }
+    data["columns"] = add_text_columns(data["columns"], incoming.contents)
+    return data | _import_report(conversion, incoming) | _rating_counts(incoming.contents)
+
+
+def _import_report(conversion: Conversion, incoming: ImportedFile) -> dict[str, Any]:
+    """The contents that were imported, seen and lost."""
+    return {
+        "format": conversion.from_format,
+        "holds": _part_counts(conversion, incoming),
+        "seen": [_note_view(note) for note in conversion.notes],
+        "lost": [_note_view(note) for note in conversion.losses],
+    }
+
+
+def _part_counts(conversion: Conversion, incoming: ImportedFile) -> dict[str, int]:
+    """The size of each part: judgments and others by rows, runs by their number."""
+    rows = {
+        "judgments" if content_kind == "qrels" else content_kind: n
+        for content_kind, n in conversion.rows.items()
+    }
+    return rows | ({"runs": len(incoming.contents.runs)} if "runs" in rows else {})
+
+
+def _note_view(note: Note) -> Mapping[str, Any]:
+    return {"count": note.count, "what": note.what, "examples": list(note.examples)}
+
+
+def _rating_counts(contents: FileContents) -> dict[str, Any]:
+    """Counts of ratings by rater, and of grades."""
+    judged = contents.ratings or contents.qrels
+    if judged is None:
+        return {"raters": [], "grades": []}
+    raters = Counter(judged.table["rater"]) if contents.ratings is not None else Counter()
+    grades = Counter(judged.table["grade"])
+    return {
+        "raters": [{"rater": name, "ratings": n} for name, n in raters.most_common()],
+        "grades": [
+            {"grade": grade, "count": grades[grade]}
+            for grade in sorted(grades, key=lambda grade: (grade is None, grade))
+        ],
+    }
+
+
+def export_page(request: WebRequest) -> PageReply:
+    """The preview of an export: what a format would hold of a part, and what it would lose."""
+    form = request.values["format"]
+    choice = ExportChoice.of(request.values["what"])
+    with request.store.read() as connection:
+        project = request.project.id
+        judgments_names = [
+            f"judgments/{stored_judgments.name}"
+            for stored_judgments in stored_runs.list_judgments(connection, project)
+        ]
+        run_names = [f"run/{run.name}" for run in stored_runs.list_runs(connection, project)]
+    data: dict[str, Any] = {
+        "project": request.project.name,
+        "what": choice.words,
+        "format": form,
+        "parts": ["ratings", *judgments_names, *run_names, "queries", "documents"],
+        "formats": list_formats(choice.part),
+        "holds": {},
+        "lost": [],
+        "problem": None,
+    }
+    if form:
+        try:
+            result = _write_contents(request, form, choice)[1]
+            data |= {
+                "holds": dict(result.rows),
+                "lost": [_note_view(note) for note in result.losses],
+            }
+        except (InputError, UsageError) as error:
+            data["problem"] = {"code": error.code, "message": str(error)}
+    has_formula_guard = bool(form) and _file_suffix(form) in _SEPARATORS
+    return PageReply("export.html", data, {"guards": has_formula_guard})
+
+
+@dataclass(frozen=True)
+class ExportChoice:
+    """The part of contents to write, and the name of judgments or a run."""
+
+    words: str
+    part: str
+    name: str | None = None
+
+    @classmethod
+    def of(cls, text: str | None) -> ExportChoice:
+        """Parse ``ratings``, ``judgments/NAME``, ``run/NAME``, ``queries`` or ``documents``."""
+        kind, _, name = (text or "ratings").partition("/")
+        parts = {
+            "ratings": "ratings",
+            "judgments": "qrels",
+            "run": "runs",
+            "queries": "queries",
+            "documents": "documents",
+        }
+        if kind not in parts or bool(name) != (kind in {"judgments", "run"}):
+            raise invalid_value(
+                "what", "is ratings, judgments/NAME, run/NAME, queries or documents"
+            )
+        return cls(text or "ratings", parts[kind], name or None)
+
+
+def export_file(request: WebRequest) -> FileReply:
+    """A part of the project in a format; ratings and judgments with texts."""
+    fields = request.values
+    return _file_reply(request, fields["format"] or "csv", ExportChoice.of(fields["what"]))
+
+
+def judgments_file(request: WebRequest) -> FileReply:
+    """Judgments as a file in any format."""
+    choice = ExportChoice.of(f"judgments/{request.path['judgments']}")
+    return _file_reply(request, request.values["format"] or "trec", choice)
+
+
+def ratings_file(request: WebRequest) -> FileReply:
+    """Every rating, one row each, as a file in any format that holds ratings."""
+    return _file_reply(request, request.values["format"] or "csv", ExportChoice.of("ratings"))
+
+
+def _file_reply(request: WebRequest, form: str, choice: ExportChoice) -> FileReply:
+    content, _ = _write_contents(request, form, choice)
+    suffix = _file_suffix(form)
+    if suffix in _SEPARATORS and not request.values["raw"]:
+        content = guard_sheet(content, _SEPARATORS[suffix])
+    stem = f"{request.project.name}-{choice.name or choice.part}"
+    return FileReply(content, "application/octet-stream", f"{stem}{suffix}")
+
+
+def _file_suffix(form: str) -> str:
+    suffixes = registry.find_format(form).suffixes
+    return suffixes[0] if suffixes else ".txt"
+
+
+def _write_contents(
+    request: WebRequest, form: str, choice: ExportChoice
+) -> tuple[bytes, Conversion]:
+    """The bytes of a file, and what it lost."""
+    content_kind, name = choice.part, choice.name
+    if content_kind not in registry.find_format(form).holds:
+        problem = f"{form} holds no {PART_LABELS[content_kind]}; choose another format."
+        raise InputError(problem, code="format-cannot-hold")
+    contents = contents_in(
+        request.store,
+        request.project.name,
+        judgments_name=name if content_kind == "qrels" else None,
+        run_names=(name,) if content_kind == "runs" and name else (),
+    )
+    if content_kind not in contents.parts:
+        raise InputError(f"there are no {PART_LABELS[content_kind]}.", code="no-such-content")
+    if form in _SHEETS or content_kind not in {"ratings", "qrels"}:
+        contents = contents.only(content_kind)
+    target = io.BytesIO()
+    conversion = convert(contents, target, to=form)
+    return target.getvalue(), conversion
+
+
+def list_formats(content_kind: str) -> list[str]:
+    """The formats that can be written and hold a part."""
+    return [
+        file_format.name
+        for file_format in registry.FORMATS
+        if file_format.write and content_kind in file_format.holds
+    ]
+
+
+def add_batch(request: WebRequest) -> ActionReply:
+    """A batch of a pool, with the texts of its queries and documents."""
+    fields = request.values
+    tables: dict[str, pl.DataFrame] = {}
+    size_limit = request.config.largest_unpacked
+    with upload_file(fields["pool"], size_limit) as path:
+        pool = read_pool(str(path))
+    for table_name in ("queries", "documents"):
+        if fields[table_name] is not None:
+            with upload_file(fields[table_name], size_limit) as path:
+                tables[table_name] = read_texts(path, table_name)
+    gold = _read_gold(fields["gold"], size_limit) if fields["gold"] is not None else {}
+    project = request.project.id
+    with request.store.write() as connection:
+        if "queries" in tables:
+            queries_documents.add_queries(connection, project, tables["queries"])
+        if "documents" in tables:
+            queries_documents.add_documents(connection, project, tables["documents"])
+        batch = stored.add_batch(
+            connection,
+            project,
+            fields["name"],
+            kind=fields["kind"] or "rating",
+            strategy=fields["strategy"] or "2",
+            priority=fields["priority"] or 0,
+            deadline=fields["deadline"],
+            blind=not fields["open"],
+            seed=fields["seed"] or 0,
+            created_by=request.user.id,
+        )
+        count = stored.add_pairs(connection, batch, pool, gold)
+        request.record(connection, "batch.add", batch.name, tasks=count, blind=batch.blind)
+    return ActionReply(request.at(), {"batch": batch.id, "tasks": count})
+
+
+def _read_gold(upload: Upload, size_limit: float) -> dict[tuple[str, str], stored.Gold]:
+    with upload_file(upload, size_limit) as path:
+        table = read_qrels(path).table
+    return {
+        (row["query_id"], row["doc_id"]): stored.Gold(row["grade"])
+        for row in table.iter_rows(named=True)
+    }
+
+
+def change_batch(request: WebRequest) -> ActionReply:
+    """Pause, close or open a batch; another priority, deadline or number of raters."""
+    with request.store.write() as connection:
+        batch = stored.get_batch(connection, request.path["batch"])
+        if batch.project != request.project.id:
+            raise not_found("batch")
+        values = {
+            name: request.values[name] for name in ("state", "priority", "strategy", "deadline")
+        }
+        changes = {name: value for name, value in values.items() if value is not None}
+        stored.change_batch(connection, batch.id, **changes)
+        request.record(
+            connection,
+            "batch.change",
+            batch.name,
+            **{name: str(value) for name, value in changes.items()},
+        )
+    return ActionReply(request.at(), {"batch": batch.id})

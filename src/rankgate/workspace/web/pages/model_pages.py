@@ -1,0 +1,252 @@
+"""Language models as raters: who rates, jobs with their progress, admission by evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.present.pages.page import page_content
+from rankgate.judging.admission.requirements import Demands
+from rankgate.judging.models.model_admission import admit_model, evidence, withdraw_model
+from rankgate.judging.models.model_jobs import (
+    Review,
+    add_job,
+    ensure_rater,
+    identity_for,
+    job_view,
+    models_by_number,
+    models_of,
+    tasks_of_batch,
+    tasks_to_depth,
+)
+from rankgate.judging.models.model_queue import REQUEST_KEYS, judge_for
+from rankgate.store.blobs import stored_runs
+from rankgate.store.models import model_admissions, model_answers_by_request, model_jobs_table
+from rankgate.store.rating import batches
+from rankgate.store.rows import now
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.web_request import invalid_value
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.models.model_job import Job
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_MAX_ANSWERS = 50
+
+
+def models_page(request: WebRequest) -> PageReply:
+    """The models of a project, their jobs, and forms to start one."""
+    project = request.project.id
+    with request.store.read() as connection:
+        rule = model_admissions.rule_of_project(connection, project)
+        data = {
+            "project": request.project.name,
+            "models": models_of(connection, project),
+            "jobs": [
+                _job_view(connection, job)
+                for job in model_jobs_table.list_jobs(connection, project)
+            ],
+            "rule": None if rule is None else dict(rule.settings),
+            "endpoints": [
+                {
+                    "name": endpoint.name,
+                    "models": list(endpoint.models),
+                    "prices": list(endpoint.prices),
+                }
+                for endpoint in request.config.models.values()
+            ],
+        }
+        batch_names = [
+            batch.name
+            for batch in batches.list_batches(connection, project)
+            if batch.kind == "rating"
+        ]
+        run_names = [run.name for run in stored_runs.list_runs(connection, project)]
+    return PageReply("models.html", data, {"batches": batch_names, "runs": run_names})
+
+
+def _job_view(connection: Connection, job: Job) -> dict[str, Any]:
+    name = models_by_number(connection)[job.rater].name
+    return job_view(connection, job) | {"model": name}
+
+
+def start_job(request: WebRequest) -> ActionReply:
+    """A job on a batch, or on what runs rank first."""
+    fields = request.values
+    judge = judge_for(request.config.models, fields)
+    names = [text.strip() for text in (fields["runs"] or "").split(",") if text.strip()]
+    if (fields["batch"] is None) == (not names):
+        raise invalid_value("batch", "name a batch, or else runs")
+    project = request.project.id
+    with request.store.write() as connection:
+        if names:
+            rater = ensure_rater(connection, identity_for(connection, project, judge))
+            depth = fields["depth"] or 10
+            job_name = f"{', '.join(names)[:60]} to depth {depth}"
+            numbers = tasks_to_depth(
+                connection,
+                request.store.blobs,
+                project,
+                names,
+                depth,
+                batch=f"model: {job_name} {now():%Y-%m-%d %H:%M:%S}",
+                rater=rater.id,
+            )
+        else:
+            job_name = fields["batch"]
+            numbers = tasks_of_batch(connection, project, job_name)
+        model_job = add_job(
+            connection,
+            project,
+            judge,
+            numbers,
+            name=job_name,
+            endpoint=fields["endpoint"],
+            review=Review(fields["distance"], fields["doubt"]),
+            created_by=request.user.id,
+        )
+        request.record(connection, "model.start", job_name, job=model_job.id, model=judge.model)
+    return ActionReply(
+        request.at("models", "jobs", model_job.id), {"job": model_job.id, "tasks": model_job.total}
+    )
+
+
+def set_rule(request: WebRequest) -> ActionReply:
+    """Rate what new runs rank first, to a depth."""
+    judge = judge_for(request.config.models, request.values)
+    settings = {name: request.values[name] for name in REQUEST_KEYS}
+    settings["depth"] = settings["depth"] or 10
+    with request.store.write() as connection:
+        identity_for(
+            connection, request.project.id, judge
+        )  # it has a scale, and a prompt that fits
+        model_admissions.save_rule(connection, request.project.id, settings, request.user.id)
+        request.record(connection, "model.rule", judge.model, depth=settings["depth"])
+    return ActionReply(request.at("models"), {"depth": settings["depth"]})
+
+
+def end_rule(request: WebRequest) -> ActionReply:
+    """Leave new runs to people."""
+    with request.store.write() as connection:
+        model_admissions.remove(connection, request.project.id)
+        request.record(connection, "model.rule", "none")
+    return ActionReply(request.at("models"))
+
+
+def model_page(request: WebRequest) -> PageReply:
+    """A model: its identity, its answers, and its admission with the evidence."""
+    project, number = request.project.id, request.path["rater"]
+    with request.store.read() as connection:
+        models_by_rater = {model["rater"]: model for model in models_of(connection, project)}
+        if number not in models_by_rater:
+            raise not_found("model")
+        rater = models_by_number(connection)[number]
+        rater_answers = model_answers_by_request.answers_of_rater(
+            connection, project, number, before=request.values["before"], most=_MAX_ANSWERS
+        )
+        admission = model_admissions.admissions_by_rater(connection, project).get(number)
+    admission_evidence = None if admission is None else evidence(request.store, admission)
+    data = {
+        "project": request.project.name,
+        "model": models_by_rater[number],
+        "identity": dict(rater.identity),
+        "answers": rater_answers,
+        "before": rater_answers[-1]["id"] if len(rater_answers) == _MAX_ANSWERS else None,
+        "evidence": None if admission_evidence is None else admission_evidence.to_dict(),
+    }
+    document = "" if admission_evidence is None else page_content(admission_evidence.document())
+    return PageReply("model.html", data, {"document": document})
+
+
+def admit_rater(request: WebRequest) -> ActionReply:
+    """Compare a model with people; it counts if it passes."""
+    fields, number = request.values, request.path["rater"]
+    defaults = vars(Demands())
+    requested = {name: fields[name] for name in ("alpha", "bias", "pairs", "answered")}
+    demands = Demands(
+        **{name: defaults[name] if value is None else value for name, value in requested.items()}
+    )
+    _refuse_unknown(request)
+    admission, _ = admit_model(
+        request.store,
+        request.project.id,
+        number,
+        demands=demands,
+        with_runs=fields["with_runs"],
+        user=request.user.id,
+    )
+    with request.store.write() as connection:
+        request.record(
+            connection,
+            "model.admit",
+            admission.judge.name,
+            verdict=admission.verdict,
+            demands=vars(demands),
+        )
+    return ActionReply(
+        request.at("models", number), {"verdict": admission.verdict, "pairs": admission.pairs}
+    )
+
+
+def withdraw_admission(request: WebRequest) -> ActionReply:
+    """Let the ratings of a model not count any more."""
+    _refuse_unknown(request)
+    withdraw_model(request.store, request.project.id, request.path["rater"], request.user.id)
+    with request.store.write() as connection:
+        request.record(connection, "model.withdraw", str(request.path["rater"]))
+    return ActionReply(request.at("models", request.path["rater"]))
+
+
+def _refuse_unknown(request: WebRequest) -> None:
+    with request.store.read() as connection:
+        rater_numbers = {model["rater"] for model in models_of(connection, request.project.id)}
+    if request.path["rater"] not in rater_numbers:
+        raise not_found("model")
+
+
+def _find_job(connection: Connection, request: WebRequest) -> Job:
+    jobs_by_number = {
+        model_job.id: model_job
+        for model_job in model_jobs_table.list_jobs(connection, request.project.id)
+    }
+    if request.path["job"] not in jobs_by_number:
+        raise not_found("job")
+    return jobs_by_number[request.path["job"]]
+
+
+def job_page(request: WebRequest) -> PageReply:
+    """The progress of a job."""
+    with request.store.read() as connection:
+        data = {
+            "project": request.project.name,
+            "job": _job_view(connection, _find_job(connection, request)),
+        }
+    return PageReply("model_job.html", data)
+
+
+def cancel_job(request: WebRequest) -> ActionReply:
+    """End a job; what it answered stays."""
+    with request.store.write() as connection:
+        model_job = model_jobs_table.cancel(connection, _find_job(connection, request).id)
+        request.record(connection, "model.cancel", str(model_job.id))
+    return ActionReply(
+        request.at("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
+    )
+
+
+def resume_job(request: WebRequest) -> ActionReply:
+    """Go on with a job that ended early, with limits given now; what it spent counts."""
+    with request.store.write() as connection:
+        model_job = _find_job(connection, request)
+        if model_job.endpoint not in request.config.models:
+            problem = "This job is of the command line, or of an endpoint that is gone."
+            raise RequestRefused(409, "unknown-endpoint", problem)
+        limits = {name: request.values[name] for name in ("calls", "tokens", "ceiling")}
+        model_jobs_table.update_job(connection, model_job.id, {**model_job.settings, **limits})
+        model_job = model_jobs_table.resume(connection, model_job.id)
+        request.record(connection, "model.resume", str(model_job.id), **limits)
+    return ActionReply(
+        request.at("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
+    )

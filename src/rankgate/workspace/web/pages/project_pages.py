@@ -1,0 +1,485 @@
+"""Pages of projects: the list, progress, people, and archiving or deleting.
+
+Projects have a list, a page for a new one, and the progress of one. The people of a project
+are members with roles, and invitations. Parts that a project does not need any longer are
+archived, or deleted after a page that lists what goes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.errors import InputError
+from rankgate.data.qrels import parse_scale
+from rankgate.store import archive
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects
+from rankgate.store.models import model_jobs_table
+from rankgate.store.people import audit, invitations, users
+from rankgate.store.rating import batches, rating_answers, tasks
+from rankgate.store.rows import now
+from rankgate.workspace.web.pages.rating_pages import format_duration
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.value_cache import ProjectCache
+from rankgate.workspace.web.web_request import invalid_value, list_batch_names
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.archive import Archivable
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_rater_cache: ProjectCache[list[dict[str, Any]]] = ProjectCache()
+
+
+def list_projects(request: WebRequest) -> PageReply:
+    """The projects of the user, with their roles."""
+    user = request.user
+    with request.store.read() as connection:
+        user_id = None if user.admin else user.id
+        user_projects = projects.list_projects(connection, user_id)
+        archived_projects = projects.list_projects(connection, user_id, archived=True)
+        limit = request.who.token.project if request.who.token else None
+        rows = [
+            {
+                "id": project.id,
+                "name": project.name,
+                "title": project.title,
+                "description": project.description,
+                "role": users.role_of(connection, project.id, user.id),
+                "open": tasks.progress(connection, project.id).open,
+            }
+            for project in user_projects
+            if limit in {None, project.id}
+        ]
+    archived = [
+        {"name": project.name, "title": project.title}
+        for project in archived_projects
+        if limit in {None, project.id}
+    ]
+    return PageReply("projects.html", {"projects": rows, "archived": archived})
+
+
+def add_project(request: WebRequest) -> ActionReply:
+    """A new project with its scale."""
+    fields = request.values
+    with request.store.write() as connection:
+        project = projects.add(
+            connection,
+            fields["name"],
+            title=fields["title"] or "",
+            description=fields["description"] or "",
+            scale=parse_scale(fields["scale"] or "graded"),
+        )
+        actor = audit.Actor(request.user.name, request.user.id)
+        audit.record(connection, actor, "project.add", project.name, project=project.id)
+    return ActionReply(f"/projects/{project.name}", {"name": project.name})
+
+
+def project_overview(request: WebRequest) -> PageReply:
+    """The progress of the project: tasks, batches, people, hours."""
+    project = request.project
+    with request.store.read() as connection:
+        progress = tasks.progress(connection, project.id)
+        data: dict[str, Any] = {
+            "project": project.name,
+            "heading": project.title,
+            "description": project.description,
+            "progress": vars(progress) | {"total": progress.total},
+            "batches": [
+                _batch_view(connection, batch)
+                for batch in batches.list_batches(connection, project.id)
+            ],
+            "runs": [
+                {"name": run.name, "rows": run.rows, "queries": run.queries}
+                for run in stored_runs.list_runs(connection, project.id)
+            ],
+            "raters": _rater_cache.of_project(request, lambda: _rater_rows(connection, project.id)),
+        }
+    data["hours"] = sum(rater["seconds"] for rater in data["raters"]) / 3600
+    data["hours_left"] = _estimate_hours_left(data["batches"], data["raters"])
+    return PageReply("overview.html", data)
+
+
+def _batch_view(connection: Connection, batch: batches.Batch) -> dict[str, Any]:
+    progress = tasks.progress(connection, batch.project, batch.id)
+    names = ("id", "name", "kind", "strategy", "priority", "deadline", "state", "blind")
+    return (
+        {name: getattr(batch, name) for name in names} | vars(progress) | {"total": progress.total}
+    )
+
+
+def _rater_rows(connection: Connection, project: int) -> list[dict[str, Any]]:
+    """The work of each rater: ratings and preferences, seconds, and the median pace."""
+    rows = rating_answers.efforts(connection, project)
+    table = pl.DataFrame(rows, _EFFORTS_SCHEMA, orient="row")
+    efforts = (
+        table.group_by("rater", "kind", maintain_order=True)
+        .agg(
+            pl.len().alias("ratings"),
+            pl.col("graded").not_().sum().alias("without_grade"),
+            pl.col("seconds").sum().alias("seconds"),
+            pl.col("seconds").median().alias("pace"),
+            pl.col("at").max().alias("last"),
+        )
+        .sort("rater")
+    )
+    return [
+        {**row, "time": format_duration(row["seconds"])} for row in efforts.iter_rows(named=True)
+    ]
+
+
+_EFFORTS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "rater": pl.String,
+    "kind": pl.String,
+    "graded": pl.Boolean,
+    "seconds": pl.Float64,
+    "at": pl.Datetime("us", "UTC"),
+}
+_SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
+
+
+def _estimate_hours_left(
+    open_batches: list[dict[str, Any]], people: list[dict[str, Any]]
+) -> float | None:
+    """The hours that open tasks take at the pace until now; None if it is not known."""
+    paces = [person["pace"] for person in people if person["pace"] is not None]
+    if not paces:
+        return None
+    slots = sum(batch["open"] * _SLOTS[batch["strategy"]] for batch in open_batches)
+    return float(slots * sum(paces) / len(paces) / 3600)
+
+
+def log_page(request: WebRequest) -> PageReply:
+    """The audit log of the project."""
+    with request.store.read() as connection:
+        entries = audit.entries(connection, request.project.id, before=request.values["before"])
+    rows = [
+        {
+            "id": entry.id,
+            "at": entry.at,
+            "actor": entry.actor,
+            "action": entry.action,
+            "subject": entry.subject,
+            "details": dict(entry.details),
+        }
+        for entry in entries
+    ]
+    data = {
+        "project": request.project.name,
+        "entries": rows,
+        "before": rows[-1]["id"] if rows else None,
+    }
+    return PageReply("log.html", data)
+
+
+def setup_page(request: WebRequest) -> PageReply:
+    """The scale, the guideline with its versions, and what raters see."""
+    project = request.project
+    with request.store.read() as connection:
+        grades = projects.grades(connection, project.id)
+        versions = projects.all_guidelines(connection, project.id)
+    data = {
+        "project": project.name,
+        "scale": [
+            {"grade": grade.grade, "label": grade.label, "description": grade.description}
+            for grade in grades
+        ],
+        "guidelines": [
+            {
+                "version": guideline.version,
+                "text": guideline.text,
+                "created_at": guideline.created_at,
+            }
+            for guideline in versions
+        ],
+        "fields": " ".join(project.settings.get("fields") or ()),
+        "images": " ".join(project.settings.get("images") or ()),
+    }
+    return PageReply("setup.html", data)
+
+
+def set_scale(request: WebRequest) -> ActionReply:
+    """Grades with labels and descriptions, a line each: ``2 = good: holds the answer``."""
+    grades = [_parse_grade(line) for line in request.values["scale"].splitlines() if line.strip()]
+    with request.store.write() as connection:
+        projects.set_scale(connection, request.project.id, grades)
+        request.record(connection, "scale.set", " ".join(f"{grade.grade:g}" for grade in grades))
+    return ActionReply(request.at("setup"))
+
+
+def _parse_grade(line: str) -> projects.Grade:
+    number, _, label_text = line.partition("=")
+    label, _, description = label_text.partition(":")
+    try:
+        grade = float(number)
+    except ValueError:
+        problem = f"{line[:80]!r} begins with no grade; write 2 = good: holds the answer."
+        raise InputError(problem, code="not-a-number") from None
+    return projects.Grade(grade, label.strip(), "", description.strip())
+
+
+def add_guideline(request: WebRequest) -> ActionReply:
+    """A new version of the guideline; earlier ones stay as they are."""
+    fields = request.values
+    with request.store.write() as connection:
+        guideline = projects.add_guideline(
+            connection, request.project.id, fields["version"], fields["text"], request.user.id
+        )
+        request.record(connection, "guideline.add", guideline.version)
+    return ActionReply(request.at("setup"), {"version": guideline.version})
+
+
+def set_display(request: WebRequest) -> ActionReply:
+    """Set the fields that raters see, and the sites whose images are loaded."""
+    fields = request.values
+    display: dict[str, Any] = {name: (fields[name] or "").split() for name in ("fields", "images")}
+    with request.store.write() as connection:
+        settings = dict(request.project.settings) | display
+        projects.change(connection, request.project.id, settings=settings)
+        request.record(connection, "project.display", "", **display)
+    return ActionReply(request.at("setup"), display)
+
+
+def people_page(request: WebRequest) -> PageReply:
+    """Members, and invited people."""
+    with request.store.read() as connection:
+        members = users.members(connection, request.project.id)
+        waiting = invitations.list_open(connection, request.project.id)
+    data = {
+        "project": request.project.name,
+        "members": [
+            {
+                "name": member.name,
+                "display": member.display,
+                "role": role,
+                "disabled": member.disabled,
+            }
+            for member, role in members
+        ],
+        "invitations": [
+            {
+                "id": invitation.id,
+                "name": invitation.name,
+                "role": invitation.role,
+                "expires_at": invitation.expires_at,
+            }
+            for invitation in waiting
+        ],
+    }
+    return PageReply("people.html", data)
+
+
+def _refuse_higher_role(request: WebRequest, role: str | None) -> None:
+    """Refuse roles that only admins give to managers, who invite raters and viewers."""
+    if request.role != "admin" and role in {"admin", "manager"}:
+        raise RequestRefused(403, "not-allowed", "Only an admin of the project makes managers.")
+
+
+def invite_person(request: WebRequest) -> PageReply:
+    """A link by which somebody becomes a member, shown once."""
+    role = request.values["role"]
+    _refuse_higher_role(request, role)
+    with request.store.write() as connection:
+        invitation, secret = invitations.invite(
+            connection,
+            project=request.project.id,
+            role=role,
+            name=request.values["name"] or "",
+            created_by=request.user.id,
+        )
+        request.record(connection, "invitation.make", invitation.name, role=role)
+    link = f"{request.origin}{request.config.base}/invitations/{secret}"
+    data = {"token": link, "name": invitation.name or role, "expires_at": invitation.expires_at}
+    return PageReply("secret.html", data, {"back": request.at("people"), "what": "invitation"})
+
+
+def revoke_invitation(request: WebRequest) -> ActionReply:
+    """Revoke an invitation."""
+    number = request.path["invitation"]
+    with request.store.write() as connection:
+        waiting = {
+            invitation.id: invitation
+            for invitation in invitations.list_open(connection, request.project.id)
+        }
+        if number not in waiting:
+            raise not_found("invitation")
+        _refuse_higher_role(request, waiting[number].role)
+        invitations.revoke(connection, number)
+        request.record(connection, "invitation.revoke", waiting[number].name)
+    return ActionReply(request.at("people"), {"invitation": number})
+
+
+def grant_role(request: WebRequest) -> ActionReply:
+    """Give a user another role in the project, or none."""
+    role = request.values["role"] if request.values["role"] != "none" else None
+    _refuse_higher_role(request, role)
+    with request.store.write() as connection:
+        user = users.get_by_name(connection, request.values["name"])
+        _refuse_higher_role(request, users.role_of(connection, request.project.id, user.id))
+        users.grant(connection, request.project.id, user.id, role)
+        request.record(connection, "role.grant", user.name, role=role or "none")
+    return ActionReply(request.at("people"), {"name": user.name, "role": role})
+
+
+_QUERIES_NAME = "archived queries"
+"""The text to type to delete all archived queries."""
+
+
+def archive_page(request: WebRequest) -> PageReply:
+    """Runs, judgments, batches and archived queries, each with a button to hide or show it."""
+    project = request.project
+    with request.store.read() as connection:
+        resources = archive.list_archivables(connection, project.id)
+        archived_queries = archive.count_archived_queries(connection, project.id)
+    data = {
+        "project": project.name,
+        "items": [vars(resource) for resource in resources],
+        "archived_queries": archived_queries,
+        "archived_at": project.archived_at,
+    }
+    return PageReply("archive.html", data, {"batches": list_batch_names(request)})
+
+
+def _find_item(connection: Connection, request: WebRequest) -> Archivable:
+    kind = str(request.path["kind"])
+    if kind not in archive.KINDS:
+        raise not_found("page")
+    return archive.get(connection, request.project.id, kind, request.path["number"])
+
+
+def archive_item(request: WebRequest) -> ActionReply:
+    """Hide an item, or show it again."""
+    archived = bool(request.values["archived"])
+    with request.store.write() as connection:
+        resource = _find_item(connection, request)
+        archive.set_archived(connection, resource, archived=archived)
+        action = "archive" if archived else "restore"
+        request.record(connection, f"{resource.kind}.{action}", resource.name)
+    return ActionReply(request.at("archive"), {"name": resource.name, "archived": archived})
+
+
+def archive_queries(request: WebRequest) -> ActionReply:
+    """Hide queries, or show them again: those that are named, and those of a batch."""
+    fields, project = request.values, request.project
+    archived = bool(fields["archived"])
+    with request.store.write() as connection:
+        ids = [line.strip() for line in (fields["queries"] or "").splitlines() if line.strip()]
+        if fields["batch"]:
+            batch = batches.get_by_name(connection, project.id, fields["batch"])
+            ids += archive.queries_of_batch(connection, batch.id)
+        if not ids:
+            raise invalid_value("queries", "names no query")
+        count = archive.archive_queries(connection, project.id, ids, archived=archived)
+        action = "queries.archive" if archived else "queries.restore"
+        request.record(connection, action, fields["batch"] or ids[0], queries=count)
+    return ActionReply(request.at("archive"), {"queries": count, "archived": archived})
+
+
+def archive_project(request: WebRequest) -> ActionReply:
+    """Hide the project in lists, and end the jobs of models; or show it again."""
+    archived = bool(request.values["archived"])
+    with request.store.write() as connection:
+        projects.change(connection, request.project.id, archived_at=now() if archived else None)
+        if archived:
+            for job in model_jobs_table.list_jobs(connection, request.project.id):
+                if job.state in model_jobs_table.UNDER_WAY:
+                    model_jobs_table.cancel(connection, job.id)
+        request.record(connection, "project.archive" if archived else "project.restore")
+    return ActionReply("/projects", {"name": request.project.name, "archived": archived})
+
+
+def delete_page(request: WebRequest) -> PageReply:
+    """The page before an item is deleted, with what goes with it."""
+    with request.store.read() as connection:
+        resource = _find_item(connection, request)
+        counts = archive.dependents(connection, resource)
+    return PageReply(
+        "delete.html",
+        {
+            "project": request.project.name,
+            "kind": resource.kind,
+            "id": resource.id,
+            "name": resource.name,
+            "deleted": counts,
+            "deletable": True,
+        },
+    )
+
+
+def delete_item(request: WebRequest) -> ActionReply:
+    """Delete an item with what depends on it."""
+    with request.store.write() as connection:
+        resource = _find_item(connection, request)
+        _refuse_other_name(request, resource.name)
+        counts = archive.delete(connection, resource)
+        request.record(connection, f"{resource.kind}.delete", resource.name, **counts)
+    return ActionReply(request.at("archive"), {"name": resource.name, "deleted": counts})
+
+
+def delete_queries_page(request: WebRequest) -> PageReply:
+    """The page before all archived queries are deleted, with what goes with them."""
+    project = request.project
+    with request.store.read() as connection:
+        count = archive.count_archived_queries(connection, project.id)
+        counts = archive.dependents_of_archived_queries(connection, project.id)
+    return PageReply(
+        "delete.html",
+        {
+            "project": project.name,
+            "kind": "queries",
+            "id": project.id,
+            "name": _QUERIES_NAME,
+            "queries": count,
+            "deleted": counts,
+            "deletable": True,
+        },
+    )
+
+
+def delete_queries(request: WebRequest) -> ActionReply:
+    """Delete all archived queries with what depends on them."""
+    with request.store.write() as connection:
+        _refuse_other_name(request, _QUERIES_NAME)
+        count = archive.count_archived_queries(connection, request.project.id)
+        counts = archive.delete_archived_queries(connection, request.project.id)
+        request.record(connection, "queries.delete", _QUERIES_NAME, queries=count, **counts)
+    return ActionReply(
+        request.at("archive"), {"name": _QUERIES_NAME, "queries": count, "deleted": counts}
+    )
+
+
+def delete_project_page(request: WebRequest) -> PageReply:
+    """The page before the project is deleted, with what goes with it."""
+    project = request.project
+    with request.store.read() as connection:
+        counts = archive.project_dependents(connection, project.id)
+    return PageReply(
+        "delete.html",
+        {
+            "project": project.name,
+            "kind": "project",
+            "id": project.id,
+            "name": project.name,
+            "deleted": counts,
+            "deletable": project.archived_at is not None,
+        },
+    )
+
+
+def delete_project(request: WebRequest) -> ActionReply:
+    """Delete the project with all that it has."""
+    project = request.project
+    with request.store.write() as connection:
+        _refuse_other_name(request, project.name)
+        counts = archive.delete_project(connection, project.id)
+        request.record(connection, "project.delete", project.name, **counts)
+    return ActionReply("/projects", {"name": project.name, "deleted": counts})
+
+
+def _refuse_other_name(request: WebRequest, name: str) -> None:
+    if request.values["confirm"] != name:
+        raise invalid_value("confirm", f"is not the name {name}")

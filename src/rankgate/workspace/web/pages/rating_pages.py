@@ -1,0 +1,477 @@
+"""Pages of rating: answer tasks, and see every pair with its answers.
+
+An answer to a task, as a request sends it, is recorded once, with the feedback of a training.
+The rating page comes next, with what it sends. Last comes every pair with what each rater
+said, page by page, by filters; and asking somebody again.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from rankgate.core.frozen import dataclass
+from rankgate.store.material import projects
+from rankgate.store.people import users
+from rankgate.store.rating import (
+    batches,
+    next_task,
+    preferences,
+    rating_answers,
+    ratings,
+    task_state,
+    tasks,
+)
+from rankgate.store.rows import now
+from rankgate.workspace.web.pages.task_view import (
+    REASONS,
+    image_origins,
+    scale_view,
+    swaps_sides,
+    task_view,
+)
+from rankgate.workspace.web.rendering import render_guideline
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.value_cache import ProjectCache
+from rankgate.workspace.web.web_request import invalid_value
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.rating.rating_answers import Answer
+    from rankgate.store.rating.task_state import LockedTask
+    from rankgate.store.rating.tasks import Task
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+COMPARISON_KINDS = frozenset({"documents", "lists"})
+"""Kinds of batches that ask which of two is better."""
+
+_MAX_AHEAD = timedelta(days=1)
+"""The time by which the clock of a client may be ahead."""
+
+MAX_ANSWERS = 1_000
+"""Answers in one request."""
+
+
+@dataclass(frozen=True)
+class RecordedAnswer:
+    """An answer that was recorded: its task, its id, and whether it is new."""
+
+    task: LockedTask
+    identity: str
+    new: bool
+
+
+def record_answer(
+    connection: Connection, request: WebRequest, rater: int, fields: Mapping[str, Any]
+) -> RecordedAnswer:
+    """Record a rating or a preference of a task of the project.
+
+    Raises:
+        Refused: no such task in the project; a reason that has another meaning.
+        UsageError: the task was not given to them, or its batch is closed; as of
+            `ratings.rate` and `preferences.prefer`.
+    """
+    task = task_state.lock_task(connection, fields["task"])
+    if task.project != request.project.id:
+        raise not_found("task")
+    task_state.refuse_unassigned(connection, task, rater)
+    values = {
+        "reason": fields["why"] or fields["reason"] if fields["grade"] is None else None,
+        "comment": fields["comment"],
+        "seconds": _limit_seconds(fields["seconds"]),
+        "at": _limit_moment(fields["at"]),
+    }
+    identity = fields["rating_id"] or str(uuid4())
+    if values["reason"] == ratings.WITHDRAWN:
+        raise RequestRefused(
+            400, "invalid-value", "This reason has another meaning; choose another."
+        )
+    if task.kind in COMPARISON_KINDS:
+        new = _record_preference(connection, task, rater, identity, fields, values)
+    else:
+        new = ratings.rate(
+            connection, task, rater, rating_id=identity, grade=fields["grade"], **values
+        ).new
+    return RecordedAnswer(task, identity, new)
+
+
+def _record_preference(
+    connection: Connection,
+    task: LockedTask,
+    rater: int,
+    identity: str,
+    fields: Mapping[str, Any],
+    values: dict[str, Any],
+) -> bool:
+    choice: preferences.Choice = fields["choice"] or "none"
+    reason = values["reason"] if choice == "none" else None
+    _, new = preferences.prefer(
+        connection,
+        task.id,
+        rater,
+        preference_id=identity,
+        choice=choice,
+        swapped=swaps_sides(task.id, task.kind, rater),
+        **(values | {"reason": reason}),
+    )
+    return new
+
+
+def _limit_moment(value: datetime | None) -> datetime | None:
+    """The time of an answer by the client's clock, which may be ahead, but not by days."""
+    if value is not None and value > now() + _MAX_AHEAD:
+        raise invalid_value("at", "is in the future")
+    return None if value is None else min(value, now())
+
+
+def _limit_seconds(value: float | None) -> float | None:
+    return None if value is None else min(value, 86_400.0)
+
+
+def feedback(task: LockedTask, grade: float | None) -> dict[str, Any] | None:
+    """In a training: the known grade, with its reason."""
+    if task.kind != "training" or task.gold is None:
+        return None
+    right = grade == task.gold
+    return {"grade": task.gold, "why": task.gold_why, "yours": grade, "right": right}
+
+
+def record_many(request: WebRequest) -> ActionReply:
+    """Record many answers in one transaction: all of them, or none if one is refused."""
+    answers = []
+    with request.store.write() as connection:
+        rater = request.rater(connection)
+        for answer_fields in request.values["answers"]:
+            recorded_answer = record_answer(connection, request, rater, answer_fields)
+            answers.append(
+                {
+                    "task": recorded_answer.task.id,
+                    "rating_id": recorded_answer.identity,
+                    "new": recorded_answer.new,
+                    "feedback": feedback(recorded_answer.task, answer_fields["grade"]),
+                }
+            )
+    return ActionReply(request.at("rate"), {"answers": answers})
+
+
+_PACE_RATINGS = 20
+"""The number of latest ratings by which the pace is measured."""
+
+_open_task_cache: ProjectCache[dict[int, int]] = ProjectCache()
+_scale_cache: ProjectCache[list[dict[str, Any]]] = ProjectCache()
+
+
+def rate_page(request: WebRequest) -> PageReply:
+    """The next task, or one that the rater wants to see again."""
+    number, batch = request.values["task"], request.values["batch"]
+    with request.store.write() as connection:
+        rater = request.rater(connection)
+        if number is None:
+            number = _take_task(connection, request, rater, batch)
+        else:
+            _claim_task(connection, request, number, rater)
+    with request.store.read() as connection:
+        data = make_page_state(connection, request, rater, number, batch)
+        guideline_version = projects.guideline(connection, request.project.id)
+    guideline = render_guideline(guideline_version.text) if guideline_version else ""
+    data["guideline"] = None if guideline_version is None else guideline_version.version
+    extra = {"guideline_html": guideline, "rating_id": str(uuid4())}
+    return PageReply("rate.html", data, extra, images=image_origins(request.project.settings))
+
+
+def make_page_state(
+    connection: Connection, request: WebRequest, rater: int, number: int | None, batch: int | None
+) -> dict[str, Any]:
+    """The state of the page: the task, the scale, the progress of the rater."""
+    task = None if number is None else _find_task(connection, request, number)
+    recent_answers = rating_answers.latest_answers(
+        connection, request.project.id, rater, _PACE_RATINGS
+    )
+    rater_answer = None if task is None else _current_answer(recent_answers, task)
+    view = None
+    if task is not None:
+        view = task_view(connection, request.store, request.project, task, rater, rater_answer)
+    return {
+        "project": request.project.name,
+        "heading": request.project.title,
+        "task": view,
+        "batch": batch,
+        "scale": _scale_cache.of_project(
+            request, lambda: scale_view(connection, request.project.id)
+        ),
+        "reasons": [{"reason": key, "label": label} for key, label in REASONS],
+        "progress": _rater_progress(connection, request, rater, recent_answers, number, batch),
+    }
+
+
+def _current_answer(recent_answers: list[Answer], task: Task) -> Answer | None:
+    last = next(
+        (recent_answer for recent_answer in recent_answers if recent_answer.task == task.id), None
+    )
+    return None if last is None or last.reason == ratings.WITHDRAWN else last
+
+
+def _rater_progress(
+    connection: Connection,
+    request: WebRequest,
+    rater: int,
+    recent_answers: list[Answer],
+    number: int | None,
+    batch: int | None,
+) -> dict[str, Any]:
+    """The work of the rater in the project, or in a batch of it, and what remains for them."""
+    project = request.project.id
+    counts = _open_task_cache.of_project(request, lambda: tasks.count_open(connection, project))
+    answered_count, still_open = tasks.count_answered(connection, project, rater, batch)
+    total = sum(counts.values()) if batch is None else counts.get(batch, 0)
+    remaining_count = 0 if number is None else max(total - still_open, 1)
+    seconds = [
+        recent_answer.seconds
+        for recent_answer in recent_answers
+        if recent_answer.seconds is not None and recent_answer.seconds < 600
+    ]
+    pace = statistics.median(seconds) if seconds else None
+    return {
+        "done": answered_count,
+        "total": answered_count + remaining_count,
+        "mine": answered_count,  # for clients of before, as done was that of all raters
+        "pace": pace,
+        "left": None if pace is None else pace * remaining_count,
+        "last": next(
+            (
+                recent_answer.task
+                for recent_answer in recent_answers
+                if recent_answer.task is not None
+            ),
+            None,
+        ),
+    }
+
+
+def _find_task(connection: Connection, request: WebRequest, number: int) -> Task:
+    task = tasks.get_task(connection, number)
+    if task.project != request.project.id:
+        raise not_found("task")
+    return task
+
+
+def _claim_task(connection: Connection, request: WebRequest, number: int, rater: int) -> None:
+    """Keep a task for a rater who asks for it by number: one that they had before.
+
+    Managers may have any that is open.
+    """
+    task = _find_task(connection, request, number)
+    if request.role == "rater" and not task_state.is_assigned(connection, number, rater):
+        raise not_found("task")
+    if task.state == "open":
+        next_task.claim(connection, number, rater)
+
+
+def _take_task(
+    connection: Connection, request: WebRequest, rater: int, batch: int | None
+) -> int | None:
+    if batch is not None and batches.get_batch(connection, batch).project != request.project.id:
+        raise not_found("batch")
+    return next_task.take(connection, request.project.id, rater, batch=batch)
+
+
+def query_page(request: WebRequest) -> PageReply:
+    """All documents of one query that the rater has yet to grade, on one page."""
+    with request.store.write() as connection:
+        rater = request.rater(connection)
+        number = _take_task(connection, request, rater, request.values["batch"])
+        first = None if number is None else _find_task(connection, request, number)
+        numbers = []
+        if first is not None and first.batch.kind in {"rating", "training"}:
+            numbers = tasks.tasks_of_query(connection, first.batch.id, first.query.id, rater)
+            numbers = [
+                task_number
+                for task_number in numbers
+                if next_task.claim(connection, task_number, rater)
+            ]
+    with request.store.read() as connection:
+        data = make_page_state(connection, request, rater, number, request.values["batch"])
+        query_tasks = [_find_task(connection, request, task_number) for task_number in numbers]
+        data["tasks"] = [
+            task_view(connection, request.store, request.project, task, rater)
+            for task in query_tasks
+        ]
+    extra = {"rating_ids": {task_number: str(uuid4()) for task_number in numbers}}
+    return PageReply("query.html", data, extra, images=image_origins(request.project.settings))
+
+
+def record_rating(request: WebRequest) -> ActionReply:
+    """Record a rating, and give the next task: one request, one transaction."""
+    fields = request.values
+    with request.store.write() as connection:
+        rater = request.rater(connection)
+        answered = record_answer(connection, request, rater, fields)
+        number = _take_task(connection, request, rater, fields["batch"])
+        page_state = make_page_state(connection, request, rater, number, fields["batch"])
+    result = {"rating_id": answered.identity, "new": answered.new}
+    return _next_task_reply(
+        request, {**result, "feedback": feedback(answered.task, fields["grade"]), **page_state}
+    )
+
+
+def _next_task_reply(request: WebRequest, data: dict[str, Any]) -> ActionReply:
+    batch = request.values.get("batch")
+    path = request.at("rate", "query") if request.values.get("list") else request.at("rate")
+    path += "" if batch is None else f"?batch={batch}"
+    return ActionReply(path, data, "_task.html", {"rating_id": str(uuid4())})
+
+
+def withdraw_rating(request: WebRequest) -> ActionReply:
+    """Take a rating back; its task is shown again."""
+    fields = request.values
+    with request.store.write() as connection:
+        task = _find_task(connection, request, fields["task"])
+        rater = request.rater(connection)
+        task_state.refuse_unassigned(connection, task_state.lock_task(connection, task.id), rater)
+        identity = fields["rating_id"] or str(uuid4())
+        if task.batch.kind in COMPARISON_KINDS:
+            preferences.withdraw(connection, task.id, rater, preference_id=identity)
+        else:
+            ratings.withdraw(connection, task.id, rater, rating_id=identity)
+        page_state = make_page_state(connection, request, rater, task.id, fields["batch"])
+    return _next_task_reply(request, {"rating_id": identity, "feedback": None, **page_state})
+
+
+def put_off(request: WebRequest) -> ActionReply:
+    """Put a task off until all others are done."""
+    with request.store.write() as connection:
+        task = _find_task(connection, request, request.values["task"])
+        rater = request.rater(connection)
+        task_state.refuse_unassigned(connection, task_state.lock_task(connection, task.id), rater)
+        next_task.postpone(connection, task.id, rater)
+        number = _take_task(connection, request, rater, request.values["batch"])
+        page_state = make_page_state(connection, request, rater, number, request.values["batch"])
+    return _next_task_reply(request, {"feedback": None, **page_state})
+
+
+def history_page(request: WebRequest) -> PageReply:
+    """The ratings of the rater, the last first, to look at and change."""
+    with request.store.write() as connection:
+        rater = request.rater(connection)
+    with request.store.read() as connection:
+        rater_ratings = ratings.ratings_of_rater(
+            connection, request.project.id, rater, before=request.values["before"]
+        )
+        queries, documents = {}, {}
+        for rating in rater_ratings:
+            if rating.task is not None:
+                task = tasks.get_task(connection, rating.task)
+                queries[rating.query] = task.query.text or task.query.query_id
+                documents[rating.document] = task.document.doc_id if task.document else ""
+        first = request.values["before"] is None
+        rater_preferences = _preference_rows(connection, request, rater) if first else []
+    rows = [
+        {
+            "id": rating.id,
+            "task": rating.task,
+            "query": queries.get(rating.query, ""),
+            "doc_id": documents.get(rating.document, ""),
+            "grade": rating.grade,
+            "reason": rating.reason,
+            "comment": rating.comment,
+            "at": rating.at,
+        }
+        for rating in rater_ratings
+    ]
+    before = rater_ratings[-1].id if rater_ratings else None
+    data = {
+        "project": request.project.name,
+        "ratings": rows,
+        "before": before,
+        "preferences": rater_preferences,
+    }
+    return PageReply("history.html", data)
+
+
+def _preference_rows(
+    connection: Connection, request: WebRequest, rater: int
+) -> list[dict[str, Any]]:
+    """The last preferences of a rater."""
+    rows = []
+    for preference in preferences.preferences_of_rater(connection, request.project.id, rater):
+        query = (
+            None if preference.task is None else tasks.get_task(connection, preference.task).query
+        )
+        rows.append(
+            {
+                "id": preference.id,
+                "task": preference.task,
+                "choice": preference.choice,
+                "reason": preference.reason,
+                "query": "" if query is None else query.text or query.query_id,
+                "comment": preference.comment,
+                "at": preference.at,
+            }
+        )
+    return rows
+
+
+def format_duration(seconds: float | None) -> str:
+    """Seconds in words, such as ``1 h 05 min``."""
+    minutes = round((seconds or 0) / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"
+
+
+_MAX_PAIRS = 50
+STATES = ("open", "done", "disputed")
+
+
+def pairs_page(request: WebRequest) -> PageReply:
+    """Pairs after a number, in a constant order, so that ratings of others move no page."""
+    fields = request.values
+    project = request.project.id
+    with request.store.read() as connection:
+        people = users.raters_of_project(connection, project)
+        pair_filter = _make_filter(connection, request, people)
+        page_pairs = rating_answers.list_pairs(
+            connection, project, pair_filter, after=fields["after"] or 0, most=_MAX_PAIRS
+        )
+        batch_names = [batch.name for batch in batches.list_batches(connection, project)]
+    data = {
+        "project": request.project.name,
+        "pairs": [asdict(pair) for pair in page_pairs],
+        "after": page_pairs[-1].task if len(page_pairs) == _MAX_PAIRS else None,
+        "chosen": {name: fields[name] for name in ("query", "batch", "state", "rater")},
+        "batches": batch_names,
+        "raters": sorted(people),
+    }
+    return PageReply("pairs.html", data)
+
+
+def _make_filter(
+    connection: Connection, request: WebRequest, people: dict[str, int]
+) -> rating_answers.TaskFilter:
+    fields = request.values
+    batch = None
+    if fields["batch"]:
+        batch = batches.get_by_name(connection, request.project.id, fields["batch"]).id
+    if fields["rater"] and fields["rater"] not in people:
+        raise invalid_value("rater", "nobody of this name has rated here")
+    rater = people[fields["rater"]] if fields["rater"] else None
+    return rating_answers.TaskFilter(batch, fields["state"], fields["query"], rater)
+
+
+def reset_answers(request: WebRequest) -> ActionReply:
+    """Take a rater's answers back, so that the pairs are asked again; the ratings stay as facts."""
+    fields = request.values
+    project = request.project.id
+    with request.store.write() as connection:
+        pair_filter = _make_filter(
+            connection, request, users.raters_of_project(connection, project)
+        )
+        assert pair_filter.rater is not None
+        count = rating_answers.withdraw_answers(connection, project, pair_filter.rater, pair_filter)
+        filters = {name: fields[name] for name in ("batch", "query", "state") if fields[name]}
+        request.record(connection, "ratings.reset", fields["rater"], count=count, **filters)
+    return ActionReply(request.at("pairs"), {"taken_back": count})

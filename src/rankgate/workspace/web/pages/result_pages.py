@@ -1,0 +1,343 @@
+"""Disagreements, judgments and evaluations: the results of ratings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.pages.page import page_content
+from rankgate.judging.resolution.rated_evaluation import from_ratings
+from rankgate.judging.resolution.resolve import resolve
+from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.scoring.presets import convention
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects
+from rankgate.store.models.model_admissions import read_counting_ratings
+from rankgate.store.people import users
+from rankgate.store.rating import ratings, tasks
+from rankgate.workspace.web.pages.file_pages import list_formats, parse_grade_mapping
+from rankgate.workspace.web.pages.task_view import image_origins, scale_view, task_view
+from rankgate.workspace.web.rendering import OpenObject, render_guideline
+from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sqlalchemy import Connection
+
+    from rankgate.core.present.base_result import Result
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+    from rankgate.judging.resolution.resolution import ResolvedJudgments
+    from rankgate.measurement.scoring import Convention
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_MAX_DISPUTES = 50
+"""Disagreements on a page."""
+
+DEFAULT_METRICS = "nDCG@10 P@10 Judged@10"
+DEFAULT_TOOL_METRICS = "P@10 AP@10 RR@10 CG@10 DCG@10 nDCG@10"
+
+_PREVIEW_FIELDS = ("name", "rule", "transform", "slots", "metrics", "convention", "models")
+"""The settings that the preview of judgments sends on when they are made."""
+
+
+def disputes_page(request: WebRequest) -> PageReply:
+    """Pairs on which raters disagree, with grades and comments of each."""
+    with request.store.write() as connection:
+        rater = users.rater_of_user(connection, request.user.id).id
+    with request.store.read() as connection:
+        disputed_pairs = tasks.disputes(
+            connection, request.project.id, after=request.values["after"] or 0, most=_MAX_DISPUTES
+        )
+        rows = []
+        for dispute in disputed_pairs:
+            task = tasks.get_task(connection, dispute.task)
+            view = task_view(connection, request.store, request.project, task, rater)
+            rows.append(
+                {
+                    "task": dispute.task,
+                    "query_id": dispute.query_id,
+                    "doc_id": dispute.doc_id,
+                    "answers": [dict(answer) for answer in dispute.answers],
+                    "shown": view,
+                }
+            )
+        guideline_version = projects.guideline(connection, request.project.id)
+        data = {
+            "project": request.project.name,
+            "guideline": None if guideline_version is None else guideline_version.version,
+            "disputes": rows,
+            "scale": scale_view(connection, request.project.id),
+            "after": rows[-1]["task"] if len(rows) == _MAX_DISPUTES else None,
+            "total": tasks.progress(connection, request.project.id).disputed,
+        }
+    images = image_origins(request.project.settings)
+    guideline = "" if guideline_version is None else render_guideline(guideline_version.text)
+    return PageReply("disputes.html", data, {"guideline_html": guideline}, images=images)
+
+
+def record_final_word(request: WebRequest) -> ActionReply:
+    """The final word on a disagreement, which counts in place of all grades."""
+    fields = request.values
+    number = request.path["task"]
+    with request.store.write() as connection:
+        if tasks.get_task(connection, number).project != request.project.id:
+            raise not_found("task")
+        rater = users.rater_of_user(connection, request.user.id).id
+        final_rating = ratings.rate(
+            connection,
+            number,
+            rater,
+            rating_id=fields["rating_id"] or str(uuid4()),
+            grade=fields["grade"],
+            comment=fields["comment"],
+            final=True,
+        )
+        if final_rating.new:
+            request.record(connection, "dispute.final", str(number), grade=fields["grade"])
+    return ActionReply(request.at("disputes"), {"task": number, "state": final_rating.state})
+
+
+def judgments_page(request: WebRequest) -> PageReply:
+    """The judgments that there are, and a form to make some."""
+    with request.store.read() as connection:
+        stored_judgments = stored_runs.list_judgments(connection, request.project.id)
+        run_names = [run.name for run in stored_runs.list_runs(connection, request.project.id)]
+        has_grades = ratings.has_grades(connection, request.project.id)
+    rows = [
+        {
+            "name": judgments_row.name,
+            "rows": judgments_row.rows,
+            "sha256": judgments_row.sha256,
+            "made_by": OpenObject(judgments_row.made_by),
+            "created_at": judgments_row.created_at,
+        }
+        for judgments_row in stored_judgments
+    ]
+    data = {"project": request.project.name, "judgments": rows, "runs": run_names}
+    extra = {"formats": list_formats("qrels"), "has_grades": has_grades}
+    return PageReply("judgments.html", data, extra)
+
+
+def resolve_ratings(request: WebRequest) -> Reply:
+    """Make judgments by a rule; at first only show what would change."""
+    fields = request.values
+    resolution = _resolve(request)
+    if fields["preview"]:
+        return _preview_page(request, resolution)
+    with request.store.write() as connection:
+        stored_judgments = stored_runs.add_judgments(
+            connection,
+            request.store.blobs,
+            request.project.id,
+            resolution.judgments("ratings"),
+            name=fields["name"],
+            created_by=request.user.id,
+        )
+        request.record(
+            connection,
+            "judgments.add",
+            stored_judgments.name,
+            rule=fields["rule"],
+            rows=stored_judgments.rows,
+        )
+    data = {
+        "name": stored_judgments.name,
+        "rows": stored_judgments.rows,
+        "sha256": stored_judgments.sha256,
+    }
+    return ActionReply(request.at("judgments"), data)
+
+
+def _resolve(request: WebRequest) -> ResolvedJudgments:
+    """The ratings by the rule; final words count before it."""
+    fields = request.values
+    rule = fields["rule"] or "majority"
+    options: dict[str, Any] = {
+        "transform": parse_grade_mapping(fields["transform"]),
+        "slots": fields["slots"],
+    }
+    with request.store.read() as connection:
+        counted_ratings = read_counting_ratings(
+            connection,
+            request.project.id,
+            name=request.project.name,
+            models=fields["models"] or "fill",
+        )
+    if ratings.FINAL in counted_ratings.table["rater"]:
+        rule_options = {"adjudicator": ratings.FINAL, "otherwise": rule}
+        return resolve(counted_ratings, "adjudicated", rule_options, **options)
+    return resolve(counted_ratings, rule, **options)
+
+
+def _preview_page(request: WebRequest, resolution: ResolvedJudgments) -> PageReply:
+    """The changes: pairs against the last judgments, and the means of every run."""
+    new = resolution.judgments("ratings")
+    with request.store.read() as connection:
+        before = stored_runs.list_judgments(connection, request.project.id)
+        old = None
+        if before:
+            old = stored_runs.read_judgments(
+                connection, request.store.blobs, request.project.id, before[-1].name
+            )
+        numbers = _mean_rows(connection, request, new, old)
+    data = {
+        "project": request.project.name,
+        "rule": request.values["rule"] or "majority",
+        "given": {
+            name: request.values[name]
+            for name in _PREVIEW_FIELDS
+            if request.values[name] is not None
+        },
+        "name": request.values["name"],
+        "against": before[-1].name if before else None,
+        "pairs": _count_changes(new, old),
+        "numbers": numbers,
+        "resolution": resolution.to_dict(),
+    }
+    return PageReply("preview.html", data, {"document": page_content(resolution.document())})
+
+
+def _count_changes(new: Qrels, old: Qrels | None) -> dict[str, int]:
+    if old is None:
+        return {"new": len(new.table), "gone": 0, "changed": 0, "same": 0}
+    pair = ["query_id", "doc_id"]
+    joined = new.table.select(*pair, "grade").join(
+        old.table.select(*pair, pl.col("grade").alias("before")), on=pair, how="full", coalesce=True
+    )
+    grade, before = joined["grade"], joined["before"]
+    is_in_both = grade.is_not_null() & before.is_not_null()
+    return {
+        "new": int((before.is_null()).sum()),
+        "gone": int((grade.is_null()).sum()),
+        "changed": int((is_in_both & (grade != before)).sum()),
+        "same": int((is_in_both & (grade == before)).sum()),
+    }
+
+
+def find_convention(name: str | None) -> Convention:
+    """A convention by its name, trec without one; never one in a file of the server's.
+
+    Raises:
+        UsageError: no convention has this name.
+    """
+    name = name or "trec"
+    if name.endswith(".toml"):
+        problem = f"{name}: the server reads no files; name a convention."
+        raise UsageError(problem, code="unknown-convention")
+    return convention(name)
+
+
+def _mean_rows(
+    connection: Connection, request: WebRequest, new: Qrels, old: Qrels | None
+) -> list[dict[str, Any]]:
+    """The means of every run by the new judgments, and by the last ones."""
+    project, blobs = request.project.id, request.store.blobs
+    metrics = (request.values["metrics"] or DEFAULT_METRICS).split()
+    metric_convention = find_convention(request.values["convention"])
+    rows = []
+    for stored_run in stored_runs.list_runs(connection, project):
+        run = stored_runs.rankings(stored_run, blobs)
+        new_means, old_means = (
+            _compute_means(new, run, metrics, metric_convention),
+            _compute_means(old, run, metrics, metric_convention),
+        )
+        for metric in metrics:
+            old_mean, mean = old_means.get(metric), new_means.get(metric)
+            delta = None if old_mean is None or mean is None else mean - old_mean
+            rows.append(
+                {
+                    "run": stored_run.name,
+                    "metric": metric,
+                    "before": old_mean,
+                    "after": mean,
+                    "delta": delta,
+                    "n_before": old_means.get(_QUERY_COUNT),
+                    "n": new_means.get(_QUERY_COUNT),
+                    "queries": stored_run.queries,
+                }
+            )
+    return rows
+
+
+def _compute_means(
+    qrels: Qrels | None, run: Run, metrics: list[str], how: Convention
+) -> dict[str, Any]:
+    """The means of a run by metric, and their queries; empty where it has no judged query."""
+    if qrels is None or _runs_without_judgments(qrels.table, [run]):
+        return {}
+    result = evaluate(qrels, run, metrics, how)
+    return {**result.means.row(0, named=True), _QUERY_COUNT: result.runs[0].counts.queries}
+
+
+_QUERY_COUNT = "queries"
+"""The key, among the means of a run, of the number of its queries."""
+
+
+def _runs_without_judgments(judged: pl.DataFrame, runs: Iterable[Run]) -> list[str]:
+    """The names of the runs that have none of the judged queries."""
+    ids = judged.select("query_id").unique()
+    return [run.name for run in runs if run.table.join(ids, on="query_id", how="semi").is_empty()]
+
+
+def _evaluation_reply(
+    request: WebRequest, judged: pl.DataFrame, score: Callable[[list[Run]], Result]
+) -> PageReply:
+    """The scores of the runs that have judged queries, and the names of the others."""
+    with request.store.read() as connection:
+        rankings = [
+            stored_runs.rankings(run, request.store.blobs)
+            for run in stored_runs.list_runs(connection, request.project.id)
+        ]
+    if not rankings:
+        raise InputError("there is no run in the project; add one.", code="missing-input")
+    unscored_names = _runs_without_judgments(judged, rankings)
+    comparable = [run for run in rankings if run.name not in unscored_names]
+    result = score(comparable) if comparable else None
+    data = {
+        "evaluation": None if result is None else result.to_dict(),
+        "not_scored": unscored_names,
+    }
+    html = "" if result is None else page_content(result.document())
+    return PageReply("evaluation.html", data, {"document": html})
+
+
+def ratings_evaluation_page(request: WebRequest) -> PageReply:
+    """The means of every run from single ratings, by the whole method of a tool."""
+    fields = request.values
+    with request.store.read() as connection:
+        counted_ratings = read_counting_ratings(
+            connection, request.project.id, name=request.project.name
+        )
+    opinions = replace(
+        counted_ratings, table=counted_ratings.table.filter(pl.col("rater") != ratings.FINAL)
+    )
+    metrics = (fields["metrics"] or DEFAULT_TOOL_METRICS).split()
+    convention_name = fields["convention"] or "searchtweak"
+    return _evaluation_reply(
+        request,
+        opinions.table,
+        lambda run_list: from_ratings(
+            opinions, run_list, metrics, convention_name, scale=fields["scale"]
+        ),
+    )
+
+
+def evaluation_page(request: WebRequest) -> PageReply:
+    """The means of every run by stored judgments."""
+    fields = request.values
+    with request.store.read() as connection:
+        qrels = stored_runs.read_judgments(
+            connection, request.store.blobs, request.project.id, request.path["judgments"]
+        )
+    metrics = (fields["metrics"] or DEFAULT_METRICS).split()
+    metric_convention = find_convention(fields["convention"])
+    return _evaluation_reply(
+        request, qrels.table, lambda run_list: evaluate(qrels, run_list, metrics, metric_convention)
+    )

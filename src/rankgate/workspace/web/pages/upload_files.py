@@ -1,0 +1,256 @@
+"""Uploaded files: their size in memory, their suffixes, and a view of their first rows.
+
+The size of an upload in memory is computed before a reader unpacks it. Uploads then become
+files with their suffixes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.data.column_map import ColumnMap
+from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes, read_arrow_sizes
+from rankgate.data.streams.source import InputFile
+from rankgate.data.table_columns import ALIASES
+from rankgate.data.text.delimited_records import SEPARATORS
+from rankgate.store.blobs.blob_folders import from_parquet
+from rankgate.workspace.web.web_request import invalid_value
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankgate.data.file_contents import FileContents
+    from rankgate.workspace.web.web_request import Upload
+
+
+_PARQUET, _ARROW, _LZ4 = b"PAR1", b"ARROW1", b"\x04\x22\x4d\x18"
+_MIN_VALUE_BYTES = 8
+"""Bytes that a value takes at least, where a column repeats it without storing it again."""
+_CHUNK_BYTES = 1 << 20
+_MAX_LAYERS = 3  # lz4 within lz4, within gzip
+
+
+def refuse_huge(path: Path, content: bytes, size_limit: float) -> None:
+    """Refuse a compressed file that unpacks to too much, without keeping all of it.
+
+    Raises:
+        InputError: it is larger, or damaged.
+    """
+    if _expanded_size(path, content, size_limit) > max(size_limit, len(content)):
+        problem = (
+            f"it unpacks to more than {size_limit / (1 << 20):,.0f} MB; send a smaller part of it."
+        )
+        raise InputError(problem, source=path.name, code="too-large")
+
+
+def _expanded_size(path: Path, content: bytes, size_limit: float) -> int:
+    if zipfile.is_zipfile(io.BytesIO(content)):  # a workbook
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    size, file = 0, InputFile(path)
+    columnar: list[bytes] = []
+    with file.open() as stream:
+        while size <= size_limit and (chunk := file.read(stream, _CHUNK_BYTES)):
+            if columnar or (not size and _is_columnar(chunk)):
+                columnar.append(chunk)
+            size += len(chunk)
+    if size <= size_limit and columnar:
+        return max(size, _columnar_size(b"".join(columnar), size_limit, path.name))
+    return size
+
+
+def _is_columnar(start: bytes) -> bool:
+    return start.startswith((_PARQUET, _ARROW, _LZ4))
+
+
+def _columnar_size(content: bytes, size_limit: float, label: str) -> int:
+    """The bytes of a format that compresses within the file."""
+    size = len(content)
+    if content.startswith(_PARQUET):
+        metadata = check_parquet_sizes(io.BytesIO(content), size, label)
+        return max(
+            sum(unpacked for _, _, unpacked, _ in metadata.chunks),
+            _MIN_VALUE_BYTES * sum(values for *_, values in metadata.chunks),
+        )
+    if content.startswith(_ARROW):
+        arrow_size = read_arrow_sizes(io.BytesIO(content), size, label)
+        return max(arrow_size.unpacked, _MIN_VALUE_BYTES * arrow_size.values)
+    for _ in range(_MAX_LAYERS):
+        if not content.startswith(_LZ4):
+            break
+        content = _unpack_lz4(content, size_limit)
+        size = max(size, len(content))
+    return size
+
+
+def _unpack_lz4(content: bytes, size_limit: float) -> bytes:
+    """The bytes of an LZ4 frame, to little more than the limit; the reader reports damages."""
+    try:
+        import lz4.frame
+    except ImportError:  # nothing reads it here
+        return b""
+    reader, chunks, size = lz4.frame.LZ4FrameDecompressor(), [], 0
+    try:
+        chunk = reader.decompress(content, _CHUNK_BYTES)
+        while size <= size_limit:
+            chunks.append(chunk)
+            size += len(chunk)
+            if reader.eof or not (chunk or not reader.needs_input):
+                break
+            chunk = reader.decompress(b"", _CHUNK_BYTES)
+    except RuntimeError:
+        return b""
+    return b"".join(chunks)
+
+
+_SHOWN_ROWS = 3
+_START_BYTES = 200_000
+_MAX_COLUMNS = 200
+_GUESSED_FIELDS = ("query_id", "doc_id", "rater", "grade")
+_RATER_PATTERN = "*_rating"
+_QUERY_FIELDS = ("text", "information_need")
+_DOCUMENT_FIELDS = ("image", "url")
+_GUESSED_ALIASES = {
+    "query_id": ("search_term", "search_query", "search", "term"),
+    "doc_id": ("sku", "asin", "url"),
+}
+"""Names that a guess takes too, where a user looks at it before it counts."""
+
+
+@contextmanager
+def upload_file(upload: Upload, size_limit: float) -> Iterator[Path]:
+    """An upload as a file; of its name only the suffixes count, as readers look at them.
+
+    Args:
+        upload: what was sent.
+        size_limit: bytes to which it may unpack.
+
+    Raises:
+        InputError: it unpacks to more.
+    """
+    suffixes = "".join(suffix for suffix in PurePath(upload.name).suffixes[-2:] if suffix.isascii())
+    safe_suffixes = "".join(c for c in suffixes if c.isalnum() or c == ".")[:20]
+    with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:
+        path = Path(folder) / f"{_stem(upload.name)}{safe_suffixes}"
+        path.write_bytes(upload.content)
+        try:
+            refuse_huge(path, upload.content, size_limit)
+            yield path
+        except RankgateError as error:  # the temporary path stays private
+            if folder not in f"{error.source}{error}":
+                raise
+            name = path.name
+            problem = error.problem.replace(str(path), name).replace(folder, "")
+            raise InputError(problem, code=error.code, source=name, line=error.line) from None
+
+
+def _stem(name: str) -> str:
+    stem = PurePath(name.replace("\\", "/")).name.partition(".")[0]
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in stem)[:60] or "upload"
+
+
+def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
+    """The rows of an upload as Parquet.
+
+    Args:
+        upload: what was sent.
+        name: the field.
+        size_limit: bytes to which it may unpack.
+
+    Raises:
+        InputError: it unpacks to more.
+        Refused: it is another file, or a damaged one.
+    """
+    try:
+        with upload_file(upload, size_limit):
+            pass
+    except InputError as error:
+        if error.code == "too-large":
+            raise
+        raise invalid_value(name, "is no table as Parquet") from None
+    try:
+        return from_parquet(upload.content, name)
+    except InputError:
+        raise invalid_value(name, "is no table as Parquet") from None
+
+
+def list_columns(upload: Upload, columns: str | None, final: str | None) -> list[dict[str, Any]]:
+    """The columns of a sheet, with a few values and the field of each, named or guessed.
+
+    Empty for a file that is no sheet.
+    """
+    start = upload.content[:_START_BYTES].lstrip(b"\xef\xbb\xbf \r\n")
+    if start[:1] in (b"{", b"[", b"") or b"\0" in start:
+        return []
+    lines = start.decode("utf-8", "replace").splitlines()[: _SHOWN_ROWS + 1]
+    separator = max(SEPARATORS, key=lines[0].count)
+    try:
+        rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator))
+    except csv.Error:  # a field of more than 128 KB
+        return []
+    if not rows or not 2 <= len(rows[0]) <= _MAX_COLUMNS:
+        return []
+    field_of_column = _match_columns(rows[0], columns, final)
+    return [
+        {
+            "name": name,
+            "values": [row[i][:60] for row in rows[1:] if i < len(row)],
+            "ours": field_of_column.get(name, ""),
+        }
+        for i, name in enumerate(rows[0])
+    ]
+
+
+def add_text_columns(columns: list[dict[str, Any]], contents: FileContents) -> list[dict[str, Any]]:
+    """The columns of a sheet, with those that come in as texts of queries or documents."""
+    texts: dict[str, str] = {}
+    for table, links in ((contents.queries, _QUERY_FIELDS), (contents.documents, _DOCUMENT_FIELDS)):
+        for name in () if table is None else table.columns:
+            texts[name.lower()] = name if name in links else "field"
+    return [
+        column | {"ours": column["ours"] or texts.get(column["name"].lower(), "")}
+        for column in columns
+    ]
+
+
+def _match_columns(names: list[str], columns: str | None, final: str | None) -> Mapping[str, str]:
+    """The field of each column: as the user says, or by its usual names."""
+    try:
+        column_map = ColumnMap.of(columns)
+    except UsageError:
+        column_map = None
+    if column_map is not None:
+        field_of_column = {
+            name: field
+            for field, patterns in column_map.theirs.items()
+            for name in names
+            if any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns.split("+"))
+        }
+    else:
+        lower = {name.lower(): name for name in reversed(names)}
+        usual_columns = {
+            field: next(
+                (
+                    lower[a]
+                    for a in (*ALIASES[field], *_GUESSED_ALIASES.get(field, ()))
+                    if a in lower
+                ),
+                "",
+            )
+            for field in _GUESSED_FIELDS
+        }
+        field_of_column = {column: field for field, column in usual_columns.items() if column}
+        if "grade" not in field_of_column.values():
+            field_of_column |= dict.fromkeys(
+                (n for n in names if fnmatchcase(n.lower(), _RATER_PATTERN)), "grade"
+            )
+    return field_of_column | ({final: "final"} if final in names else {})

@@ -1,0 +1,263 @@
+"""Pages of alerts, of scheduled jobs, and of the server's health.
+
+Alerts of a project show what fired, who acknowledged it, and the rules. Scheduled jobs show
+their times, the results of the last runs, and changes. Checks of health say that the server
+runs, and that it can work.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rankgate.store.people import users
+from rankgate.store.people.audit import Actor
+from rankgate.store.records import alerts, scheduled_jobs
+from rankgate.store.rows import now
+from rankgate.workspace.records.alerts import alert_check, delivery
+from rankgate.workspace.records.alerts.alert_check import check_alerts
+from rankgate.workspace.records.alerts.alert_rules import read_rules
+from rankgate.workspace.records.moments import next_due
+from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
+from rankgate.workspace.web.monitoring import check_health
+from rankgate.workspace.web.rendering import OpenObject
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+
+if TYPE_CHECKING:
+    from rankgate.store.database import Connection
+    from rankgate.store.records.alerts import Alert
+    from rankgate.store.records.scheduled_jobs import Job, JobRun
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_MAX_ALERTS = 200
+
+
+def alerts_page(request: WebRequest) -> PageReply:
+    """The alerts that are open first, then by time."""
+    with request.store.read() as connection:
+        project_alerts = alerts.list_alerts(
+            connection, request.project.id, state=request.values["state"], most=_MAX_ALERTS
+        )
+        rows = [_alert_row(connection, alert) for alert in project_alerts]
+    rows.sort(key=lambda row: row["state"] == "resolved")
+    can_manage = request.role in {"admin", "manager"}
+    return PageReply(
+        "alerts.html", {"alerts": rows, "state": request.values["state"]}, {"may": can_manage}
+    )
+
+
+def alert_page(request: WebRequest) -> PageReply:
+    """An alert with its figures, and for managers its messages."""
+    with request.store.read() as connection:
+        alert = alerts.get_alert(connection, request.project.id, request.path["alert"])
+        data = _alert_row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
+        can_manage = request.role in {"admin", "manager"}
+        if can_manage:
+            data["messages"] = [
+                {
+                    "channel": notification.channel,
+                    "event": notification.event,
+                    "state": notification.state,
+                    "tries": notification.tries,
+                    "at": notification.sent_at or notification.next_try_at,
+                    "error": notification.error,
+                }
+                for notification in alerts.notifications_of_alert(connection, alert.id)
+            ]
+    return PageReply("alert.html", data, {"may": can_manage})
+
+
+def acknowledge_alert(request: WebRequest) -> ActionReply:
+    """Acknowledge an alert."""
+    with request.store.write() as connection:
+        alert = alerts.acknowledge_alert(
+            connection, request.project.id, request.path["alert"], request.user.id
+        )
+        request.record(connection, "alert.acknowledge", alert.message)
+        data = _alert_row(connection, alert)
+    return ActionReply(request.at("alerts"), data)
+
+
+def rules_page(request: WebRequest) -> PageReply:
+    """The rules, for a change."""
+    text = str(request.project.settings.get("alerts", ""))
+    channels = sorted(read_rules(text).channels) if text else []
+    return PageReply("alert_rules.html", {"rules": text, "channels": channels})
+
+
+def set_rules(request: WebRequest) -> ActionReply:
+    """Replace the rules."""
+    text = (request.values["rules"] or "").replace("\r\n", "\n")
+    with request.store.write() as connection:
+        actor = Actor(request.user.name, request.user.id)
+        alert_rules = alert_check.set_rules(connection, request.project.id, text, "rules", actor)
+    data = {"rules": len(alert_rules.rules), "channels": sorted(alert_rules.channels)}
+    return ActionReply(request.at("alerts", "rules"), data)
+
+
+def check_now(request: WebRequest) -> ActionReply:
+    """Check every rule now."""
+    result = check_alerts(request.store, request.project.name)
+    return ActionReply(request.at("alerts"), result.to_dict())
+
+
+def send_test(request: WebRequest) -> ActionReply:
+    """Send a test by a channel."""
+    delivery.test_channel(
+        request.store,
+        request.project.name,
+        request.values["channel"],
+        allow_http=request.config.allow_http,
+    )
+    with request.store.write() as connection:
+        request.record(connection, "alerts.test", request.values["channel"])
+    return ActionReply(request.at("alerts", "rules"), {"sent": True})
+
+
+def _alert_row(connection: Connection, alert: Alert) -> dict[str, Any]:
+    user_name = None
+    if alert.acknowledged_by is not None:
+        user = users.get(connection, alert.acknowledged_by)
+        user_name = user.display if user else None
+    return {
+        "id": alert.id,
+        "state": alert.state,
+        "message": alert.message,
+        "rule": alert.rule,
+        "metric": alert.metric,
+        "system": alert.system,
+        "slice": alert.slice,
+        "record": alert.record,
+        "first_at": alert.first_at,
+        "last_at": alert.last_at,
+        "count": alert.count,
+        "acknowledged_at": alert.acknowledged_at,
+        "acknowledged_by": user_name,
+        "resolved_at": alert.resolved_at,
+    }
+
+
+_MAX_RUNS = 50
+
+
+def schedule_page(request: WebRequest) -> PageReply:
+    """Every job with its next run, and the latest runs."""
+    can_manage = _can_manage(request)
+    with request.store.read() as connection:
+        project_jobs = scheduled_jobs.list_jobs(connection, request.project.id)
+        latest = scheduled_jobs.runs_of_project(connection, request.project.id, most=_MAX_RUNS)
+        names = {job.id: job.name for job in project_jobs}
+        last = {job.id: scheduled_jobs.last_run(connection, job.id) for job in project_jobs}
+    rows = [_job_view(job, last[job.id], may=can_manage) for job in project_jobs]
+    runs = [_run_view(job_run, names[job_run.job], may=can_manage) for job_run in latest]
+    return PageReply("schedule.html", {"jobs": rows, "runs": runs}, {"may": can_manage})
+
+
+def run_page(request: WebRequest) -> PageReply:
+    """One run, with its log for managers."""
+    with request.store.read() as connection:
+        names = {
+            job.id: job.name for job in scheduled_jobs.list_jobs(connection, request.project.id)
+        }
+        job_run = scheduled_jobs.get_job_run(connection, request.path["run"])
+    if job_run.job not in names:
+        raise not_found("run")
+    can_manage = _can_manage(request)
+    data = _run_view(job_run, names[job_run.job], may=can_manage) | (
+        {"log": job_run.log} if can_manage else {}
+    )
+    return PageReply("schedule_run.html", data, {"may": can_manage})
+
+
+def add_jobs(request: WebRequest) -> ActionReply:
+    """Add jobs, or replace those of the same names."""
+    text = request.values["jobs"].replace("\r\n", "\n")
+    new_jobs = read_jobs(text, "jobs")
+    with request.store.write() as connection:
+        actor = Actor(request.user.name, request.user.id)
+        set_jobs(connection, request.project.id, new_jobs, actor, others=False)
+    return ActionReply(request.at("schedule"), {"jobs": [job.name for job in new_jobs]})
+
+
+def change_job(request: WebRequest) -> ActionReply:
+    """Disable a job, or enable it again."""
+    with request.store.write() as connection:
+        job = scheduled_jobs.get_job(connection, request.project.id, request.path["job"])
+        enabled = bool(request.values["enabled"])
+        scheduled_jobs.save_job(
+            connection,
+            request.project.id,
+            job.name,
+            kind=job.kind,
+            schedule=job.schedule,
+            timezone=job.timezone,
+            settings=job.settings,
+            enabled=enabled,
+            user=request.user.id,
+        )
+        request.record(connection, "job.change", job.name, enabled=enabled)
+    return ActionReply(request.at("schedule"), {"job": job.name, "enabled": enabled})
+
+
+def start_job(request: WebRequest) -> ActionReply:
+    """Run a job as soon as the scheduler looks."""
+    with request.store.write() as connection:
+        job = scheduled_jobs.get_job(connection, request.project.id, request.path["job"])
+        planned_run = scheduled_jobs.plan_run(connection, job.id, now())
+        request.record(connection, "job.start", job.name)
+    return ActionReply(request.at("schedule"), {"run": planned_run.id})
+
+
+def _can_manage(request: WebRequest) -> bool:
+    return request.role in {"admin", "manager"}
+
+
+def _job_view(job: Job, last: JobRun | None, *, may: bool) -> dict[str, Any]:
+    due_at = next_due(job.schedule, job.timezone, now()) if job.enabled else None
+    fields = {
+        "name": job.name,
+        "kind": job.kind,
+        "schedule": job.schedule,
+        "timezone": job.timezone,
+        "enabled": job.enabled,
+        "next": due_at,
+        "last": None if last is None else last.due_at,
+        "state": "" if last is None else last.state,
+    }
+    return fields | ({"settings": dict(job.settings)} if may else {})
+
+
+def _run_view(run: JobRun, name: str, *, may: bool) -> dict[str, Any]:
+    fields = {
+        "id": run.id,
+        "job": name,
+        "due_at": run.due_at,
+        "state": run.state,
+        "tries": run.tries,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "record": run.record,
+    }
+    return fields | ({"error": run.error} if may else {})
+
+
+_CODES = {"database": "store-unreachable", "migrations": "older-store", "disk": "disk-full"}
+
+
+def live_page(request: WebRequest) -> PageReply:  # noqa: ARG001 - as every handler
+    """The process answers."""
+    return PageReply("plain.html", {"state": "ok"})
+
+
+def ready_page(request: WebRequest) -> PageReply:
+    """The database answers, its schema is this program's, and the disks have room.
+
+    Raises:
+        Refused: one of them is not so (503), with the code of the first.
+    """
+    checks = check_health(request.store)
+    failed_checks = {name: result for name, result in checks.items() if result != "ok"}
+    if failed_checks:
+        sentence = "; ".join(f"{name}: {problem}" for name, problem in failed_checks.items())
+        raise RequestRefused(503, _CODES[next(iter(failed_checks))], f"Not ready: {sentence}.")
+    return PageReply("plain.html", {"state": "ok", "checks": checks})

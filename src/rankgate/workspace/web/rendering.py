@@ -1,0 +1,175 @@
+"""Render pages: commands that they show, templates, and guidelines in Markdown.
+
+Pages show commands of rankgate in the words of their help; tests run every one of them.
+Templates come with the files that pages load. A guideline in Markdown becomes HTML without
+HTML of its own, without images, and with links of the web only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import require
+from rankgate.core.present.pages.page import PICTURES
+from rankgate.core.present.pages.page_parts import SCRIPT, STYLE
+from rankgate.workspace.web.value_cache import Cache
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markdown_it import MarkdownIt
+
+
+_STORE = "--store STORE --project PROJECT"
+
+COMMANDS = {
+    "eval": f"rankgate eval QRELS RUN... {_STORE} --record",
+    "gate": f"rankgate gate QRELS BASELINE CANDIDATE {_STORE} --record",
+    "holes": "rankgate holes QRELS BASELINE CANDIDATE --judge-next 50 --format pool -o pool.csv",
+    "pool": "rankgate pool RUN... --qrels QRELS -o pool.csv",
+    "rate": "rankgate rate POOL --queries QUERIES --documents DOCUMENTS --llm MODEL -o FILE",
+    "record": f"rankgate record RESULT.json... {_STORE}",
+    "serve": "rankgate serve --store STORE --llm endpoints.toml",
+}
+"""The commands by name, with the words for what a reader puts in."""
+
+
+def command_text(name: str, project: str = "") -> str:
+    """A command as a page shows it.
+
+    >>> command_text("gate", "shop")
+    'rankgate gate QRELS BASELINE CANDIDATE --store STORE --project shop --record'
+    """
+    return COMMANDS[name].replace("PROJECT", project or "PROJECT")
+
+
+_FOLDER = Path(__file__).parent
+_MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+class OpenObject(dict[str, Any]):
+    """An object of JSON whose names are not fixed: one that is missing is None on a page."""
+
+    def __missing__(self, key: str) -> None:
+        """Return None for a missing key."""
+
+
+@cache
+def read_assets() -> Mapping[str, tuple[bytes, str]]:
+    """Every file that pages load, with its type, by name."""
+    texts = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in sorted((_FOLDER / "static").iterdir())
+        if path.suffix in _MEDIA_TYPES
+    }
+    texts["rankgate.css"] = STYLE + PICTURES + texts["rankgate.css"]
+    texts["tables.js"] = SCRIPT
+    return {name: (text.encode(), _MEDIA_TYPES[Path(name).suffix]) for name, text in texts.items()}
+
+
+@cache
+def asset_path(name: str) -> str:
+    """The path of a file with a part of its hash, so that browsers keep it."""
+    return f"/assets/{name}?v={sha256(read_assets()[name][0]).hexdigest()[:12]}"
+
+
+@cache
+def _environment() -> Environment:
+    require("pages need Jinja2", "jinja2")
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: replace_invisible(value) if type(value) is str else value,
+    )
+    environment.filters |= {
+        "grade": _format_grade,
+        "moment": _format_moment,
+        "share": _format_share,
+        "figure": _format_figure,
+    }
+    environment.globals |= {"asset": asset_path, "command": command_text}
+    return environment
+
+
+def render_template(template: str, **values: Any) -> str:
+    """Render a template with its values; every text is escaped."""
+    return _environment().get_template(template).render(values)
+
+
+def to_json(value: Any) -> bytes:
+    """Data as JSON."""
+    return json.dumps(value, ensure_ascii=False, default=_json_default).encode()
+
+
+def _json_default(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return list(value)
+
+
+def replace_invisible(text: str) -> str:
+    """A text in which nothing is invisible or turns the order of what follows."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t\u00a0" else "\ufffd" for c in text)
+
+
+def _format_grade(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
+
+
+def _format_moment(value: datetime | None) -> str:
+    from markupsafe import Markup
+
+    if value is None:
+        return ""
+    return Markup(f'<time datetime="{value.isoformat()}">{value:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704 - a time has no markup
+
+
+def _format_figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _format_share(value: float) -> str:
+    return f"{value:.0%}"
+
+
+@cache
+def _parser() -> MarkdownIt:
+    require("guidelines need markdown-it", "markdown_it")
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
+
+_GUIDELINES: Cache[str] = Cache(100)
+
+
+def render_guideline(text: str) -> str:
+    """The guideline; what is HTML in it is shown as text."""
+    return _GUIDELINES.get(text, lambda: _render_markdown(text))
+
+
+def _render_markdown(text: str) -> str:
+    tokens = _parser().parse(replace_invisible(text))
+    for token in tokens:
+        if token.type.startswith("heading"):  # the page has its own headings above
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+    return str(_parser().renderer.render(tokens, _parser().options, {}))

@@ -1,0 +1,114 @@
+"""Settings of a server, and its logs.
+
+Logs are JSON lines with the number of the request; never with secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.judging.models.model_queue import Endpoint
+    from rankgate.store.store import Store
+    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+
+
+METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable with the folder in which several processes count together; it is set
+before prometheus_client is loaded."""
+
+
+DEFAULT_UNPACKED_BYTES = 256 << 20
+"""Bytes to which a compressed upload may unpack by default."""
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """The settings of a server.
+
+    Attributes:
+        store: where everything is.
+        oidc: how people sign in by OpenID Connect; None is by password only.
+        base: the path under which a proxy serves it, without a slash at the end.
+        secure: True if people reach it by TLS, so that cookies are sent over nothing else.
+        hosts: the only names by which it answers; empty is any.
+        largest: bytes of a request without files.
+        largest_upload: bytes of a request with files.
+        largest_unpacked: bytes to which a compressed file may unpack.
+        patience: seconds that a client may take to send its request.
+        per_minute: requests of one session, token or address.
+        proxied: True if a proxy in front of it sends requests of others.
+        metrics_token: what a client of ``/metrics`` sends; empty is clients on this machine only.
+        schedule: True if it runs jobs, checks alerts and sends messages by the clock.
+        jobs: the folder of scheduled jobs' files; None is jobs without files only.
+        link: the address by which people reach it, for links in messages; empty is unknown.
+        allow_http: True if webhooks may be sent over plain HTTP.
+        models: endpoints of language models that projects may use, by name.
+    """
+
+    store: Store
+    oidc: OidcSettings | None = None
+    base: str = ""
+    secure: bool = False
+    hosts: frozenset[str] = frozenset()
+    largest: int = 1_000_000
+    largest_upload: int = 200_000_000
+    largest_unpacked: float = DEFAULT_UNPACKED_BYTES
+    patience: float = 30.0
+    per_minute: int = 1_200
+    proxied: bool = False
+    metrics_token: str = field(default="", repr=False)
+    schedule: bool = False
+    jobs: Path | None = None
+    link: str = ""
+    allow_http: bool = False
+    models: Mapping[str, Endpoint] = field(default_factory=dict)
+
+
+REQUEST_NUMBER: ContextVar[str] = ContextVar("rankgate_request", default="")
+"""The number of the request that is answered."""
+
+DETAILS_KEY = "rankgate"
+"""The key of ``extra`` whose values a line has as its own keys."""
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: time, level, logger, message, request, details, traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a log record as a line of JSON."""
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, Any] = {
+            "time": moment.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if number := REQUEST_NUMBER.get():
+            line["request"] = number
+        line |= getattr(record, DETAILS_KEY, {})
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def json_logging() -> Mapping[str, Any]:
+    """Settings of logging, for `logging.config.dictConfig`, in every process of the server."""
+    handler = {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": "rankgate.workspace.web.server_config.JsonLines"}},
+        "handlers": {"lines": handler},
+        "root": {"handlers": ["lines"], "level": "WARNING"},
+        "loggers": {"rankgate": {"level": "INFO"}},
+    }

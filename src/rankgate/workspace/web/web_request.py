@@ -1,0 +1,388 @@
+"""Requests as handlers see them, routes as data, and the fields of both.
+
+A handler sees the sender, the address, and checked values. A route holds path, method,
+permission and fields; values of a request are checked as its route declares them. Last come
+the choices that forms offer in lists, besides those that a route declares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankgate.core.frozen import dataclass
+from rankgate.data.formats import registry
+from rankgate.store.blobs import stored_runs
+from rankgate.store.people import audit, users
+from rankgate.store.rating import batches
+from rankgate.workspace.records.alerts.alert_rules import read_rules
+from rankgate.workspace.web.replies import RequestRefused, not_found
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.material.projects import Project
+    from rankgate.store.people.sign_in import Session, Token
+    from rankgate.store.people.users import User
+    from rankgate.store.store import Store
+    from rankgate.workspace.web.replies import Reply
+    from rankgate.workspace.web.server_config import ServerConfig
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that was sent."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The sender of a request.
+
+    Attributes:
+        user: the user who is signed in, or who has the token.
+        session, token: the session or the token of the request.
+        project: of the path.
+        role: the role in the project; None without one.
+        rater: their number as a rater, once they have rated.
+    """
+
+    user: User | None = None
+    session: Session | None = None
+    token: Token | None = None
+    project: Project | None = None
+    role: str | None = None
+    rater: int | None = None
+
+
+@dataclass(frozen=True)
+class WebRequest:
+    """A request that its sender may make.
+
+    Attributes:
+        config: of the server.
+        who: the sender.
+        path: the parameters of the path.
+        values: the fields that the route declares; None where they were not sent.
+        address: the network address of the client.
+        origin: scheme and host, for links that people pass on.
+        form_word: the word of forms before anybody is signed in.
+        cookies: that the browser sent.
+    """
+
+    config: ServerConfig
+    who: Identity
+    path: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    address: str = ""
+    origin: str = ""
+    form_word: str = ""
+    cookies: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Store:
+        """The store of the server."""
+        return self.config.store
+
+    @property
+    def user(self) -> User:
+        """The user who sends the request; routes for anyone do not use it."""
+        assert self.who.user is not None
+        return self.who.user
+
+    def rater(self, connection: Connection) -> int:
+        """The number of the sender as a rater; ``connection`` writes."""
+        return self.who.rater or users.rater_of_user(connection, self.user.id).id
+
+    @property
+    def project(self) -> Project:
+        """The project of the path."""
+        if self.who.project is None:
+            raise not_found("project")
+        return self.who.project
+
+    @property
+    def role(self) -> str:
+        """The role of the sender in the project; empty without one."""
+        return self.who.role or ""
+
+    def at(self, *parts: object) -> str:
+        """A path in the project, such as ``/projects/shop/rate``."""
+        return "/".join(["/projects", self.project.name, *map(str, parts)])
+
+    def record(
+        self, connection: Connection, action: str, subject: str = "", **details: object
+    ) -> None:
+        """Add to the audit log."""
+        user = self.who.user
+        actor = audit.Actor(user.name if user else "", user.id if user else None)
+        project = self.who.project
+        if self.who.token is not None:
+            details["token"] = self.who.token.name
+        audit.record(
+            connection,
+            actor,
+            action,
+            subject,
+            project=project.id if project else None,
+            details=details,
+        )
+
+
+FieldKind = Literal[
+    "text", "long", "secret", "number", "whole", "flag", "choice", "moment", "file", "rows", "json"
+]
+
+ANYONE, SIGNED_IN, ADMIN = "anyone", "signed in", "admin of the store"
+MEMBER_ROLES = frozenset({"admin", "manager", "rater", "viewer"})
+RATING_ROLES = frozenset({"admin", "manager", "rater"})
+VIEWING_ROLES = frozenset({"admin", "manager", "viewer"})
+MANAGING_ROLES = frozenset({"admin", "manager"})
+
+Permission = str | frozenset[str]
+"""``ANYONE``, ``SIGNED_IN``, ``ADMIN``, or the roles in the path's project that may."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value that a request sends, in a form, as JSON, or in the address.
+
+    Attributes:
+        name: as in the form.
+        label: for people.
+        kind: of its value; ``long`` has lines, ``secret`` is not shown, ``rows`` is an array of
+            objects in JSON, ``json`` an object or an array that has a schema.
+        required: True if it must be there.
+        help: more about it.
+        choices: the words that it may be, each with its label.
+        most: characters, or rows.
+        least, largest: the bounds of a number; None is without.
+        default: what the form shows at first.
+        columns: the fields of each row.
+        schema: the JSON schema of an object or an array.
+        options: the words of a list of the project, where any other text is refused later.
+    """
+
+    name: str
+    label: str = ""
+    kind: FieldKind = "text"
+    required: bool = False
+    help: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    most: int = 500
+    least: float | None = None
+    largest: float | None = None
+    default: str = ""
+    columns: tuple[Field, ...] = ()
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    options: Callable[[WebRequest], list[str]] | None = None
+
+
+@dataclass(frozen=True)
+class Route:
+    """One thing that the server does.
+
+    Attributes:
+        name: its name on pages.
+        method: ``GET`` or ``POST``.
+        path: with parameters in braces; those that end in ``:int`` are numbers.
+        needs: the permission that it takes.
+        handler: the function that answers.
+        title: in a few words, also on its button.
+        fields: the values that a request sends.
+        scope: that a token needs; None is that no token may.
+        tabular: True if its page has a twin in CSV.
+        in_archived: True if it may change a project that is archived.
+    """
+
+    name: str
+    method: Literal["GET", "POST"]
+    path: str
+    needs: Permission
+    handler: Callable[[WebRequest], Reply]
+    title: str
+    fields: tuple[Field, ...] = ()
+    scope: str | None = "read"
+    tabular: bool = False
+    in_archived: bool = False
+
+    @property
+    def has_file(self) -> bool:
+        """True if files are sent."""
+        return any(field.kind == "file" for field in self.fields)
+
+
+_TRUE_TEXTS = {"1", "true", "on", "yes"}
+
+
+def check_values(
+    fields: tuple[Field, ...], raw_values: Mapping[str, Any], *, strict: bool
+) -> dict[str, Any]:
+    """The value of each field; None where it was not sent.
+
+    Args:
+        fields: of the route.
+        raw_values: texts and files of a form or an address, or values of JSON.
+        strict: True if names that are not fields are refused.
+
+    Raises:
+        Refused: a value that is missing, too long, or of another kind.
+    """
+    names = {field.name for field in fields}
+    if strict and (unknown_names := sorted(set(raw_values) - names)):
+        allowed_names = ", ".join(sorted(names)) or "nothing"
+        raise invalid_value(unknown_names[0][:50], f"is not expected; there are: {allowed_names}")
+    values = {}
+    for route_field in fields:
+        try:
+            values[route_field.name] = _check_value(route_field, raw_values.get(route_field.name))
+        except RequestRefused as refused:
+            refused.field = route_field.name
+            raise
+    return values
+
+
+def invalid_value(name: str, problem: str) -> RequestRefused:
+    """The refusal of an invalid value."""
+    return RequestRefused(400, "invalid-value", f"{name}: {problem}.", field=name)
+
+
+def _check_value(field: Field, value: Any) -> Any:
+    name = field.label or field.name
+    if field.kind in _READERS:
+        return _READERS[field.kind](field, value)
+    if field.kind == "flag":
+        return is_true(value)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        if field.required:
+            raise invalid_value(name, "is missing")
+        return None
+    if field.kind in {"number", "whole"}:
+        return _read_number(field, value)
+    if not isinstance(value, str):
+        raise invalid_value(name, "is not a text")
+    if "\0" in value or len(value) > field.most:
+        raise invalid_value(
+            name, f"has more than {field.most} characters, or some that are not allowed"
+        )
+    if field.kind == "choice" and value not in {choice for choice, _ in field.choices}:
+        raise invalid_value(
+            name, "choose one of " + ", ".join(choice for choice, _ in field.choices)
+        )
+    return _read_moment(name, value) if field.kind == "moment" else value.replace("\r\n", "\n")
+
+
+def is_true(value: Any) -> bool:
+    """True if a form, an address or JSON sets a flag."""
+    return value is True or (isinstance(value, str) and value.lower() in _TRUE_TEXTS)
+
+
+def _read_rows(field: Field, value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise invalid_value(field.name, "is not an array of objects")
+    if not 0 < len(value) <= field.most:
+        raise invalid_value(field.name, f"has no rows, or more than {field.most}")
+    return [check_values(field.columns, row, strict=True) for row in value]
+
+
+def _read_json(field: Field, value: Any) -> Any:
+    """Read an object or an array of JSON; its contents are checked later, by their reader."""
+    name = field.label or field.name
+    if value in (None, "") or (field.required and value == []):
+        if field.required:
+            raise invalid_value(name, "is missing")
+        return None
+    kind = field.schema["type"]
+    if not isinstance(value, dict if kind == "object" else list):
+        raise invalid_value(name, f"is not an {kind} of JSON")
+    texts = field.schema.get("items") == {"type": "string"}
+    if texts and not all(isinstance(text, str) for text in value):
+        raise invalid_value(name, "is not an array of texts")
+    if _has_nul(value):
+        raise invalid_value(name, "has characters that are not allowed")
+    return value
+
+
+def _has_nul(value: Any) -> bool:
+    """True if a text in a value of JSON has the character that no database takes."""
+    if isinstance(value, dict):
+        return any(_has_nul(part) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return any(map(_has_nul, value))
+    return isinstance(value, str) and "\0" in value
+
+
+def _read_file(field: Field, value: Any) -> Upload | None:
+    if isinstance(value, Upload) and (value.content or value.name):
+        return value
+    if field.required:
+        raise invalid_value(field.label or field.name, "choose a file")
+    return None
+
+
+def _read_number(field: Field, value: Any) -> float | int:
+    name = field.label or field.name
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise invalid_value(name, "is not a number")
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise invalid_value(name, "is not a number") from None
+    if not math.isfinite(number) or abs(number) > 2**53:
+        raise invalid_value(name, "is not a number that can be")
+    if field.least is not None and number < field.least:
+        raise invalid_value(name, f"is less than {field.least:g}")
+    if field.largest is not None and number > field.largest:
+        raise invalid_value(name, f"is more than {field.largest:g}")
+    if field.kind == "whole":
+        if not number.is_integer():
+            raise invalid_value(name, "is not a whole number")
+        return int(number)
+    return number
+
+
+def _read_moment(name: str, value: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise invalid_value(name, "is not a time such as 2026-11-30T12:00") from None
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (OverflowError, ValueError):
+        raise invalid_value(name, "is not a time that can be") from None
+
+
+_READERS: Mapping[str, Callable[[Field, Any], Any]] = {
+    "file": _read_file,
+    "json": _read_json,
+    "rows": _read_rows,
+}
+"""Readers of the values of fields that are not text, by kind."""
+
+
+def list_run_names(request: WebRequest) -> list[str]:
+    """The runs of the project."""
+    with request.store.read() as connection:
+        return [run.name for run in stored_runs.list_runs(connection, request.project.id)]
+
+
+def list_batch_names(request: WebRequest) -> list[str]:
+    """The batches of the project."""
+    with request.store.read() as connection:
+        return [batch.name for batch in batches.list_batches(connection, request.project.id)]
+
+
+def list_channel_names(request: WebRequest) -> list[str]:
+    """The channels of the project's alerts."""
+    text = str(request.project.settings.get("alerts", ""))
+    return sorted(read_rules(text).channels) if text else []
+
+
+def list_format_names(request: WebRequest) -> list[str]:  # noqa: ARG001 - as all of them
+    """The formats that can be read."""
+    return [form.name for form in registry.FORMATS]
