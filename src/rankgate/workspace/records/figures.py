@@ -21,7 +21,6 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.lazy_names import load_name
 from rankgate.data.table_rows import hash_table
 from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.store.records.records import Value
@@ -410,22 +409,19 @@ def _parse_moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-_PACKAGE = "rankgate.workspace.records.figures"
-_KINDS = {
-    "evaluation": f"{_PACKAGE}.of_evaluations:evaluation_figures",
-    "comparison": f"{_PACKAGE}.of_comparisons:comparison_figures",
-    "verdict": f"{_PACKAGE}.of_comparisons:verdict_figures",
-    "scorecard": f"{_PACKAGE}.of_scorecards:scorecard_figures",
-    "snapshot": f"{_PACKAGE}.of_snapshots:snapshot_figures",
-    "kpi_table": f"{_PACKAGE}.of_logs:kpi_figures",
-    "experiment": f"{_PACKAGE}.of_logs:experiment_figures",
+_FIGURES_OF: dict[str, Callable[[Any], Figures]] = {
+    "evaluation": evaluation_figures,
+    "comparison": comparison_figures,
+    "verdict": verdict_figures,
+    "scorecard": scorecard_figures,
+    "snapshot": snapshot_figures,
+    "kpi_table": kpi_figures,
+    "experiment": experiment_figures,
 }
+"""The function for each kind of result."""
 
 
 def figures_of(result: Result) -> Figures:
     """The figures of a result; a kind that has none is recorded without figures."""
-    function_path = _KINDS.get(result.kind)
-    if function_path is None:
-        return Figures()
-    make_figures: Callable[[Result], Figures] = load_name(function_path)
-    return make_figures(result)
+    make_figures = _FIGURES_OF.get(result.kind)
+    return Figures() if make_figures is None else make_figures(result)

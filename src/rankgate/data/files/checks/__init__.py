@@ -3,18 +3,7 @@
 from rankgate.data.files.checks import file_checks, id_checks, judgment_checks, ranking_checks
 from rankgate.data.files.checks.subject import SEVERITIES, Check, Found, Needs, Severity
 
-_MODULES = (
-    file_checks,
-    file_checks,
-    judgment_checks,
-    judgment_checks,
-    judgment_checks,
-    judgment_checks,
-    ranking_checks,
-    ranking_checks,
-    id_checks,
-    id_checks,
-)
+_MODULES = (file_checks, judgment_checks, ranking_checks, id_checks)
 
 CHECKS = tuple(
     member for module in _MODULES for member in vars(module).values() if isinstance(member, Check)

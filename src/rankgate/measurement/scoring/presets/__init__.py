@@ -9,41 +9,48 @@ from importlib import import_module
 from rankgate.core.declare import PluginObjects, find_plugin_objects
 from rankgate.measurement.scoring.convention import Convention
 
-_HOMES = {
-    "trec": ("trec", "trec9", "pytrec_eval"),
-    "ir": ("ir_measures", "ranx", "gdeval", "trectools", "cwl", "ntcir", "beir"),
-    "recommenders": (
-        *("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack"),
-        "evidently",
+_HOMES = (
+    ("retrieval_tools", ("trec", "trec9", "pytrec_eval")),
+    ("retrieval_tools", ("ir_measures", "ranx", "gdeval", "trectools", "cwl", "ntcir", "beir")),
+    (
+        "recommender_libraries",
+        ("recommenders", "recbole", "recmetrics", "rexmex", "elliot", "recpack", "evidently"),
     ),
-    "learning": ("sklearn", "torchmetrics", "rax", "allrank", "lenskit", "xgboost", "rankeval"),
-    "documents": ("guide", "esci", "esci-code", "note", "leaf"),
-    "products": (
-        *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),
-        *("pyvespa", "haystack", "haystack-3.0", "mlflow", "phoenix", "rankquest"),
+    (
+        "libraries_and_products",
+        ("sklearn", "torchmetrics", "rax", "allrank", "lenskit", "xgboost", "rankeval"),
     ),
-}
-"""The conventions of each file of this folder."""
+    ("retrieval_tools", ("guide", "esci", "esci-code", "note", "leaf")),
+    (
+        "libraries_and_products",
+        (
+            *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),
+            *("pyvespa", "haystack", "haystack-3.0", "mlflow", "phoenix", "rankquest"),
+        ),
+    ),
+)
+"""The conventions of each module of this package, in the order of lists."""
 
 
 class _Presets(Mapping[str, Convention]):
-    """Conventions by name; a file is read when one of its conventions is."""
+    """Conventions by name; a module is read when one of its conventions is."""
 
     def __getitem__(self, name: str) -> Convention:
-        for home, names in _HOMES.items():
+        for home, names in _HOMES:
             if name in names:
-                presets = import_module(f"rankgate.measurement.scoring.presets.{home}").PRESETS
-                preset: Convention = next(
-                    convention for convention in presets if convention.name == name
+                values = vars(import_module(f"{__name__}.{home}")).values()
+                return next(
+                    value
+                    for value in values
+                    if isinstance(value, Convention) and value.name == name
                 )
-                return preset
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for names in _HOMES.values() for name in names)
+        return (name for _, names in _HOMES for name in names)
 
     def __len__(self) -> int:
-        return sum(map(len, _HOMES.values()))
+        return sum(len(names) for _, names in _HOMES)
 
 
 CONVENTIONS: Mapping[str, Convention] = _Presets()

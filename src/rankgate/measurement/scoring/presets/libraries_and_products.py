@@ -265,8 +265,6 @@ RANKEVAL = Convention(
     },
 )
 
-LIBRARY_PRESETS = (RANKEVAL, SKLEARN, TORCHMETRICS, RAX, ALLRANK, LENSKIT, XGBOOST)
-
 
 _ABOVE_ZERO = ulp(0.0)  # the least number above 0: any rating above it is relevant
 

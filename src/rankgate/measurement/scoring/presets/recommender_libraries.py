@@ -273,5 +273,3 @@ EVIDENTLY = Convention(
         "PopularityBias(k={k}).current_gini": "Gini@{k}",
     },
 )
-
-PRESETS = (RECOMMENDERS, RECBOLE, RECMETRICS, REXMEX, ELLIOT, RECPACK, EVIDENTLY)

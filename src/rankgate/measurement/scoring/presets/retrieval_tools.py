@@ -45,8 +45,6 @@ PYTREC_EVAL = replace(
     versions="pytrec_eval 0.5, pytrec_eval-terrier 0.5.11",
 )
 
-TREC_PRESETS = (TREC, TREC9, PYTREC_EVAL)
-
 
 _ABOVE_ZERO = 5e-324  # the least number above 0: any grade above 0 is relevant
 
@@ -352,8 +350,6 @@ BEIR = Convention(
         "Accuracy@{k}": "Success@{k}",
     },
 )
-
-IR_PRESETS = (IR_MEASURES, GDEVAL, CWL, RANX, TRECTOOLS, NTCIR, BEIR)
 
 
 _SMALLEST_GRADE = ulp(0.0)  # the least number above 0: any worth at all is relevant
