@@ -195,7 +195,7 @@ def test_no_import_and_no_string_breaks_the_order_of_areas():
         ("rankgate.core.new", "import rankgate.data.read", ":1: imports rankgate.data.read: data"),
         (
             "rankgate.data.new",
-            "def f():\n    from rankgate.measurement.scoring import plan\n",
+            "def f():\n    from rankgate.measurement.scoring import scoring_plan\n",
             ":2: imports rankgate.measurement.scoring.scoring_plan: measurement is not below data",
         ),
         (
@@ -231,6 +231,46 @@ def test_a_planted_module_is_named_with_file_and_line(module, text, problem):
     found = list(problems({**sources(), module: text}))
     assert [line for line in found if line.startswith("src/" + module.replace(".", "/"))]
     assert any(problem in line for line in found)
+
+
+COMMANDS = re.compile(
+    r"rankgate\.(?:[\w.]+\.)?(?:commands\.\w+|(?:\w+_)?commands?)|rankgate\.interface\.cli.*"
+)
+"""Modules of commands, by their names."""
+CLICK = re.compile(rf"{COMMANDS.pattern}|rankgate\.core\.console\.\w+|rankgate\.[\w.]+_options")
+TABLES = {"polars", "numpy", "pandas", "pyarrow", "sqlite3"}
+
+
+def importers(libraries):
+    """Modules that import a library, in a function too."""
+    for module, text in sources().items():
+        for node in ast.walk(ast.parse(text)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if libraries & {name.partition(".")[0] for name in names}:
+                yield module
+
+
+def test_click_lives_in_commands_and_options():
+    assert [module for module in importers({"click"}) if not CLICK.fullmatch(module)] == []
+
+
+def test_commands_hold_no_tables():
+    command_modules = [module for module in sources() if COMMANDS.fullmatch(module)]
+    assert len(command_modules) > 30  # the names are those of today
+    assert not {*importers(TABLES)} & {*command_modules}
+
+
+def test_only_commands_import_commands():
+    """A registry names them in strings."""
+    wrong = [
+        str(edge)
+        for module, text in sources().items()
+        if not COMMANDS.fullmatch(module) and module != "rankgate.__main__"
+        for edge in edges(module, text)
+        if edge.how == "imports" and COMMANDS.fullmatch(module_of(edge.target, sources()) or "")
+    ]
+    assert wrong == []
 
 
 def test_the_map_of_contributing_has_every_area_and_package():

@@ -63,11 +63,11 @@ def test_a_place_that_may_not_be_entered(run, small, monkeypatch):
 def test_stopped_in_the_middle_of_an_import(run, monkeypatch):
     """Python makes a RuntimeError of it where a class is being made."""
 
-    def import_module(_):
+    def load_name(_):
         raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
 
     assert "metrics" in COMMANDS
-    monkeypatch.setattr("rankgate.interface.cli.import_module", import_module)
+    monkeypatch.setattr("rankgate.interface.cli.load_name", load_name)
     result = run("metrics")
     assert (result.code, result.err) == (130, "rankgate: interrupted.\n")
 

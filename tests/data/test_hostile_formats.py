@@ -175,7 +175,7 @@ def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
         (place / "sitecustomize.py").write_text(
             "import rankgate.data.formats.registry\n"
             "from dataclasses import replace\n"
-            "from rankgate.data.formats.trec import trec\n"
+            "from rankgate.data.formats.trec import trec_files as trec\n"
             "def broken(source):\n"
             f"    {fault}\n"
             "    return good(source)\n"

@@ -84,16 +84,16 @@ PROGRAM = """
 import json, os, pathlib, random, signal, sys, time
 from rankgate.data.files.conversion import choose_format
 from rankgate.engines.configuration import read_engine
-from rankgate.engines.kinds import sqlite
+from rankgate.engines.kinds import database_engines
 from rankgate.engines.snapshots.snapshot_verb import FunctionEngine, configuration_of, snapshot
 
-asked = sqlite._Database.ask
+asked = database_engines._Database.ask
 
 def slowly(self, *given):
     time.sleep(0.1)
     return asked(self, *given)
 
-sqlite._Database.ask = slowly
+database_engines._Database.ask = slowly
 engine, queries, output = read_engine(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
 choose_format(output)  # what is imported here is not imported twenty times
 chance, killed = random.Random(3), 0

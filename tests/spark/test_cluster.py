@@ -95,7 +95,7 @@ SPLIT = """
 from pathlib import Path
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
-from rankgate.spark.splitting import part_files, verb
+from rankgate.spark.splitting import part_files, spark_split
 
 def kill_one():
     "Kill one of this application's executors."
@@ -110,14 +110,14 @@ def kill_one():
             first("killed")
             return
 
-counted = verb.count_items
+counted = spark_split.count_items
 
 def half_way(*words):
     "The rows are sorted and cut, and kept by executors; one of them is lost."
     kill_one()
     return counted(*words)
 
-verb.count_items = half_way
+spark_split.count_items = half_way
 session(partitions=4)
 plan = SplitPlan(validation=True)
 found = split(table(f"{folder}/log.parquet"), plan, Truth(threshold=3.0))

@@ -101,10 +101,9 @@ def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monk
 FULL = """
 import resource, sys
 from rankgate.core.errors import UsageError
-from rankgate.store import versions
-from rankgate.store.store import Store
+from rankgate.store.store import Store, list_migrations
 
-versions.list_migrations()  # Python writes what it compiles before files become too large
+list_migrations()  # Python writes what it compiles before files become too large
 size = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 try:

@@ -377,7 +377,7 @@ def parse_policy(text: str, source: str) -> Policy:
 _CODE = "invalid-policy"
 _TABLES = (
     *("gate", "lists", "collection", "rules", "experiment", "ramp", "budget", "earlier"),
-    *("defaults", "files", "test", "output"),  # of commands: `rankgate.interface.cli.configuration`
+    *("defaults", "files", "test", "output"),  # of commands: `rankgate.interface.cli.project_file`
 )
 
 
